@@ -1,0 +1,41 @@
+"""Exact multi-label evaluation over streams: update, merge, revert, and read at any moment."""
+
+from streameval import single as _single
+from streameval.errors import (
+    CounterOverflowError,
+    FormatError,
+    InputError,
+    LabelError,
+    MergeError,
+    MetricError,
+    RevertError,
+    StreamevalError,
+)
+from streameval.evaluator import Evaluator, load
+from streameval.label_table import LabelTable
+from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.spec import MetricSpec
+from streameval.single import *  # noqa: F403  # the classes made from the catalogue
+from streameval.single import Metric, metric
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CounterOverflowError",
+    "Entry",
+    "Evaluator",
+    "FormatError",
+    "InputError",
+    "LabelError",
+    "LabelTable",
+    "MergeError",
+    "Metric",
+    "MetricError",
+    "MetricSpec",
+    "RevertError",
+    "StreamevalError",
+    "catalogue",
+    "load",
+    "metric",
+]
+__all__ += list(_single.METRIC_CLASSES)

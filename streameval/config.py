@@ -1,0 +1,115 @@
+"""What decides how examples are read: the label policy and the threshold. Objects merge only if these are equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from streameval.errors import InputError, LabelError, did_you_mean, shown
+from streameval.labels import Label, in_order, normalise
+
+__all__ = ["Config", "Threshold", "Unknown"]
+
+Unknown: TypeAlias = Literal["error", "ignore", "add"]
+Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
+
+_POLICIES = ("error", "ignore", "add")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """How examples are read.
+
+    Attributes
+    ----------
+    labels
+        The declared labels in column order, or None when the label set grows with the stream.
+    unknown
+        What happens to a label outside ``labels``: refused, dropped, or added.
+    threshold
+        None when predictions are decisions; a number, or one per label (sorted by label), when they are scores.
+    """
+
+    labels: tuple[Label, ...] | None = None
+    unknown: Unknown = "error"
+    threshold: Threshold | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        labels: Iterable[object] | None,
+        unknown: str,
+        threshold: float | Mapping[Label, float] | Iterable[float] | None,
+    ) -> Config:
+        """Build a configuration from what a user wrote, or say what is wrong with it."""
+        if unknown not in _POLICIES:
+            raise InputError(
+                f"unknown must be 'error', 'ignore' or 'add', not {shown(unknown)}"
+                f"{did_you_mean(str(unknown), _POLICIES)}"
+            )
+        names = None if labels is None else _label_tuple(labels)
+        if names is None and unknown != "error":
+            raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
+        return cls(names, unknown, None if threshold is None else _threshold(threshold, names))  # type: ignore[arg-type]
+
+    def differences(self, other: Config) -> list[str]:
+        """What differs from ``other``, in words."""
+        found = []
+        if self.labels != other.labels:
+            found.append(f"labels differ ({shown(self.labels)} and {shown(other.labels)})")
+        if self.unknown != other.unknown:
+            found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
+        if self.threshold != other.threshold:
+            found.append(f"thresholds differ ({shown(self.threshold)} and {shown(other.threshold)})")
+        return found
+
+
+def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
+    if isinstance(labels, str | bytes):
+        raise LabelError(f"labels must be a list of labels, not the string {shown(labels)}; write labels=[{labels!r}]")
+    try:
+        names = tuple(normalise(label) for label in labels)
+    except TypeError:
+        raise LabelError(f"labels must be a list of labels, not {shown(labels)}") from None
+    seen: set[Label] = set()
+    for name in names:
+        if name in seen:
+            raise LabelError(f"labels holds {name!r} twice; name each label once")
+        seen.add(name)
+    return names
+
+
+def _threshold(
+    threshold: float | Mapping[Label, float] | Iterable[float], labels: tuple[Label, ...] | None
+) -> Threshold:
+    if isinstance(threshold, Mapping):
+        pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
+    elif np.ndim(threshold) == 0:  # type: ignore[arg-type]
+        return _number(threshold)
+    else:
+        values = [_number(value) for value in threshold]  # type: ignore[union-attr]
+        if labels is None or len(values) != len(labels):
+            raise InputError(
+                f"threshold has {len(values)} values but there are "
+                f"{'no declared' if labels is None else len(labels)} labels; give one per label, or a mapping"
+            )
+        pairs = list(zip(labels, values, strict=True))
+    if labels is not None and (missing := [label for label in labels if label not in dict(pairs)]):
+        raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
+    return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise InputError(f"threshold must be a number or one number per label, not {shown(value)}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"threshold must be a number or one number per label, not {shown(value)}") from None
+    if math.isnan(number):
+        raise InputError("threshold must be a number, not NaN")
+    return number + 0.0  # -0.0 and 0.0 decide alike, so they must have the same bytes

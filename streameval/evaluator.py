@@ -1,0 +1,132 @@
+"""Many metrics over one state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, TypeAlias, overload
+
+from streameval import wire
+from streameval.accumulator import Accumulator
+from streameval.config import Unknown
+from streameval.errors import MetricError, shown
+from streameval.labels import Label
+from streameval.metrics.naming import evaluate, parse_spec
+from streameval.metrics.spec import MetricSpec
+from streameval.report.html import html_report
+from streameval.report.text import text_report
+from streameval.single import Metric, metric_class_of
+
+__all__ = ["Evaluator", "load"]
+
+MetricLike: TypeAlias = str | MetricSpec | Metric
+
+DEFAULT_METRICS = (
+    "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
+    "f1_weighted", "f1_samples",
+)  # fmt: skip
+
+
+class Evaluator(Accumulator):
+    """Counts each example once and answers for any number of metrics.
+
+    Parameters
+    ----------
+    metrics
+        Names such as ``"f1_macro"`` or ``"fbeta_micro(beta=2)"``, specs, or metric objects (of which only the spec is
+        taken). They decide what `get` returns without arguments; any other metric can be asked for as well.
+    labels
+        The labels in column order; None lets the set grow with the stream.
+    unknown
+        What to do with a label outside ``labels``: ``"error"`` refuses it, ``"ignore"`` drops it, ``"add"`` adds it.
+    threshold
+        None if predictions are decisions. A number, or one per label (a mapping, or in the order of ``labels``), if
+        they are scores: a score at or above it is a prediction. Booleans and label collections are decisions still.
+
+    Examples
+    --------
+    >>> ev = Evaluator(["f1_micro", "f1_macro"])
+    >>> ev.update({"cat", "bird"}, {"cat", "dog"})
+    >>> ev.update({"dog"}, {"dog"})
+    >>> ev.get()
+    {'f1_micro': 0.6666666666666666, 'f1_macro': 0.5555555555555556}
+    >>> ev.get("recall_weighted")
+    0.6666666666666666
+    """
+
+    __slots__ = ()
+    _kind: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        metrics: Iterable[MetricLike] = DEFAULT_METRICS,
+        *,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None:
+        if isinstance(metrics, str):
+            raise MetricError(f"metrics must be a list, not the string {shown(metrics)}; write [{metrics!r}]")
+        self._start(tuple(dict.fromkeys(_spec_of(metric) for metric in metrics)), labels, unknown, threshold)
+
+    @property
+    def metrics(self) -> tuple[MetricSpec, ...]:
+        """The metrics that `get` returns."""
+        return self._specs
+
+    @overload
+    def get(self) -> dict[str, float | dict[Label, float]]: ...
+    @overload
+    def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
+    def get(self, metric: MetricLike | None = None) -> object:
+        """The value of one metric, or of all by name. Metrics without average give one value per label."""
+        tables = self._tables()
+        if metric is not None:
+            return evaluate(_spec_of(metric), tables)
+        return {spec.key: evaluate(spec, tables) for spec in self._specs}
+
+    def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
+        """A table of every label and the averages, then the chosen metrics.
+
+        Parameters
+        ----------
+        digits
+            Decimals shown.
+        max_labels
+            Beyond it only the labels with the largest support are shown.
+        """
+        return text_report(self._tables(), self._specs, digits=digits, max_labels=max_labels)
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{name}={'...' if isinstance(value, dict) else f'{value:.4g}'}" for name, value in self.get().items()
+        )
+        return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
+
+    def _repr_html_(self) -> str:
+        return html_report(self._tables(), self._specs)
+
+
+def _spec_of(metric: MetricLike) -> MetricSpec:
+    if isinstance(metric, MetricSpec):
+        return metric
+    if isinstance(metric, Metric):
+        return metric.spec
+    if isinstance(metric, str):
+        return parse_spec(metric)
+    raise MetricError(f"a metric must be a name, a spec or a metric object, not {shown(metric)}")
+
+
+def load(path: str | os.PathLike[str]) -> Evaluator | Metric:
+    """Read what `save` wrote, whichever class it was.
+
+    Raises
+    ------
+    FormatError
+        If the file holds anything else, or is damaged.
+    """
+    saved = wire.decode(wire.read_file(path))
+    if saved.kind == Evaluator._kind:
+        return Evaluator._from_saved(saved)
+    name = saved.metrics[0] if saved.metrics else ""
+    return metric_class_of(parse_spec(name).name)._from_saved(saved)

@@ -1,0 +1,133 @@
+"""One example: label collections, mappings and 0/1 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from streameval.batch import Example
+from streameval.errors import InputError, LabelError, shown
+from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PLAIN, PRED, TRUE, Reader
+from streameval.inputs.values import decided, decided_bit, decided_block, plain_array
+
+__all__ = ["COLLECTIONS", "example_entries", "read_one"]
+
+COLLECTIONS = (set, frozenset, list, tuple)
+
+
+def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
+    """Check one example and place its cells; may register labels, changes nothing else."""
+    if type(y_true) is dict and type(y_pred) is dict and mask is None and PLAIN.issuperset(map(type, y_pred)):
+        return _read_dicts(y_true, y_pred, weight, reader)
+    cells: dict[int, int] = {}
+    for given, role in ((y_true, TRUE), (y_pred, PRED), (mask, HIDDEN)):
+        if role != HIDDEN or given is not None:
+            for column, bits in example_entries(given, role, reader):
+                cells[column] = cells.get(column, 0) | bits
+    cells.pop(IGNORED, None)
+    return _placed(cells, weight, reader)
+
+
+def _placed(cells: dict[int, int], weight: float, reader: Reader) -> Example:
+    fixed = reader.labels.fixed
+    slots = []
+    counts = [0, 0, 0, 0, 0]
+    for column, bits in cells.items():
+        outcome = min(HIDDEN, bits)
+        counts[outcome] += 1
+        if outcome or column >= fixed:
+            slots.append(5 * column + outcome)
+    _, false_neg, false_pos, both, masked = counts
+    return Example(slots, (false_neg + both, false_pos + both, both, masked), weight)
+
+
+def _read_dicts(y_true: dict[Any, Any], y_pred: dict[Any, Any], weight: float, reader: Reader) -> Example:
+    """The commonest form, and the one River uses: the same as `read_one`, in one walk over both mappings."""
+    columns = reader.columns(y_true)
+    fixed = reader.labels.fixed
+    missing = y_pred.keys() - y_true.keys() if y_pred.keys() != y_true.keys() else ()
+    slots = []
+    true = pred = both = masked = 0
+    get = y_pred.get
+    for (label, actual), column in zip(y_true.items(), columns, strict=True):
+        guess = get(label, False)
+        if actual is not True and actual is not False:
+            actual = decided(actual, label, TRUE, reader)
+        if guess is not True and guess is not False:
+            guess = decided(guess, label, PRED, reader)
+        if column == IGNORED:
+            continue
+        if actual is None:
+            masked += 1
+            slots.append(5 * column + 4)
+        elif actual:
+            true += 1
+            if guess:
+                pred += 1
+                both += 1
+                slots.append(5 * column + 3)
+            else:
+                slots.append(5 * column + 1)
+        elif guess:
+            pred += 1
+            slots.append(5 * column + 2)
+        elif column >= fixed:
+            slots.append(5 * column)
+    for label in missing:
+        column = reader.column(label)
+        if decided(y_pred[label], label, PRED, reader):
+            if column != IGNORED:
+                pred += 1
+                slots.append(5 * column + 2)
+        elif column >= fixed:
+            slots.append(5 * column)
+    return Example(slots, (true, pred, both, masked), weight)
+
+
+def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    """One side of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`."""
+    if isinstance(given, COLLECTIONS):
+        return _collection_entries(given, role, reader)
+    if isinstance(given, Mapping):
+        return [(reader.column(label), decided_bit(value, label, role, reader)) for label, value in given.items()]
+    if isinstance(given, str | bytes):
+        raise InputError(f"{NAMES[role]} is the string {shown(given)}; for one label write {{{shown(given)}}}")
+    if isinstance(given, AbstractSet):
+        return _collection_entries(given, role, reader)
+    if hasattr(given, "items") and hasattr(given, "iloc"):  # a pandas Series: its index names the labels
+        return example_entries(dict(given.items()), role, reader)
+    if isinstance(given, np.ndarray) or hasattr(given, "__array__"):
+        return _row_entries(np.asarray(given), role, reader)
+    if given is None:
+        raise InputError(f"{NAMES[role]} is None; give the empty set if there is no label")
+    raise InputError(
+        f"{NAMES[role]} must be a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array, "
+        f"not {type(given).__name__} ({shown(given)})"
+    )
+
+
+def _collection_entries(labels: Iterable[object], role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    try:
+        return [(column, role) for column in reader.columns(labels)]
+    except TypeError:
+        raise LabelError(f"{NAMES[role]} holds a label that cannot be hashed: {shown(labels)}") from None
+
+
+def _row_entries(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    name = NAMES[role]
+    if row.ndim != 1:
+        raise InputError(
+            f"{name} has {row.ndim} dimensions, shape {row.shape}; update takes one example: for many, use update_many"
+        )
+    if row.dtype.kind == "U" or (row.dtype.kind == "O" and any(isinstance(value, str) for value in row.tolist())):
+        return _collection_entries(row.tolist(), role, reader)
+    columns = reader.positions(len(row), name)
+    thresholds = reader.threshold_row(columns) if role == PRED and reader.reads_scores else 0.0
+    bits, hidden = decided_block(plain_array(row, name), role, reader, thresholds)
+    entries = bits * np.uint8(role)
+    if hidden is not None:
+        entries |= hidden * np.uint8(HIDDEN)
+    return zip(columns.tolist(), entries.tolist(), strict=True)

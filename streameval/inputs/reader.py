@@ -1,0 +1,109 @@
+"""The context in which examples are read: which column a label has, and which scores are decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import numpy as np
+
+from streameval.config import Config
+from streameval.errors import InputError, LabelError, did_you_mean, shown
+from streameval.kernel.types import FloatArray, IntArray
+from streameval.labels import Label, LabelIndex, normalise
+
+__all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader"]
+
+TRUE, PRED, HIDDEN = 1, 2, 4
+"""What a positive value of an argument says of its cell; also the bits of `EntryBatch`."""
+
+NAMES = {TRUE: "y_true", PRED: "y_pred", HIDDEN: "mask"}
+
+IGNORED = -1
+"""The column of a label that ``unknown="ignore"`` drops."""
+
+PLAIN = frozenset((str, int))
+"""The types of labels that need no conversion. A bool or float may equal an int as a dict key, but is none of them."""
+
+
+class Reader:
+    """Turns labels into columns and scores into decisions, as a `Config` says."""
+
+    __slots__ = ("config", "default_threshold", "labels", "thresholds")
+
+    def __init__(self, config: Config, labels: LabelIndex) -> None:
+        self.config = config
+        self.labels = labels
+        given = config.threshold
+        self.thresholds: dict[Label, float] | None = dict(given) if isinstance(given, tuple) else None
+        self.default_threshold: float | None = None if isinstance(given, tuple) else given
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether numbers in ``y_pred`` are scores, to be compared with a threshold."""
+        return self.config.threshold is not None
+
+    def column(self, label: object) -> int:
+        """The column of a label, after registering it if the configuration lets the label set grow."""
+        try:
+            known = self.labels.columns.get(label) if type(label) in PLAIN else None  # type: ignore[call-overload]
+        except TypeError:
+            known = None
+        if known is not None:
+            return int(known)
+        name = normalise(label)
+        known = self.labels.columns.get(name)
+        if known is not None:
+            return known
+        declared = self.config.labels
+        if declared is None or self.config.unknown == "add":
+            return self.labels.add(name)
+        if self.config.unknown == "ignore":
+            return IGNORED
+        hint = did_you_mean(str(name), [str(known) for known in declared])
+        raise LabelError(
+            f"label {shown(name)} is not among the {len(declared)} declared labels{hint or ';'} "
+            'declare it, or build with unknown="ignore" or unknown="add"'
+        )
+
+    def columns(self, labels: Iterable[object]) -> list[int]:
+        """The columns of many labels."""
+        flat = list(labels)
+        if not set(map(type, flat)) <= PLAIN:
+            return [self.column(label) for label in flat]
+        known: dict[Any, int] = self.labels.columns
+        found = list(map(known.get, flat))
+        if None in found:
+            return [self.column(label) if column is None else column for column, label in zip(found, flat, strict=True)]
+        return cast("list[int]", found)
+
+    def positions(self, width: int, name: str) -> IntArray:
+        """The columns of a row or matrix that does not name its labels."""
+        declared = self.config.labels
+        if declared is not None:
+            if width != len(declared):
+                raise InputError(
+                    f"{name} has {width} columns but {len(declared)} labels are declared; give one column per label"
+                )
+            return np.arange(width)
+        if any(isinstance(label, str) for label in self.labels.labels):
+            raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
+        return np.array(self.columns(range(width)), np.int64)
+
+    def threshold(self, label: object) -> float:
+        """The threshold of one label. Only asked when scores are read."""
+        if self.thresholds is None:
+            return 0.0 if self.default_threshold is None else self.default_threshold
+        value = self.thresholds.get(normalise(label))
+        if value is None:
+            if self.config.unknown == "ignore":
+                return 0.0  # the label is dropped, whatever its score
+            raise LabelError(f"no threshold for label {shown(label)}; give one per label")
+        return value
+
+    def threshold_row(self, columns: IntArray) -> float | FloatArray:
+        """The thresholds of matrix columns."""
+        if self.thresholds is None:
+            return self.threshold(None)
+        names = self.labels.labels
+        return np.array([self.threshold(names[column]) for column in columns.tolist()], np.float64)

@@ -1,0 +1,165 @@
+"""What a single value, or an array of values, says: true, false, unknown, or nothing that can be understood."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InputError, shown
+from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
+from streameval.kernel.types import FloatArray, UInt8Array
+
+__all__ = ["checked_weight", "checked_weights", "decided", "decided_bit", "decided_block", "plain_array"]
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def checked_weight(weight: object) -> float:
+    """An example weight as a float64, or `InputError`."""
+    if type(weight) is not float:
+        if isinstance(weight, bool) or not isinstance(weight, _NUMBERS):
+            raise InputError(f"weight must be a number, not {shown(weight)}")
+        try:
+            number = float(weight)
+        except OverflowError:
+            number = math.inf
+        if number != weight and not math.isnan(number) and not math.isinf(number):
+            raise InputError(f"weight {shown(weight)} has no exact float64; round it first, so that sums stay exact")
+        weight = number
+    if not 0.0 <= weight < math.inf:
+        raise InputError(f"weight must be finite and not negative, not {shown(weight)}")
+    return weight
+
+
+def checked_weights(weights: object) -> FloatArray:
+    """Example weights as a float64 vector, or `InputError`."""
+    given = np.asarray(weights)
+    if given.ndim != 1 or given.dtype.kind not in "iuf":
+        raise InputError(
+            f"weights must be a 1-D array of numbers, one per example, "
+            f"not of shape {given.shape} and type {given.dtype}"
+        )
+    array = given.astype(np.float64)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        worst = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
+        raise InputError(f"weights must be finite and not negative, but weights[{worst}] is {given[worst]}")
+    if given.dtype.kind in "iu" and (given > 2**53).any() and given.tolist() != [int(w) for w in array.tolist()]:
+        raise InputError("weights holds integers that no float64 equals; round them first, so that sums stay exact")
+    return array
+
+
+def decided(value: object, label: object, role: int, reader: Reader) -> bool | None:
+    """What one value says of one cell; None where the truth is unknown."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if value is None and role == TRUE:
+        return None
+    if isinstance(value, _NUMBERS):
+        if value != value:
+            if role == TRUE:
+                return None
+            raise InputError(f"{NAMES[role]} is NaN for label {shown(label)}; give a number, or leave the label out")
+        if role == PRED and reader.reads_scores:
+            if value in (math.inf, -math.inf):
+                raise InputError(f"y_pred is infinite for label {shown(label)}; scores must be finite")
+            if isinstance(value, np.floating):
+                value = float(value)
+            return bool(value >= reader.threshold(label))
+        if value == 0 or value == 1:
+            return bool(value)
+        raise InputError(f"{NAMES[role]} is {shown(value)} for label {shown(label)}; {_expected(role)}")
+    raise InputError(f"{NAMES[role]} is {shown(value)} for label {shown(label)}; {_expected(role)}")
+
+
+def decided_bit(value: object, label: object, role: int, reader: Reader) -> int:
+    """What one value adds to the bits of its cell."""
+    outcome = decided(value, label, role, reader)
+    return HIDDEN if outcome is None else role if outcome else 0
+
+
+def _expected(role: int) -> str:
+    if role == PRED:
+        return "decisions are 0 or 1; for scores, build with threshold=..."
+    if role == TRUE:
+        return "truth is 0, 1, or None or NaN where unknown"
+    return "a mask is 0 or 1"
+
+
+def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
+    """An array of booleans or numbers, where missing values have become NaN."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return array
+    if array.dtype.kind == "O":
+        flat = array.reshape(-1).tolist()
+        if all(isinstance(value, bool | np.bool_) for value in flat):
+            return array.astype(np.bool_)
+        if all(isinstance(value, int | np.integer) for value in flat):
+            return np.array([int(value) for value in flat]).reshape(array.shape)
+        numbers = np.empty(len(flat), np.float64)
+        for position, value in enumerate(flat):
+            if value is None or type(value).__name__ == "NAType":
+                numbers[position] = math.nan
+            elif isinstance(value, (*_NUMBERS, np.bool_)):
+                numbers[position] = value
+            else:
+                raise InputError(f"{name} holds {shown(value)}; give numbers or booleans")
+        return numbers.reshape(array.shape)
+    if array.dtype.name == "bfloat16":
+        return array.astype(np.float32)
+    raise InputError(f"{name} has type {array.dtype}; give booleans or numbers")
+
+
+def decided_block(
+    block: np.ndarray[Any, Any], role: int, reader: Reader, thresholds: float | FloatArray
+) -> tuple[UInt8Array, UInt8Array | None]:
+    """What the values of an array say: 1 where positive, and 1 where the truth is unknown (None if nowhere)."""
+    kind = block.dtype.kind
+    if kind == "b":
+        bits = np.ascontiguousarray(block).view(np.uint8)
+        return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
+    if role == PRED and reader.reads_scores:
+        if kind == "f" and not np.isfinite(block).all():
+            bad = block[~np.isfinite(block)][0]
+            raise InputError(f"y_pred holds {bad}; scores must be finite")
+        return _at_least(block, thresholds).view(np.uint8), None
+    if block.dtype == np.uint8:
+        bits = np.ascontiguousarray(block)
+        if bits.max(initial=0) > 1:
+            raise _not_a_decision(block, role)
+        return bits, None
+    positive = block == 1
+    if np.count_nonzero(positive) + np.count_nonzero(block == 0) == block.size:
+        return np.ascontiguousarray(positive).view(np.uint8), None
+    if kind == "f" and role == TRUE:
+        unknown = np.isnan(block)
+        if (positive | unknown | (block == 0)).all():
+            return np.ascontiguousarray(positive).view(np.uint8), np.ascontiguousarray(unknown).view(np.uint8)
+    raise _not_a_decision(block, role)
+
+
+def _not_a_decision(block: np.ndarray[Any, Any], role: int) -> InputError:
+    allowed = (block == 0) | (block == 1)
+    if role == TRUE and block.dtype.kind == "f":
+        allowed |= np.isnan(block)
+    return InputError(f"{NAMES[role]} holds {block[~allowed][0]}; {_expected(role)}")
+
+
+def _at_least(scores: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """``scores >= thresholds`` as if both were real numbers: no score or threshold is rounded before comparing."""
+    bound = np.asarray(thresholds, np.float64)
+    dtype = scores.dtype
+    if dtype.kind == "f" and dtype.itemsize < 8:
+        # The smallest number of the narrow type that is not below the threshold decides alike.
+        with np.errstate(over="ignore"):
+            narrow = bound.astype(dtype)
+            low = narrow.astype(np.float64) < bound
+            narrow = np.where(low, np.nextafter(narrow, dtype.type(np.inf)), narrow)
+        return np.ascontiguousarray(scores >= narrow)
+    if dtype.kind in "iu" and scores.size and (int(scores.max()) > 2**53 or int(scores.min()) < -(2**53)):
+        return np.ascontiguousarray((scores.astype(object) >= bound.astype(object)).astype(np.bool_))
+    return np.ascontiguousarray(scores >= bound)

@@ -1,0 +1,80 @@
+"""Labels and the columns they are counted in.
+
+A label is a ``str`` of valid Unicode or an ``int``. Anything else is refused when it is first seen, so that whatever
+was counted can also be sorted, saved and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from streameval.errors import LabelError, shown
+
+__all__ = ["Label", "LabelIndex", "in_order", "normalise"]
+
+Label: TypeAlias = str | int
+
+
+def normalise(label: object) -> Label:
+    """The plain ``str`` or ``int`` behind a label, or `LabelError`."""
+    if isinstance(label, str):
+        try:
+            label.encode("utf-8")
+        except UnicodeEncodeError:
+            raise LabelError(
+                f"label {shown(label)} holds a lone surrogate, which is not valid Unicode; decode the text properly"
+            ) from None
+        return str.__str__(label)
+    if isinstance(label, int | np.integer) and not isinstance(label, bool):
+        return int.__add__(int(label), 0)
+    raise LabelError(
+        f"a label must be a str or an int, not {type(label).__name__} ({shown(label)}); "
+        "convert it, for example with str()"
+    )
+
+
+def in_order(label: Label) -> tuple[bool, int, str]:
+    """Sort key: integers by value, then strings by code point."""
+    return (False, label, "") if isinstance(label, int) else (True, 0, label)
+
+
+class LabelIndex:
+    """Which column each label is counted in.
+
+    The first ``fixed`` labels were declared by the user and are always there. The others were met in the stream: they
+    count as present only while some example mentions them, so registering one changes no result.
+    """
+
+    __slots__ = ("columns", "fixed", "labels")
+
+    def __init__(self, fixed: Iterable[Label] = ()) -> None:
+        self.labels: list[Label] = list(fixed)
+        self.columns: dict[Label, int] = {label: column for column, label in enumerate(self.labels)}
+        self.fixed = len(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def add(self, label: Label) -> int:
+        """The column of a normalised label; a new one if it has none yet."""
+        column = self.columns.get(label)
+        if column is None:
+            # In this order an interruption leaves at most a column that no label leads to, which counts nothing.
+            self.labels.append(label)
+            column = self.columns[label] = len(self.labels) - 1
+        return column
+
+    def truncate(self, size: int) -> None:
+        """Forget the labels registered last, down to ``size``: the undo of `add`."""
+        while len(self.labels) > size:
+            self.columns.pop(self.labels[-1], None)
+            self.labels.pop()
+
+    def copy(self) -> LabelIndex:
+        """An independent index with the same columns."""
+        twin = LabelIndex(self.labels)
+        twin.fixed = self.fixed
+        return twin

@@ -1,0 +1,156 @@
+"""From names and choices to a `MetricSpec`, and back."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import cast, get_args
+
+from streameval.errors import MetricError, did_you_mean, shown
+from streameval.labels import Label
+from streameval.metrics.averaging import as_float
+from streameval.metrics.catalogue import CATALOGUE, Entry, Parameter
+from streameval.metrics.spec import Average, Empty, MetricSpec, number_text
+from streameval.states.tables import Tables
+
+__all__ = ["ENTRIES", "UNSET", "build_spec", "evaluate", "parse_spec"]
+
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in CATALOGUE}
+_ALIASES: dict[str, Entry] = {alias: entry for entry in CATALOGUE for alias in entry.aliases}
+_SUFFIXES: dict[str, Average] = {
+    "micro": "micro", "macro": "macro", "weighted": "weighted", "samples": "samples", "per_label": None,
+}  # fmt: skip
+_TEXT = re.compile(r"(?P<name>\w+)(\((?P<choices>[^()]*)\))?")
+_EMPTY = get_args(Empty)
+
+UNSET = "default"
+"""Stands for the default average, since None is an average of its own."""
+
+
+def evaluate(spec: MetricSpec, tables: Tables) -> float | dict[Label, float]:
+    """The value of a metric: a number, or one per label."""
+    value = ENTRIES[spec.name].read(tables, spec)
+    if isinstance(value, dict):
+        return {label: as_float(part) for label, part in value.items()}
+    return as_float(value)
+
+
+def build_spec(
+    name: str,
+    *,
+    average: str | None = UNSET,
+    zero_division: float | None = None,
+    empty: str = "zero_division",
+    parameters: Mapping[str, object] | None = None,
+) -> MetricSpec:
+    """Check every choice and make the spec, or raise `MetricError` with the nearest name."""
+    entry = _entry(name)
+    chosen: Average = entry.default
+    if average != UNSET:
+        if average not in entry.averages:
+            known = [str(each) for each in entry.averages]
+            raise MetricError(
+                f"{entry.name} has no average {shown(average)}; it has {', '.join(known)}"
+                f"{did_you_mean(str(average), known)}"
+            )
+        chosen = average
+    if empty not in _EMPTY:
+        raise MetricError(
+            f"empty must be one of {', '.join(_EMPTY)}, not {shown(empty)}{did_you_mean(str(empty), _EMPTY)}"
+        )
+    given = dict(parameters or {})
+    values = tuple((p.name, _in_range(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
+    if given:
+        wrong = next(iter(given))
+        known = [p.name for p in entry.parameters]
+        told = f"it has {', '.join(known)}" if known else "it has none"
+        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {told}{did_you_mean(wrong, known)}")
+    undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
+    return MetricSpec(
+        entry.name, chosen, undefined, cast("Empty", empty), values, _key(entry, chosen, undefined, empty, values)
+    )
+
+
+def parse_spec(text: str) -> MetricSpec:
+    """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``."""
+    match = _TEXT.fullmatch(text.strip())
+    if match is None:
+        raise MetricError(f"{shown(text)} is not a metric name; write for example 'f1_macro' or 'fbeta_micro(beta=2)'")
+    name, average = _split(match["name"])
+    choices: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in (match["choices"] or "").split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key in choices:
+            raise MetricError(f"cannot read {part!r} in {shown(text)}; write name=value, each name once")
+        choices[key] = value
+    empty = choices.pop("empty", "zero_division")
+    numbers: dict[str, float] = {}
+    for key, value in choices.items():
+        try:
+            numbers[key] = float(value)
+        except ValueError:
+            raise MetricError(f"{key} must be a number, not {value!r}, in {shown(text)}") from None
+    return build_spec(
+        name, average=average, zero_division=numbers.pop("zero_division", None), empty=empty, parameters=numbers
+    )
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """Entry name and average of a string name."""
+    if name in ENTRIES or name in _ALIASES:
+        return name, UNSET
+    for suffix, average in _SUFFIXES.items():
+        stem = name.removesuffix("_" + suffix)
+        if stem != name and (stem in ENTRIES or stem in _ALIASES):
+            return stem, average
+    known = [
+        *ENTRIES,
+        *_ALIASES,
+        *(_key(e, a, e.zero_division, "zero_division", ()) for e in CATALOGUE for a in e.averages),
+    ]
+    raise MetricError(f"there is no metric {name!r}{did_you_mean(name, known) or '; see streameval.catalogue()'}")
+
+
+def _entry(name: str) -> Entry:
+    found = ENTRIES.get(name) or _ALIASES.get(name)
+    if found is None:
+        hint = did_you_mean(str(name), [*ENTRIES, *_ALIASES])
+        raise MetricError(f"there is no metric {shown(name)}{hint or '; see streameval.catalogue()'}")
+    return found
+
+
+def _in_range(parameter: Parameter, value: object, name: str) -> float:
+    inside = False
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        inside = parameter.low <= value <= parameter.high
+        if parameter.above:
+            inside = parameter.low < value < parameter.high
+    if not inside:
+        raise MetricError(f"{parameter.name} of {name} must be a number in {parameter.range}, not {shown(value)}")
+    return float(value) + 0.0  # type: ignore[arg-type]
+
+
+def _undefined(value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if math.isnan(value):
+            return math.nan
+        if value in (0, 1):
+            return float(value) + 0.0
+    raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {shown(value)}")
+
+
+def _key(
+    entry: Entry, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, float], ...]
+) -> str:
+    """The canonical name: the average unless it goes without saying, then every choice that is not the default."""
+    text = entry.name
+    if len(entry.averages) > 1 and not (entry.bare and average == entry.default):
+        text += "_" + (average or "per_label")
+    defaults = {p.name: p.default for p in entry.parameters}
+    choices = [f"{name}={number_text(value)}" for name, value in parameters if value != defaults[name]]
+    if number_text(zero_division) != number_text(entry.zero_division):
+        choices.append(f"zero_division={number_text(zero_division)}")
+    if empty != "zero_division":
+        choices.append(f"empty={empty}")
+    return f"{text}({', '.join(choices)})" if choices else text

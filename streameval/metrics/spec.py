@@ -1,0 +1,63 @@
+"""A metric as a value: which entry of the catalogue, averaged how, with which parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["AVERAGES", "Average", "Empty", "MetricSpec", "number_text"]
+
+Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
+Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
+
+AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """One metric with all its choices made. Equal specs give equal values for equal states.
+
+    Attributes
+    ----------
+    name
+        The entry of the catalogue.
+    average
+        How values are combined; None gives one value per label.
+    zero_division
+        What 0/0 stands for: 0.0, 1.0, or NaN, which leaves it out of means.
+    empty
+        What an example with nothing true and nothing predicted counts in a mean over examples, where its value is
+        0/0: as ``zero_division`` says, 0, 1, NaN (then the whole mean is NaN), or not at all.
+    parameters
+        The parameters of the entry, by name, in the order of the entry.
+    key
+        The name under which values are reported, and from which the spec can be built again.
+    """
+
+    name: str
+    average: Average
+    zero_division: float
+    empty: Empty
+    parameters: tuple[tuple[str, float], ...]
+    key: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MetricSpec) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+    def parameter(self, name: str) -> float:
+        """The value of one parameter."""
+        return dict(self.parameters)[name]
+
+
+def number_text(value: float) -> str:
+    """A float in the fewest characters that read back to the same float."""
+    if math.isnan(value):
+        return "nan"
+    return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

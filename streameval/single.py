@@ -1,0 +1,173 @@
+"""One class per metric of the catalogue, made from its entry: ``F1(average="micro")`` and so on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from streameval.accumulator import Accumulator
+from streameval.config import Unknown
+from streameval.labels import Label
+from streameval.metrics.catalogue import CATALOGUE, Entry
+from streameval.metrics.naming import ENTRIES, build_spec, evaluate
+from streameval.metrics.spec import MetricSpec, number_text
+
+__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of"]
+
+
+class Metric(Accumulator):
+    """A single metric that counts its own examples. Use one of its subclasses, or `metric`."""
+
+    __slots__ = ()
+    _kind: ClassVar[int] = 1
+    _entry: ClassVar[Entry]
+
+    def __init__(
+        self,
+        *,
+        average: str | None = "default",
+        zero_division: float | None = None,
+        empty: str = "zero_division",
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **parameters: float,
+    ) -> None:
+        if not hasattr(type(self), "_entry"):
+            raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
+        spec = build_spec(
+            self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
+        )
+        self._start((spec,), labels, unknown, threshold)
+
+    @property
+    def spec(self) -> MetricSpec:
+        """The metric as a value: name, average and parameters."""
+        return self._specs[0]
+
+    @property
+    def bigger_is_better(self) -> bool | None:
+        """The direction; None for metrics that describe the data."""
+        return self._entry.bigger_is_better
+
+    def get(self) -> float | dict[Label, float]:
+        """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
+        return evaluate(self.spec, self._tables())
+
+    @classmethod
+    def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:
+        return len(specs) == 1 and specs[0].name == cls._entry.name
+
+    def __repr__(self) -> str:
+        value = self.get()
+        shown = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
+        return f"<{self.spec.key}: {shown}, {self.examples} examples>"
+
+
+def metric(
+    name: str,
+    *,
+    average: str | None = "default",
+    zero_division: float | None = None,
+    empty: str = "zero_division",
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    **parameters: float,
+) -> Metric:
+    """Build any metric of the catalogue by name.
+
+    Parameters
+    ----------
+    name
+        A name or alias of the catalogue, without an average.
+    average, zero_division, empty, labels, unknown, threshold, **parameters
+        As for the metric's class.
+
+    Raises
+    ------
+    MetricError
+        If there is no such metric, average or parameter; the message suggests the nearest.
+
+    Examples
+    --------
+    >>> metric("fbeta", average="micro", beta=2).spec.key
+    'fbeta_micro(beta=2)'
+    """
+    spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
+    return METRIC_CLASSES[ENTRIES[spec.name].class_name](
+        average=spec.average,
+        zero_division=spec.zero_division,
+        empty=spec.empty,
+        labels=labels,
+        unknown=unknown,
+        threshold=threshold,
+        **dict(spec.parameters),
+    )
+
+
+def metric_class_of(name: str) -> type[Metric]:
+    """The class of a catalogue entry."""
+    return METRIC_CLASSES[ENTRIES[name].class_name]
+
+
+def _docstring(entry: Entry) -> str:
+    averages = ", ".join(repr(average) for average in entry.averages)
+    lines = [
+        entry.summary,
+        "",
+        f"    {entry.formula}",
+        "",
+        f"Range [{entry.low:g}, {entry.high:g}]; {_direction(entry)}. Source: {entry.source}.",
+        "",
+        "Parameters",
+        "----------",
+        *(
+            line
+            for p in entry.parameters
+            for line in (p.name, f"    In {p.range}; {number_text(p.default)} by default.")
+        ),
+        "average",
+        f"    One of {averages}; {entry.default!r} by default. None gives a mapping label -> value.",
+        "zero_division",
+        f"    What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
+        f"{number_text(entry.zero_division)} by default.",
+        "empty",
+        "    In means over examples, what an example with nothing true and nothing predicted counts where its value is",
+        '    0/0: "zero_division", "zero", "one", "nan" (the mean is NaN) or "drop".',
+        "labels, unknown, threshold",
+        "    As for `Evaluator`.",
+    ]
+    return "\n".join(lines)
+
+
+def _direction(entry: Entry) -> str:
+    return {True: "higher is better", False: "lower is better", None: "describes the data"}[entry.bigger_is_better]
+
+
+def signature_of(entry: Entry) -> inspect.Signature:
+    """The keyword-only parameters of a metric's class, with its own defaults."""
+    own = [(p.name, p.default) for p in entry.parameters]
+    shared = [
+        ("average", entry.default), ("zero_division", entry.zero_division), ("empty", "zero_division"),
+        ("labels", None), ("unknown", "error"), ("threshold", None),
+    ]  # fmt: skip
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in own + shared])
+
+
+def _class_of(entry: Entry) -> type[Metric]:
+    body = {
+        "__slots__": (),
+        "__doc__": _docstring(entry),
+        "__module__": __name__,
+        "__signature__": signature_of(entry),
+        "_entry": entry,
+    }
+    return type(entry.class_name, (Metric,), body)
+
+
+METRIC_CLASSES: dict[str, type[Metric]] = {entry.class_name: _class_of(entry) for entry in CATALOGUE}
+globals().update(METRIC_CLASSES)
+__all__ += list(METRIC_CLASSES)

@@ -1,0 +1,55 @@
+"""The contract of every state.
+
+A state remembers a multiset of examples as integers. It is a commutative monoid under `merge`, and `revert` is the
+inverse of `update`. In symbols, for states ``s, a, b, c`` and any examples::
+
+    zero          merge(s, empty) == s
+    commutative   merge(a, b) == merge(b, a)
+    associative   merge(merge(a, b), c) == merge(a, merge(b, c))
+    split         updating with all at once == one by one == merging any sharding
+    inverse       revert(update(s, e), e) == s
+    round trip    decode(encode(s)) == s
+    canonical     equal states have equal bytes
+    atomic        what raises leaves the state as it was
+    no aliasing   arguments are never changed and never kept
+
+Every change is planned first (this may raise and changes nothing), then stored behind one reference, then applied. A
+plan holds new values, not differences, so applying it twice is harmless: whatever interrupts an application, the next
+access completes it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+from streameval.batch import Batch, Example
+from streameval.labels import LabelIndex
+
+__all__ = ["COUNT_MAX", "State"]
+
+COUNT_MAX = 2**63 - 1
+
+
+class State(Protocol):
+    """What an `Accumulator` needs of a state; see the module docstring for the laws."""
+
+    def empty(self, labels: LabelIndex) -> Self:
+        """A state of the same kind that has counted nothing."""
+
+    def count_one(self, example: Example, sign: int) -> None:
+        """Count one example (sign 1) or take it back (sign -1)."""
+
+    def count(self, batch: Batch) -> None:
+        """Count a batch of examples."""
+
+    def merge(self, other: Self, sign: int = 1) -> None:
+        """Add, or with sign -1 take back, all that ``other`` has counted."""
+
+    def copy(self, labels: LabelIndex) -> Self:
+        """An independent copy over a copy of the labels."""
+
+    def mentioned(self) -> list[bool]:
+        """For each column whether it is declared or some counted example mentions it."""
+
+    def forget(self, size: int) -> None:
+        """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
