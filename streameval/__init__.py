@@ -1,6 +1,7 @@
 """Exact multi-label evaluation over streams: update, merge, revert, and read at any moment."""
 
-from streameval import single as _single
+from streameval import classes as _classes
+from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
     CounterOverflowError,
     FormatError,
@@ -15,7 +16,6 @@ from streameval.evaluator import Evaluator, load
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import MetricSpec
-from streameval.single import *  # noqa: F403  # the classes made from the catalogue
 from streameval.single import Metric, metric
 
 __version__ = "0.1.0"
@@ -38,4 +38,4 @@ __all__ = [
     "load",
     "metric",
 ]
-__all__ += list(_single.METRIC_CLASSES)
+__all__ += _classes.__all__

@@ -16,7 +16,7 @@ RowKey: TypeAlias = tuple[int, int, int, int]
 class Example(NamedTuple):
     """One example: the slots (5 * column + outcome) of the cells it mentions, its row key, and its weight."""
 
-    slots: list[int]
+    slots: list[int] | IntArray
     key: RowKey
     weight: float = 1.0
 

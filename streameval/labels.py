@@ -48,12 +48,13 @@ class LabelIndex:
     count as present only while some example mentions them, so registering one changes no result.
     """
 
-    __slots__ = ("columns", "fixed", "labels")
+    __slots__ = ("columns", "cuts", "fixed", "labels")
 
     def __init__(self, fixed: Iterable[Label] = ()) -> None:
         self.labels: list[Label] = list(fixed)
         self.columns: dict[Label, int] = {label: column for column, label in enumerate(self.labels)}
         self.fixed = len(self.labels)
+        self.cuts = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -68,7 +69,8 @@ class LabelIndex:
         return column
 
     def truncate(self, size: int) -> None:
-        """Forget the labels registered last, down to ``size``: the undo of `add`."""
+        """Forget the labels registered last, down to ``size``: the undo of `add`. ``cuts`` tells that it happened."""
+        self.cuts += 1
         while len(self.labels) > size:
             self.columns.pop(self.labels[-1], None)
             self.labels.pop()

@@ -1,4 +1,4 @@
-"""One class per metric of the catalogue, made from its entry: ``F1(average="micro")`` and so on."""
+"""Single metrics: one class per entry of the catalogue, made from it; `streameval.classes` holds them by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streameval.metrics.catalogue import CATALOGUE, Entry
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec, number_text
 
-__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of"]
+__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of"]
 
 
 class Metric(Accumulator):
@@ -40,6 +40,21 @@ class Metric(Accumulator):
             self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
         )
         self._start((spec,), labels, unknown, threshold)
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: MetricSpec,
+        *,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> Metric:
+        """A fresh metric of the class that a spec names."""
+        kind = metric_class_of(spec.name)
+        made = kind.__new__(kind)
+        made._start((spec,), labels, unknown, threshold)
+        return made
 
     @property
     def spec(self) -> MetricSpec:
@@ -96,15 +111,7 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    return METRIC_CLASSES[ENTRIES[spec.name].class_name](
-        average=spec.average,
-        zero_division=spec.zero_division,
-        empty=spec.empty,
-        labels=labels,
-        unknown=unknown,
-        threshold=threshold,
-        **dict(spec.parameters),
-    )
+    return Metric.from_spec(spec, labels=labels, unknown=unknown, threshold=threshold)
 
 
 def metric_class_of(name: str) -> type[Metric]:
@@ -161,7 +168,7 @@ def _class_of(entry: Entry) -> type[Metric]:
     body = {
         "__slots__": (),
         "__doc__": _docstring(entry),
-        "__module__": __name__,
+        "__module__": "streameval.classes",
         "__signature__": signature_of(entry),
         "_entry": entry,
     }
@@ -169,5 +176,3 @@ def _class_of(entry: Entry) -> type[Metric]:
 
 
 METRIC_CLASSES: dict[str, type[Metric]] = {entry.class_name: _class_of(entry) for entry in CATALOGUE}
-globals().update(METRIC_CLASSES)
-__all__ += list(METRIC_CLASSES)

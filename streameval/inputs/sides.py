@@ -57,6 +57,7 @@ class EntryPiece:
     everywhere: IntArray
 
     def entries(self, role: int) -> EntryPiece:  # noqa: ARG002  # the bits already say the role
+        """The piece itself."""
         return self
 
 

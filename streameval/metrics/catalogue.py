@@ -160,7 +160,8 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "informedness", "Informedness", "Recall plus specificity minus one (Youden's J).",
         "tp / (tp + fn) + tn / (tn + fp) - 1",
-        "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS, by_formula(decisions.informedness), low=-1.0, aliases=("youden_j",),
+        "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS,
+        by_formula(decisions.informedness), low=-1.0, aliases=("youden_j",),
     ),
     Entry(
         "markedness", "Markedness", "Precision plus negative predictive value minus one.",
@@ -248,8 +249,8 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "label_cardinality", "LabelCardinality", "Mean number of true labels of an example.",
-        "tp + fn, mean over examples", _TSOUMAKAS, by_formula(decisions.label_cardinality), high=math.inf, bigger_is_better=None, averages=_BY_EXAMPLE,
-        default="samples",
+        "tp + fn, mean over examples", _TSOUMAKAS, by_formula(decisions.label_cardinality), high=math.inf,
+        bigger_is_better=None, averages=_BY_EXAMPLE, default="samples",
     ),
     Entry(
         "predicted_cardinality", "PredictedCardinality", "Mean number of labels predicted for an example.",

@@ -28,6 +28,7 @@ from streameval.states.exact import ExactSums, common_scale, exact_integers, tra
 
 __all__ = ["Content", "Decisions"]
 
+_ONE = {1: np.array(1), -1: np.array(-1)}  # adding an array to an array spares numpy the conversion
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
 
@@ -133,8 +134,8 @@ class Decisions:
         examples = self._examples + sign
         if examples > COUNT_MAX:
             raise _overflow()
-        where = np.array(slots, np.intp)
-        counts = self._flat[where] + sign
+        where = np.asarray(slots, np.int64)
+        counts = self._flat[where] + _ONE[sign]
         times = self._histogram.get(key, 0) + sign
         if sign < 0:
             self._refuse_negative(examples, where, counts, (times,))
@@ -144,9 +145,9 @@ class Decisions:
         value, scale = units_of(weight)
         weights = self._weights_at(common_scale(scale))
         value <<= weights.scale - scale
-        sums: dict[int | RowKey, int] = {slot: value for slot in slots if slot % 5}
+        left = dict(zip(where.tolist(), counts.tolist(), strict=True))
+        sums: dict[int | RowKey, int] = {slot: value for slot in left if slot % 5}
         sums[key] = value
-        left = dict(zip(slots, counts.tolist(), strict=True))
         sums = self._new_sums(weights, sums, left, {key: times}, sign)
         self._apply(_Plan(examples, where, counts, {key: times}, weights, sums))
 

@@ -1,0 +1,94 @@
+"""Write what follows from the catalogue: the reference of metrics, and the type stub of the metric classes.
+
+Run ``python docs/generate.py`` after changing the catalogue; a test compares.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streameval.metrics.catalogue import Entry, catalogue
+
+ROOT = Path(__file__).resolve().parent.parent
+DIRECTION = {True: "higher", False: "lower", None: "describes the data"}
+
+
+def reference() -> str:
+    lines = [
+        "# Metrics",
+        "",
+        "Every metric of the catalogue. `tp`, `fp`, `fn`, `tn` are the outcomes of a label (`macro`, `weighted`,",
+        "`per_label`), pooled over labels (`micro`), or of an example (`samples`); see [conventions](conventions.md).",
+        "The first average is the default. A metric is asked for by name and average (`f1_macro`), where the default",
+        'average may be left out, by class (`F1(average="macro")`), or with `streameval.metric`.',
+        "",
+        "| name | class | formula | averages | range | better | parameters | also known as |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for entry in catalogue():
+        averages = sorted(entry.averages, key=lambda average, entry=entry: average != entry.default)  # type: ignore[misc]
+        cells = (
+            f"`{entry.name}`",
+            f"`{entry.class_name}`",
+            f"{entry.summary}<br>{entry.formula}",
+            ", ".join(average or "per_label" for average in averages),
+            f"[{entry.low:g}, {entry.high:g}]",
+            DIRECTION[entry.bigger_is_better],
+            ", ".join(f"`{p.name}` in {p.range}, default {p.default:g}" for p in entry.parameters) or "—",
+            ", ".join(f"`{alias}`" for alias in entry.aliases) or "—",
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    lines += ["", "## Sources", ""]
+    lines += [f"- `{entry.name}`: {entry.source}." for entry in catalogue()]
+    return "\n".join(lines) + "\n"
+
+
+def stub() -> str:
+    return "\n".join(
+        [
+            "# Written by docs/generate.py from the catalogue.",
+            "",
+            "from collections.abc import Iterable, Mapping",
+            "from typing import Literal",
+            "",
+            "from streameval.config import Unknown",
+            "from streameval.labels import Label",
+            "from streameval.metrics.spec import Empty",
+            "from streameval.single import Metric",
+            "",
+            "__all__ = [",
+            *(f'    "{entry.class_name}",' for entry in catalogue()),
+            "]",
+            "",
+            *(line for entry in catalogue() for line in _class(entry)),
+        ]
+    )
+
+
+def _class(entry: Entry) -> list[str]:
+    named = ", ".join(f'"{average}"' for average in entry.averages if average is not None)
+    kinds = [f"Literal[{named}]"] if named else []
+    kinds += ["None"] if None in entry.averages else []
+    default = "None" if entry.default is None else f'"{entry.default}"'
+    return [
+        f"class {entry.class_name}(Metric):",
+        "    def __init__(",
+        "        self,",
+        "        *,",
+        *(f"        {p.name}: float = {p.default!r}," for p in entry.parameters),
+        f"        average: {' | '.join(kinds)} = {default},",
+        "        zero_division: float | None = None,",
+        '        empty: Empty = "zero_division",',
+        "        labels: Iterable[Label] | None = None,",
+        '        unknown: Unknown = "error",',
+        "        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,",
+        "    ) -> None: ...",
+        "",
+    ]
+
+
+FILES = {ROOT / "docs" / "metrics.md": reference, ROOT / "streameval" / "classes.pyi": stub}
+
+if __name__ == "__main__":
+    for path, write in FILES.items():
+        path.write_text(write(), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Imports go only downward, and the core needs numpy alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import streameval
+
+PACKAGE = Path(streameval.__file__).parent
+
+LAYERS = (
+    "errors", "labels", "config", "kernel", "batch", "inputs", "states", "metrics", "wire", "label_table", "report",
+    "accumulator", "single", "classes", "evaluator", "", "adapters",
+)  # fmt: skip
+"""From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
+
+
+def layer_of(module: str) -> str:
+    return module.removeprefix("streameval").removeprefix(".").split(".")[0]
+
+
+def imports() -> list[tuple[str, str]]:
+    """All (importing module, imported module) pairs of the package and of what it imports."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        module = ".".join(("streameval", *(part for part in parts if part != "__init__")))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found += [(module, alias.name) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{module} imports relatively; write the whole name"
+                name = str(node.module)
+                found += [(module, f"{name}.{alias.name}" if name == "streameval" else name) for alias in node.names]
+    return found
+
+
+def test_every_module_belongs_to_a_layer():
+    modules = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
+    assert modules - {"__init__", "__pycache__"} == set(LAYERS) - {""}
+
+
+def test_imports_go_only_downward():
+    upward = [
+        (module, name)
+        for module, name in imports()
+        if name.startswith("streameval") and LAYERS.index(layer_of(name)) > LAYERS.index(layer_of(module))
+    ]
+    assert upward == []
+
+
+def test_modules_of_one_layer_do_not_import_each_other_in_a_circle():
+    graph: dict[str, set[str]] = {}
+    for module, name in imports():
+        if name.startswith("streameval.") and layer_of(name) == layer_of(module) and name != module:
+            graph.setdefault(module, set()).add(name)
+
+    def reaches(start: str, goal: str, seen: set[str]) -> bool:
+        return any(
+            step == goal or (step not in seen and reaches(step, goal, seen | {step})) for step in graph.get(start, ())
+        )
+
+    assert [module for module in graph if reaches(module, module, set())] == []
+
+
+def test_outside_the_adapters_only_numpy_and_the_standard_library_are_imported():
+    allowed = {*sys.stdlib_module_names, "numpy", "streameval"}
+    foreign = [
+        (module, name)
+        for module, name in imports()
+        if layer_of(module) != "adapters" and name.split(".")[0] not in allowed
+    ]
+    assert foreign == []
+
+
+def test_importing_the_package_loads_no_other_library():
+    program = "import sys, streameval; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"river", "sklearn", "scipy", "pandas", "polars", "pyarrow", "tqdm", "torch"}
+    assert "streameval.adapters" not in loaded
+
+
+def test_no_module_reads_pickles():
+    assert [pair for pair in imports() if pair[1].split(".")[0] in {"pickle", "marshal", "shelve", "dill"}] == []
