@@ -34,8 +34,13 @@ class Ratios:
 
 
 def as_float(value: Value) -> float:
-    """The nearest float64; NaN where undefined."""
-    return math.nan if value is None else float(value)
+    """The nearest float64; NaN where undefined, infinite where no float64 is as large."""
+    if value is None:
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def each(ratios: Ratios, zero_division: float) -> list[Value]:
@@ -47,33 +52,28 @@ def each(ratios: Ratios, zero_division: float) -> list[Value]:
     ]
 
 
-def mean(ratios: Ratios, times: Integers | None, zero_division: float) -> Value:
+def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain: bool = False) -> Value:
     """The mean of ratios, each counted ``times`` times (once if None).
 
-    Where 0/0 occurs, ``zero_division`` stands for it; NaN leaves it out. The mean of nothing is itself 0/0. If what is
-    left has no weight, the plain mean is taken, as scikit-learn does.
+    Where 0/0 occurs, ``zero_division`` stands for it; NaN leaves it out. If what is left has no weight, the mean is
+    itself 0/0, or with ``plain`` the mean without weights.
     """
     num, den = ratios.num, ratios.den
-    undefined = den == 0
-    extra = Fraction(0)
-    if undefined.any():
-        kept = ~undefined
-        if math.isnan(zero_division):
-            num, den, times = num[kept], den[kept], None if times is None else times[kept]
-        elif times is not None and total(times) == 0:
-            return mean(ratios, None, zero_division)
-        else:
-            missing = int(undefined.sum()) if times is None else total(times[undefined])
-            whole = len(den) if times is None else total(times)
-            extra = Fraction(zero_division) * missing / whole
-            num, den, times_kept = num[kept], den[kept], None if times is None else times[kept]
-            return extra + _sum(num, den, times_kept, ratios.root) / whole
-    if not len(den):
-        return _constant(zero_division)
+    defined = den != 0
+    if math.isnan(zero_division) and not defined.all():
+        num, den = num[defined], den[defined]
+        times = None if times is None else times[defined]
+        defined = np.ones(len(den), np.bool_)
+    if times is not None and plain and not times.any():
+        times = None
     whole = len(den) if times is None else total(times)
-    if whole == 0:
-        return mean(Ratios(num, den, ratios.root), None, zero_division)
-    return _sum(num, den, times, ratios.root) / whole
+    if not whole:
+        return _constant(zero_division)
+    if defined.all():
+        return _sum(num, den, times, ratios.root) / whole
+    # 0/0 is summed with the rest, since a later addition could cancel all correct digits of a rounded sum.
+    num = np.where(defined, num, int(zero_division))
+    return _sum(num, np.where(defined, den, 1), times, ratios.root) / whole
 
 
 def _constant(zero_division: float) -> Value:

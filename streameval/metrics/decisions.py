@@ -20,7 +20,6 @@ __all__: list[str] = []
 
 Parameters = Mapping[str, float]
 
-_DECIMAL = Context(prec=60, Emin=-999999, Emax=999999)
 _TINY = Decimal("1e-400")  # below the smallest float64 by far
 
 
@@ -158,13 +157,15 @@ def alpha_evaluation(c: Counts, parameters: Parameters) -> Ratios:
 
 
 def _power(num: int, den: int, exponent: float) -> tuple[int, int]:
-    """``(num / den) ** exponent`` as a ratio with 59 correct digits; 0 and infinity as the limits from inside."""
+    """``(num / den) ** exponent`` as a ratio with some 60 correct digits; 0 and infinity as the limits from inside."""
     if num in (0, den):
         return num // den, 1
     if exponent in (0.0, math.inf):
         return int(exponent == 0.0), 1
-    base = _DECIMAL.divide(Decimal(num), Decimal(den))
-    value = _DECIMAL.power(base, Decimal(exponent))
+    # The base can be as close to 1 as 1 - 1 / den, and the exponent multiplies its relative error.
+    digits = 60 + len(str(den)) + max(0, Decimal(exponent).adjusted())
+    context = Context(prec=digits, Emin=-999999, Emax=999999, traps=[])
+    value = context.power(context.divide(Decimal(num), Decimal(den)), Decimal(exponent))
     return value.as_integer_ratio() if value > _TINY else (0, 1)
 
 

@@ -33,8 +33,9 @@ def by_formula(formula: Formula) -> Reading:
         ratios = formula(counts, parameters)
         if spec.average is None:
             return dict(zip(tables.labels, each(ratios, spec.zero_division), strict=True))
+        # As scikit-learn, labels without any support weigh the same.
         times = counts.tp + counts.fn if spec.average == "weighted" else None
-        return mean(ratios, times, spec.zero_division)
+        return mean(ratios, times, spec.zero_division, plain=True)
 
     return read
 

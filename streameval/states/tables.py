@@ -17,7 +17,8 @@ __all__ = ["Counts", "Integers", "Tables"]
 Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of int64, or of Python integers where a sum or product could pass 64 bits."""
 
-_SAFE = 2**61
+# Formulas multiply counts by at most 2**10 and add a few; up to here that stays within int64.
+_SAFE = 2**50
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,6 @@ def _safe(array: Integers, examples: int) -> Integers:
 
 def total(array: Integers) -> int:
     """The exact sum, as a Python integer."""
-    if array.dtype == object or (len(array) and int(np.abs(array).max()) >= _SAFE // len(array)):
+    if array.dtype == object or (len(array) and int(np.abs(array).max()) >= 2**62 // len(array)):
         return int(sum(array.tolist()))
     return int(array.sum())
