@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -71,6 +72,10 @@ class Config:
 def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     if isinstance(labels, str | bytes):
         raise LabelError(f"labels must be a list of labels, not the string {shown(labels)}; write labels=[{labels!r}]")
+    if isinstance(labels, AbstractSet | Mapping):
+        raise LabelError(
+            f"labels must be in order, not a {type(labels).__name__}; give a list, for example sorted(...)"
+        )
     try:
         names = tuple(normalise(label) for label in labels)
     except TypeError:
@@ -91,6 +96,8 @@ def _threshold(
     elif np.ndim(threshold) == 0:  # type: ignore[arg-type]
         return _number(threshold)
     else:
+        if isinstance(threshold, AbstractSet):
+            raise InputError("threshold must be a number, a mapping, or numbers in the order of labels, not a set")
         values = [_number(value) for value in threshold]  # type: ignore[union-attr]
         if labels is None or len(values) != len(labels):
             raise InputError(

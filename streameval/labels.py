@@ -30,6 +30,11 @@ def normalise(label: object) -> Label:
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool):
         return int.__add__(int(label), 0)
+    if isinstance(label, float | np.floating):
+        raise LabelError(
+            f"a label must be a str or an int, not the float {shown(label)}; "
+            "if these are decisions or scores by position, give a numpy array"
+        )
     raise LabelError(
         f"a label must be a str or an int, not {type(label).__name__} ({shown(label)}); "
         "convert it, for example with str()"

@@ -141,8 +141,8 @@ def _docstring(entry: Entry) -> str:
         f"    What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
         f"{number_text(entry.zero_division)} by default.",
         "empty",
-        "    In means over examples, what an example with nothing true and nothing predicted counts where its value is",
-        '    0/0: "zero_division", "zero", "one", "nan" (the mean is NaN) or "drop".',
+        "    What an example, or a label, with nothing true and nothing predicted counts where its value is 0/0:",
+        '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".',
         "labels, unknown, threshold",
         "    As for `Evaluator`.",
     ]

@@ -23,6 +23,7 @@ _EXAMPLES = 2**15
 def read_many(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
+    reader.begin()
     given = [(y_true, TRUE), (y_pred, PRED)]
     if mask is not None:
         given.append((mask, HIDDEN))
@@ -50,6 +51,7 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
                 raise _lengths_differ({**counts, "weights": len(factors)})
             return
         start += examples
+        reader.refuse_mixture()
         yield _batch(pieces, None if part is None or (part == 1.0).all() else part)
 
 

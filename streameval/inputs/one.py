@@ -25,10 +25,12 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
         if example is not None:
             return example
     cells: dict[int, int] = {}
+    reader.begin()
     for given, role in ((y_true, TRUE), (y_pred, PRED), (mask, HIDDEN)):
         if role != HIDDEN or given is not None:
             for column, bits in example_entries(given, role, reader):
                 cells[column] = cells.get(column, 0) | bits
+    reader.refuse_mixture()
     cells.pop(IGNORED, None)
     return _placed(cells, weight, reader)
 
@@ -95,7 +97,7 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
     if hasattr(given, "items") and hasattr(given, "iloc"):  # a pandas Series: its index names the labels
         return example_entries(dict(given.items()), role, reader)
     if isinstance(given, np.ndarray) or hasattr(given, "__array__"):
-        return _row_entries(np.asarray(given), role, reader)
+        return _row_entries(np.asanyarray(given), role, reader)
     if given is None:
         raise InputError(f"{NAMES[role]} is None; give the empty set if there is no label")
     raise InputError(

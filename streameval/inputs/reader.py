@@ -29,11 +29,12 @@ PLAIN = frozenset((str, int))
 class Reader:
     """Turns labels into columns and scores into decisions, as a `Config` says."""
 
-    __slots__ = ("_last", "config", "default_threshold", "labels", "thresholds")
+    __slots__ = ("_last", "_unnamed", "config", "default_threshold", "labels", "thresholds")
 
     def __init__(self, config: Config, labels: LabelIndex) -> None:
         self.config = config
         self.labels = labels
+        self._unnamed: dict[str, int] = {}
         self._last: tuple[tuple[object, ...], int, IntArray] = ((), 0, np.zeros(0, np.int64))
         given = config.threshold
         self.thresholds: dict[Label, float] | None = dict(given) if isinstance(given, tuple) else None
@@ -95,6 +96,16 @@ class Reader:
         self._last = (labels, self.labels.cuts, slots)
         return slots
 
+    def begin(self) -> None:
+        """Forget which arguments had columns without names."""
+        self._unnamed.clear()
+
+    def refuse_mixture(self) -> None:
+        """Raise if columns without names, which count as 0, 1, 2 ..., have met labels that are strings."""
+        if self._unnamed and any(isinstance(label, str) for label in self.labels.labels):
+            name = next(iter(self._unnamed))
+            raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
+
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels."""
         declared = self.config.labels
@@ -104,8 +115,10 @@ class Reader:
                     f"{name} has {width} columns but {len(declared)} labels are declared; give one column per label"
                 )
             return np.arange(width)
-        if any(isinstance(label, str) for label in self.labels.labels):
-            raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
+        for other, given in self._unnamed.items():
+            if given != width:
+                raise InputError(f"{other} has {given} columns and {name} has {width}; give one column per label")
+        self._unnamed[name] = width
         return np.array(self.columns(range(width)), np.int64)
 
     def threshold(self, label: object) -> float:

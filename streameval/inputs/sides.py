@@ -244,8 +244,8 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
     if hasattr(given, "iloc"):  # a pandas Series: a column of lists
         lists = (value.tolist() if isinstance(value, np.ndarray) else value for value in given)  # type: ignore[attr-defined]
         return _Examples(lists, len(given), role, reader)  # type: ignore[arg-type]
-    if not isinstance(given, list | tuple) and hasattr(given, "__array__"):
-        array = np.asarray(given)
+    if isinstance(given, memoryview) or (not isinstance(given, list | tuple) and hasattr(given, "__array__")):
+        array = np.asanyarray(given)
         if array.ndim == 2:
             values = plain_array(array, name)
             return _Matrix(values, _positions(values.shape[1], borrowed, role, reader), role, reader)

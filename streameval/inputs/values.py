@@ -91,6 +91,8 @@ def _expected(role: int) -> str:
 
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     """An array of booleans or numbers, where missing values have become NaN."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        return np.where(np.ma.getmaskarray(values), math.nan, np.ma.getdata(values).astype(np.float64))
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
         return array

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,14 @@ class Ratios:
     num: Integers
     den: Integers
     root: bool = False
+
+    def __getitem__(self, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Ratios:
+        """Some of the ratios."""
+        return Ratios(self.num[kept], self.den[kept], self.root)
+
+    def replaced(self, where: np.ndarray[Any, np.dtype[np.bool_]], value: int) -> Ratios:
+        """The same ratios, but ``value`` in some places."""
+        return Ratios(np.where(where, value, self.num), np.where(where, 1, self.den), self.root)
 
 
 def as_float(value: Value) -> float:
@@ -58,22 +66,16 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
     Where 0/0 occurs, ``zero_division`` stands for it; NaN leaves it out. If what is left has no weight, the mean is
     itself 0/0, or with ``plain`` the mean without weights.
     """
-    num, den = ratios.num, ratios.den
-    defined = den != 0
-    if math.isnan(zero_division) and not defined.all():
-        num, den = num[defined], den[defined]
-        times = None if times is None else times[defined]
-        defined = np.ones(len(den), np.bool_)
+    undefined = ratios.den == 0
+    if undefined.any():
+        if math.isnan(zero_division):
+            ratios, times = ratios[~undefined], None if times is None else times[~undefined]
+        else:  # summed with the rest, since a later addition could cancel all correct digits of a rounded sum
+            ratios = ratios.replaced(undefined, int(zero_division))
     if times is not None and plain and not times.any():
         times = None
-    whole = len(den) if times is None else total(times)
-    if not whole:
-        return _constant(zero_division)
-    if defined.all():
-        return _sum(num, den, times, ratios.root) / whole
-    # 0/0 is summed with the rest, since a later addition could cancel all correct digits of a rounded sum.
-    num = np.where(defined, num, int(zero_division))
-    return _sum(num, np.where(defined, den, 1), times, ratios.root) / whole
+    whole = len(ratios.den) if times is None else total(times)
+    return _sum(ratios.num, ratios.den, times, ratios.root) / whole if whole else _constant(zero_division)
 
 
 def _constant(zero_division: float) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from streameval.states.tables import Counts, Tables
 __all__ = ["Formula", "Reading", "by_formula", "f_of_averages"]
 
 Formula: TypeAlias = Callable[[Counts, Mapping[str, float]], Ratios]
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Reading: TypeAlias = Callable[[Tables, MetricSpec], Value | dict[Label, Value]]
 
 
@@ -24,35 +25,41 @@ def by_formula(formula: Formula) -> Reading:
     """A metric that is a formula of outcomes, under every average."""
 
     def read(tables: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
-        parameters = dict(spec.parameters)
+        counts, times = tables.by_label, None
         if spec.average == "samples":
-            return _over_examples(formula(tables.by_example, parameters), tables, spec)
-        counts = tables.by_label
-        if spec.average == "micro":
-            return mean(formula(counts.pooled(), parameters), None, spec.zero_division)
-        ratios = formula(counts, parameters)
+            counts, times = tables.by_example, tables.times
+        elif spec.average == "micro":
+            counts = counts.pooled()
+        elif spec.average == "weighted":
+            times = counts.tp + counts.fn
+        ratios = formula(counts, dict(spec.parameters))
+        blank = (ratios.den == 0) & (counts.tp + counts.fp + counts.fn == 0)
         if spec.average is None:
-            return dict(zip(tables.labels, each(ratios, spec.zero_division), strict=True))
+            return _per_label(tables.labels, ratios, blank, spec)
+        if spec.average == "samples" and not tables.informative.all():
+            kept = tables.informative
+            ratios, blank, times = ratios[kept], blank[kept], tables.times[kept]
+        if spec.empty != "zero_division" and blank.any():
+            if spec.empty == "nan":
+                return None
+            if spec.empty == "drop":
+                ratios, times = ratios[~blank], None if times is None else times[~blank]
+            else:
+                ratios = ratios.replaced(blank, int(spec.empty == "one"))
         # As scikit-learn, labels without any support weigh the same.
-        times = counts.tp + counts.fn if spec.average == "weighted" else None
-        return mean(ratios, times, spec.zero_division, plain=True)
+        return mean(ratios, times, spec.zero_division, plain=spec.average == "weighted")
 
     return read
 
 
-def _over_examples(ratios: Ratios, tables: Tables, spec: MetricSpec) -> Value:
-    num, den, times = ratios.num, ratios.den, tables.times
-    keys = tables.content.keys
-    blank = (keys[:, 0] == 0) & (keys[:, 1] == 0) & (den == 0)
-    if spec.empty != "zero_division" and blank.any():
-        if spec.empty == "nan":
-            return None
+def _per_label(labels: tuple[Label, ...], ratios: Ratios, blank: Flags, spec: MetricSpec) -> dict[Label, Value]:
+    values = dict(zip(labels, each(ratios, spec.zero_division), strict=True))
+    for position in np.flatnonzero(blank).tolist() if spec.empty != "zero_division" else ():
         if spec.empty == "drop":
-            num, den, times = num[~blank], den[~blank], times[~blank]
+            del values[labels[position]]
         else:
-            num = np.where(blank, int(spec.empty == "one"), num)
-            den = np.where(blank, 1, den)
-    return mean(Ratios(num, den, ratios.root), times, spec.zero_division)
+            values[labels[position]] = {"zero": Fraction(0), "one": Fraction(1), "nan": None}[spec.empty]
+    return values
 
 
 def f_of_averages(tables: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:

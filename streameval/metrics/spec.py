@@ -27,8 +27,8 @@ class MetricSpec:
     zero_division
         What 0/0 stands for: 0.0, 1.0, or NaN, which leaves it out of means.
     empty
-        What an example with nothing true and nothing predicted counts in a mean over examples, where its value is
-        0/0: as ``zero_division`` says, 0, 1, NaN (then the whole mean is NaN), or not at all.
+        What an example, or a label, with nothing true and nothing predicted counts where its value is 0/0: as
+        ``zero_division`` says, 0, 1, NaN (then a mean over it is NaN), or not at all.
     parameters
         The parameters of the entry, by name, in the order of the entry.
     key

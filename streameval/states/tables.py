@@ -89,6 +89,11 @@ class Tables:
         return Counts(both, pred - both, true - both, self.known - true - pred + both)
 
     @cached_property
+    def informative(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """For each row key, whether any cell is known: an example that is wholly masked tells nothing."""
+        return np.asarray((self.known > 0) | (self.content.keys[:, 3] == 0))
+
+    @cached_property
     def known(self) -> Integers:
         """For each row key, how many cells are not masked."""
         return len(self.labels) - self.content.keys[:, 3]
