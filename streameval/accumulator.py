@@ -28,12 +28,13 @@ __all__ = ["Accumulator"]
 class _Core:
     """What changes: the labels, the reader that registers them, and the state. Replaced as a whole."""
 
-    __slots__ = ("decisions", "labels", "reader")
+    __slots__ = ("decisions", "direct", "labels", "reader")
 
     def __init__(self, config: Config, labels: LabelIndex, decisions: Decisions) -> None:
         self.labels = labels
         self.reader = Reader(config, labels)
         self.decisions = decisions
+        self.direct = not self.reader.reads_scores  # whether the kernel may read examples as they are
 
     @classmethod
     def fresh(cls, config: Config) -> _Core:
@@ -97,6 +98,9 @@ class Accumulator:
 
     def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         core = self._core
+        if mask is None and type(weight) is float and weight == 1.0 and core.direct:
+            if core.decisions.count_plain(y_true, y_pred, sign):
+                return
         known = len(core.labels)
         try:
             core.decisions.count_one(read_one(y_true, y_pred, mask, checked_weight(weight), core.reader), sign)
@@ -170,11 +174,11 @@ class Accumulator:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         self._reverts = 0
         decisions = self._core.decisions
-        if 2 * sum(decisions.mentioned()) >= len(self._core.labels) and not decisions.sparse():
-            return
-        fresh = _Core.fresh(self._config)
-        fresh.decisions.merge(decisions)
-        self._core = fresh
+        decisions.compact()
+        if decisions.sparse():
+            fresh = _Core.fresh(self._config)
+            fresh.decisions.merge(decisions)
+            self._core = fresh
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -53,13 +53,12 @@ class LabelIndex:
     count as present only while some example mentions them, so registering one changes no result.
     """
 
-    __slots__ = ("columns", "cuts", "fixed", "labels")
+    __slots__ = ("columns", "fixed", "labels")
 
     def __init__(self, fixed: Iterable[Label] = ()) -> None:
         self.labels: list[Label] = list(fixed)
         self.columns: dict[Label, int] = {label: column for column, label in enumerate(self.labels)}
         self.fixed = len(self.labels)
-        self.cuts = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -74,8 +73,7 @@ class LabelIndex:
         return column
 
     def truncate(self, size: int) -> None:
-        """Forget the labels registered last, down to ``size``: the undo of `add`. ``cuts`` tells that it happened."""
-        self.cuts += 1
+        """Forget the labels registered last, down to ``size``: the undo of `add`."""
         while len(self.labels) > size:
             self.columns.pop(self.labels[-1], None)
             self.labels.pop()

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, EntryBatch
+from streameval.batch import Batch, DenseBatch, ListBatch
 from streameval.errors import InputError
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
-from streameval.inputs.sides import DensePiece, Piece, names_of, side_of
+from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
 from streameval.inputs.values import checked_weights
-from streameval.kernel.types import FloatArray, IntArray, UInt8Array
+from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 
 __all__ = ["read_many"]
 
-# Pieces are small enough to stay in a second-level cache and far below 2**20 examples, where weight sums stay exact.
-_CELLS = 2**18
-_EXAMPLES = 2**15
+# Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
+_CELLS = 2**24
+# Weight sums are exact in float64 products below 2**20 examples.
+_EXAMPLES = 2**17
 
 
 def read_many(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Batch]:
@@ -32,6 +33,8 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
     lengths = {NAMES[role]: side.length for side, role in sides if side.length is not None}
     if factors is not None:
         lengths["weights"] = len(factors)
+        if (factors == 1.0).all():
+            factors = factors[:0]  # no more than their number matters
     if len(set(lengths.values())) > 1:
         raise _lengths_differ(lengths)
     size = max(255, min(_EXAMPLES, _CELLS // max(1, *(side.width for side, _ in sides))))
@@ -40,19 +43,18 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
         pieces = [(side.take(size), role) for side, role in sides]
         counts = {NAMES[role]: start + piece.examples for piece, role in pieces}
         examples = pieces[0][0].examples
-        part = None
         if factors is not None:
-            part = factors[start : start + examples]
-            counts["weights"] = start + len(part)
+            counts["weights"] = min(lengths["weights"], start + examples)
         if len(set(counts.values())) > 1:
             raise _lengths_differ(counts, "at least ")
         if not examples:
-            if factors is not None and len(factors) != start:
-                raise _lengths_differ({**counts, "weights": len(factors)})
+            if factors is not None and lengths["weights"] != start:
+                raise _lengths_differ({**counts, "weights": lengths["weights"]})
             return
-        start += examples
         reader.refuse_mixture()
-        yield _batch(pieces, None if part is None or (part == 1.0).all() else part)
+        part = factors[start : start + examples] if factors is not None and len(factors) else None
+        start += examples
+        yield _batch(pieces, part)
 
 
 def _lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
@@ -63,22 +65,48 @@ def _lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
 def _batch(pieces: list[tuple[Piece, int]], weights: FloatArray | None) -> Batch:
     dense = [piece for piece, _ in pieces if isinstance(piece, DensePiece)]
     if len(dense) == len(pieces):
-        columns = _union([piece.columns for piece in dense])
-        true, pred = _aligned(dense[0].bits, dense[0], columns), _aligned(dense[1].bits, dense[1], columns)
-        hidden = None if dense[0].hidden is None else _aligned(dense[0].hidden, dense[0], columns)
-        if len(dense) == 3:
-            mask = _aligned(dense[2].bits, dense[2], columns)
-            hidden = mask if hidden is None else hidden | mask
-        return DenseBatch(columns, true, pred, hidden, weights)
-    parts = [piece.entries(role) for piece, role in pieces]
-    return EntryBatch(
-        parts[0].examples,
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.columns for part in parts]),
-        np.concatenate([part.bits for part in parts]),
-        _union([part.everywhere for part in parts]),
-        weights,
+        return _dense_batch(dense, weights)
+    lists = [(piece.lists(), role) for piece, role in pieces]
+    parts: dict[int, list[Lists]] = {TRUE: [], PRED: [], HIDDEN: [], 0: []}
+    for piece, role in lists:
+        parts[role].append(piece.positive)
+        if piece.unknown is not None and len(piece.unknown[1]):
+            parts[HIDDEN].append(piece.unknown)
+        if piece.named is not None and len(piece.named[1]):
+            parts[0].append(piece.named)
+    examples = lists[0][0].examples
+    true, pred, hidden, named = (
+        joined(parts[kind], examples) if parts[kind] else None for kind in (TRUE, PRED, HIDDEN, 0)
     )
+    everywhere = _union([piece.everywhere for piece, _ in lists])
+    return ListBatch(examples, true, pred, hidden, named, everywhere, weights)
+
+
+def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseBatch:
+    columns = _union([piece.columns for piece in pieces])
+
+    def refusal() -> Exception:
+        for piece in pieces:
+            try:
+                piece.read()
+            except InputError as error:
+                return error
+        return AssertionError("the kernel refused what can be read")
+
+    def bits_of(piece: DensePiece) -> tuple[UInt8Array, UInt8Array | None]:
+        if weights is None and np.array_equal(piece.columns, columns):
+            return piece.raw()
+        bits, unknown = piece.read()
+        return _aligned(bits, piece, columns), None if unknown is None else _aligned(unknown, piece, columns)
+
+    true, hidden = bits_of(pieces[0])
+    if len(pieces) == 3:
+        mask, _ = bits_of(pieces[2])
+        hidden = mask if hidden is None else hidden | mask
+    scores = pieces[1].scores() if weights is None and np.array_equal(pieces[1].columns, columns) else None
+    if scores is not None:
+        return DenseBatch(columns, true, scores[0], scores[1], hidden, None, refusal)
+    return DenseBatch(columns, true, bits_of(pieces[1])[0], None, hidden, weights, refusal)
 
 
 def _union(columns: list[IntArray]) -> IntArray:

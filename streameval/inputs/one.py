@@ -20,10 +20,6 @@ COLLECTIONS = (set, frozenset, list, tuple)
 
 def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
     """Check one example and place its cells; may register labels, changes nothing else."""
-    if type(y_true) is dict and type(y_pred) is dict and mask is None and not reader.reads_scores:
-        example = _read_dicts(y_true, y_pred, weight, reader)
-        if example is not None:
-            return example
     cells: dict[int, int] = {}
     reader.begin()
     for given, role in ((y_true, TRUE), (y_pred, PRED), (mask, HIDDEN)):
@@ -45,43 +41,7 @@ def _placed(cells: dict[int, int], weight: float, reader: Reader) -> Example:
         if outcome or column >= fixed:
             slots.append(5 * column + outcome)
     _, false_neg, false_pos, both, masked = counts
-    return Example(slots, (false_neg + both, false_pos + both, both, masked), weight)
-
-
-_ALLOWED = b"\0\1"
-
-
-def _read_dicts(y_true: dict[object, Any], y_pred: dict[object, Any], weight: float, reader: Reader) -> Example | None:
-    """The commonest form, and the one River uses: both sides name the same labels, every value is 0 or 1.
-
-    Outcomes are computed for all labels at once, as the digits of two integers in base 256. None if it does not apply.
-    """
-    labels = tuple(y_true)
-    if tuple(y_pred) == labels:
-        guesses = y_pred.values()
-    elif y_pred.keys() == y_true.keys():
-        guesses = map(y_pred.__getitem__, labels)  # type: ignore[assignment]
-    else:
-        return None
-    try:
-        true, pred = bytes(y_true.values()), bytes(guesses)
-    except (TypeError, ValueError):
-        return None
-    if true.translate(None, _ALLOWED) or pred.translate(None, _ALLOWED):
-        return None
-    first = reader.first_slots(labels)
-    if first is None:
-        return None
-    both = int.from_bytes(true, "little") + 2 * int.from_bytes(pred, "little")
-    outcomes = both.to_bytes(len(labels), "little")
-    hits = outcomes.count(3)
-    key = (hits + outcomes.count(1), hits + outcomes.count(2), hits, 0)
-    offsets = np.frombuffer(outcomes, np.uint8)
-    slots = first + offsets
-    fixed = reader.labels.fixed
-    if fixed:
-        slots = slots[(offsets != 0) | (first >= 5 * fixed)]
-    return Example(slots, key, weight)
+    return Example(np.array(slots, np.int64), (false_neg + both, false_pos + both, both, masked), weight)
 
 
 def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:

@@ -29,13 +29,12 @@ PLAIN = frozenset((str, int))
 class Reader:
     """Turns labels into columns and scores into decisions, as a `Config` says."""
 
-    __slots__ = ("_last", "_unnamed", "config", "default_threshold", "labels", "thresholds")
+    __slots__ = ("_unnamed", "config", "default_threshold", "labels", "thresholds")
 
     def __init__(self, config: Config, labels: LabelIndex) -> None:
         self.config = config
         self.labels = labels
         self._unnamed: dict[str, int] = {}
-        self._last: tuple[tuple[object, ...], int, IntArray] = ((), 0, np.zeros(0, np.int64))
         given = config.threshold
         self.thresholds: dict[Label, float] | None = dict(given) if isinstance(given, tuple) else None
         self.default_threshold: float | None = None if isinstance(given, tuple) else given
@@ -78,23 +77,6 @@ class Reader:
         if None in found:
             return [self.column(label) if column is None else column for column, label in zip(found, flat, strict=True)]
         return cast("list[int]", found)
-
-    def first_slots(self, labels: tuple[object, ...]) -> IntArray | None:
-        """Where the five counts of each label start; None unless all are plain strings and none is ignored.
-
-        The last answer is remembered, since the examples of a stream tend to name the same labels.
-        """
-        known, cuts, slots = self._last
-        if known == labels and cuts == self.labels.cuts:
-            return slots
-        if set(map(type, labels)) != {str}:
-            return None
-        columns = self.columns(labels)
-        if IGNORED in columns:
-            return None
-        slots = 5 * np.array(columns, np.int64)
-        self._last = (labels, self.labels.cuts, slots)
-        return slots
 
     def begin(self) -> None:
         """Forget which arguments had columns without names."""

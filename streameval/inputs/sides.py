@@ -6,62 +6,102 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from streameval.errors import InputError, LabelError, shown
 from streameval.inputs.one import COLLECTIONS, example_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader
-from streameval.inputs.values import decided_block, plain_array
-from streameval.kernel.types import FloatArray, IntArray, UInt8Array
+from streameval.inputs.values import bound_of, decided_block, plain_array
+from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 
-__all__ = ["DensePiece", "EntryPiece", "Piece", "Side", "side_of"]
+__all__ = ["DensePiece", "ListPiece", "Piece", "Side", "joined", "names_of", "side_of"]
 
 _NOTHING = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
 class DensePiece:
-    """Rows of a matrix: 1 where positive, and 1 where the truth is unknown."""
+    """Rows of a matrix whose columns are all mentioned."""
 
-    columns: IntArray
-    bits: UInt8Array
-    hidden: UInt8Array | None
+    __slots__ = ("_read", "block", "columns", "reader", "role", "thresholds")
+
+    def __init__(
+        self, block: np.ndarray[Any, Any], columns: IntArray, role: int, reader: Reader, thresholds: float | FloatArray
+    ) -> None:
+        self.block, self.columns, self.role = block, columns, role
+        self.reader, self.thresholds = reader, thresholds
+        self._read: tuple[UInt8Array, UInt8Array | None] | None = None
 
     @property
     def examples(self) -> int:
         """How many rows there are."""
-        return len(self.bits)
+        return len(self.block)
 
-    def entries(self, role: int) -> EntryPiece:
-        """The same, cell by cell."""
-        row, column = np.nonzero(self.bits)
-        bits = np.full(len(row), role, np.uint8)
-        if self.hidden is not None:
-            hidden_row, hidden_column = np.nonzero(self.hidden)
-            row = np.concatenate([row, hidden_row])
-            column = np.concatenate([column, hidden_column])
-            bits = np.concatenate([bits, np.full(len(hidden_row), HIDDEN, np.uint8)])
-        return EntryPiece(len(self.bits), row, self.columns[column], bits, self.columns)
+    def read(self) -> tuple[UInt8Array, UInt8Array | None]:
+        """1 where positive, and 1 where the truth is unknown (None if nowhere); checked."""
+        if self._read is None:
+            self._read = decided_block(self.block, self.role, self.reader, self.thresholds)
+        return self._read
+
+    def raw(self) -> tuple[UInt8Array, UInt8Array | None]:
+        """The same, but bytes that are already there are not looked at: the kernel does so while it counts them."""
+        scores = self.role == PRED and self.reader.reads_scores
+        if self._read is None and (self.block.dtype == np.bool_ or (self.block.dtype == np.uint8 and not scores)):
+            return np.ascontiguousarray(self.block).view(np.uint8), None
+        return self.read()
+
+    def scores(self) -> tuple[ScoreArray, ScoreArray] | None:
+        """Scores and the bound of each column, if the kernel can compare them; not looked at either."""
+        if self.role != PRED or not self.reader.reads_scores or self.block.dtype not in (np.float32, np.float64):
+            return None
+        bounds = np.broadcast_to(bound_of(self.block.dtype, self.thresholds), self.columns.shape)
+        return np.ascontiguousarray(self.block, self.block.dtype.newbyteorder("=")), np.ascontiguousarray(bounds)
+
+    def lists(self) -> ListPiece:
+        """The same, as lists of columns."""
+        bits, hidden = self.read()
+        unknown = None if hidden is None else _listed(hidden, self.columns)
+        return ListPiece(len(bits), _listed(bits, self.columns), unknown, None, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPiece:
-    """Mentioned cells of some examples; ``everywhere`` holds columns that every one of them mentions."""
+class ListPiece:
+    """For each example lists of columns: positive, of unknown truth, and otherwise mentioned.
+
+    ``everywhere`` holds columns that every example mentions.
+    """
 
     examples: int
-    rows: IntArray
-    columns: IntArray
-    bits: UInt8Array
+    positive: Lists
+    unknown: Lists | None
+    named: Lists | None
     everywhere: IntArray
 
-    def entries(self, role: int) -> EntryPiece:  # noqa: ARG002  # the bits already say the role
+    def lists(self) -> ListPiece:
         """The piece itself."""
         return self
 
 
-Piece = DensePiece | EntryPiece
+Piece: TypeAlias = DensePiece | ListPiece
+
+
+def _listed(bits: UInt8Array, columns: IntArray) -> Lists:
+    """The columns of the ones of each row."""
+    row, column = np.nonzero(bits)
+    return _offsets(np.bincount(row, minlength=len(bits))), columns[column]
+
+
+def _offsets(lengths: IntArray) -> IntArray:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _filtered(lists: Lists, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Lists:
+    """The lists without some of their entries."""
+    offsets, columns = lists
+    if kept.all():
+        return lists
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)])[offsets], columns[kept]
 
 
 class Side(Protocol):
@@ -92,8 +132,7 @@ class _Matrix:
     def take(self, size: int) -> Piece:
         block = self._values[self._start : self._start + size]
         self._start += len(block)
-        bits, hidden = decided_block(block, self._role, self._reader, self._thresholds)
-        return DensePiece(self._columns, bits, hidden)
+        return DensePiece(block, self._columns, self._role, self._reader, self._thresholds)
 
 
 class _Sparse:
@@ -123,37 +162,31 @@ class _Sparse:
 
     def take(self, size: int) -> Piece:
         stop = min(self._start + size, len(self._indptr) - 1)
-        lengths = np.diff(self._indptr[self._start : stop + 1])
-        span = slice(int(self._indptr[self._start]), int(self._indptr[stop]))
+        offsets = self._indptr[self._start : stop + 1]
+        span = slice(int(offsets[0]), int(offsets[-1]))
+        offsets = offsets - offsets[0]
         examples = stop - self._start
         self._start = stop
-        rows = np.repeat(np.arange(examples), lengths)
         columns, values = self._indices[span], self._data[span]
-        kept = columns != IGNORED
-        if not kept.all():
-            rows, columns, values = rows[kept], columns[kept], values[kept]
-        thresholds = self._thresholds[columns] if isinstance(self._thresholds, np.ndarray) else 0.0
+        thresholds: float | FloatArray = 0.0
+        if isinstance(self._thresholds, np.ndarray):
+            thresholds = self._thresholds[np.maximum(columns, 0)]
         bits, hidden = decided_block(values, self._role, self._reader, thresholds)
-        found = bits * np.uint8(self._role)
-        if hidden is not None:
-            found |= hidden * np.uint8(HIDDEN)
+        kept = columns != IGNORED
+        positive = _filtered((offsets, columns), (bits != 0) & kept)
+        unknown = None if hidden is None else _filtered((offsets, columns), (hidden != 0) & kept)
         if len(self._zeros):  # a threshold at or below 0 makes the cells that are not stored positive
-            width = len(self._thresholds)  # type: ignore[arg-type]
-            stored = np.zeros((examples, width), np.bool_)
-            stored[rows, columns] = True
-            row, position = np.nonzero(~stored[:, self._zeros])
-            rows = np.concatenate([rows, row])
-            columns = np.concatenate([columns, self._zeros[position]])
-            found = np.concatenate([found, np.full(len(row), self._role, np.uint8)])
-        positive = found != 0
-        return EntryPiece(examples, rows[positive], columns[positive], found[positive], self._everywhere)
+            stored = np.zeros((examples, len(self._reader.labels)), np.bool_)
+            stored[np.repeat(np.arange(examples), np.diff(offsets))[kept], columns[kept]] = True
+            positive = joined([positive, _listed(~stored[:, self._zeros], self._zeros)], examples)
+        return ListPiece(examples, positive, unknown, None, self._everywhere)
 
 
 class _Lists:
     """A column of lists: offsets into one array of columns."""
 
-    def __init__(self, offsets: IntArray, columns: IntArray, role: int) -> None:
-        self._offsets, self._columns, self._role = offsets, columns, role
+    def __init__(self, offsets: IntArray, columns: IntArray) -> None:
+        self._offsets, self._columns = offsets, columns
         self._start = 0
         self.length: int | None = len(offsets) - 1
         self.width = 0
@@ -161,8 +194,8 @@ class _Lists:
     def take(self, size: int) -> Piece:
         offsets = self._offsets[self._start : self._start + size + 1]
         self._start += len(offsets) - 1
-        columns = self._columns[offsets[0] : offsets[-1]]
-        return _collected(np.diff(offsets), columns, self._role)
+        lists = offsets - offsets[0], self._columns[offsets[0] : offsets[-1]]
+        return ListPiece(len(offsets) - 1, _filtered(lists, lists[1] != IGNORED), None, None, _NOTHING)
 
 
 class _Examples:
@@ -182,30 +215,36 @@ class _Examples:
             except TypeError:
                 raise LabelError(f"{NAMES[self._role]} holds a label that cannot be hashed") from None
             lengths = np.fromiter(map(len, cast("list[list[object]]", examples)), np.int64, len(examples))
-            return _collected(lengths, np.array(flat, np.int64), self._role)
+            lists = _offsets(lengths), np.array(flat, np.int64)
+            return ListPiece(len(examples), _filtered(lists, lists[1] != IGNORED), None, None, _NOTHING)
         if kinds == {np.ndarray} and len({(row.shape, row.dtype) for row in examples}) == 1:  # type: ignore[attr-defined]
             stacked = np.stack(cast("list[np.ndarray[Any, Any]]", examples))
             if stacked.ndim == 2 and stacked.dtype.kind in "biuf":
                 columns_of = self._reader.positions(stacked.shape[1], NAMES[self._role])
                 return _Matrix(stacked, columns_of, self._role, self._reader).take(size)
-        rows: list[int] = []
-        found: list[tuple[int, int]] = []
-        for row, example in enumerate(examples):
-            before = len(found)
-            found.extend(example_entries(example, self._role, self._reader))
-            rows.extend([row] * (len(found) - before))
-        columns = np.array([column for column, _ in found], np.int64)
-        bits = np.array([bit for _, bit in found], np.uint8)
-        kept = columns != IGNORED
-        return EntryPiece(len(examples), np.array(rows, np.int64)[kept], columns[kept], bits[kept], _NOTHING)
+        found: dict[int, list[int]] = {self._role: [], HIDDEN: [], 0: []}
+        ends: dict[int, list[int]] = {self._role: [0], HIDDEN: [0], 0: [0]}
+        for example in examples:
+            for column, bit in example_entries(example, self._role, self._reader):
+                if column != IGNORED:
+                    found[bit].append(column)
+            for bit, columns_so_far in found.items():
+                ends[bit].append(len(columns_so_far))
+
+        def lists_of(bit: int) -> Lists:
+            return np.array(ends[bit], np.int64), np.array(found[bit], np.int64)
+
+        return ListPiece(len(examples), lists_of(self._role), lists_of(HIDDEN), lists_of(0), _NOTHING)
 
 
-def _collected(lengths: IntArray, columns: IntArray, role: int) -> EntryPiece:
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    kept = columns != IGNORED
-    if not kept.all():
-        rows, columns = rows[kept], columns[kept]
-    return EntryPiece(len(lengths), rows, columns, np.full(len(columns), role, np.uint8), _NOTHING)
+def joined(parts: list[Lists], examples: int) -> Lists:
+    """For each example, the lists of all parts one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(offsets)) for offsets, _ in parts])
+    order = np.argsort(rows, kind="stable")
+    columns = np.concatenate([columns for _, columns in parts])[order]
+    return _offsets(np.bincount(rows, minlength=examples)), columns
 
 
 # -- recognising what was given: by its methods, so that no library needs to be imported ------------------------------
@@ -313,7 +352,7 @@ def _arrow_side(array: Any, role: int, reader: Reader) -> Side:
         of_code[used] = _registered([dictionary[code] for code in used.tolist()], name, reader)
         columns.append(of_code[codes])
         offsets.append(bounds[1:] - bounds[0] + offsets[-1][-1])
-    return _Lists(np.concatenate(offsets), np.concatenate(columns) if columns else _NOTHING, role)
+    return _Lists(np.concatenate(offsets), np.concatenate(columns) if columns else _NOTHING)
 
 
 def _registered(labels: list[object], name: str, reader: Reader) -> list[int]:

@@ -11,7 +11,7 @@ from streameval.errors import InputError, shown
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
 from streameval.kernel.types import FloatArray, UInt8Array
 
-__all__ = ["checked_weight", "checked_weights", "decided", "decided_bit", "decided_block", "plain_array"]
+__all__ = ["bound_of", "checked_weight", "checked_weights", "decided", "decided_bit", "decided_block", "plain_array"]
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -153,15 +153,19 @@ def _not_a_decision(block: np.ndarray[Any, Any], role: int) -> InputError:
 
 def _at_least(scores: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """``scores >= thresholds`` as if both were real numbers: no score or threshold is rounded before comparing."""
-    bound = np.asarray(thresholds, np.float64)
-    dtype = scores.dtype
-    if dtype.kind == "f" and dtype.itemsize < 8:
-        # The smallest number of the narrow type that is not below the threshold decides alike.
-        with np.errstate(over="ignore"):
-            narrow = bound.astype(dtype)
-            low = narrow.astype(np.float64) < bound
-            narrow = np.where(low, np.nextafter(narrow, dtype.type(np.inf)), narrow)
-        return np.ascontiguousarray(scores >= narrow)
-    if dtype.kind in "iu" and scores.size and (int(scores.max()) > 2**53 or int(scores.min()) < -(2**53)):
+    bound = bound_of(scores.dtype, thresholds)
+    if scores.dtype.kind in "iu" and scores.size and (int(scores.max()) > 2**53 or int(scores.min()) < -(2**53)):
         return np.ascontiguousarray((scores.astype(object) >= bound.astype(object)).astype(np.bool_))
     return np.ascontiguousarray(scores >= bound)
+
+
+def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray[Any, Any]:
+    """Thresholds in the type of the scores: the smallest number that is not below the threshold decides alike."""
+    bound = np.asarray(thresholds, np.float64)
+    if dtype.kind != "f" or dtype.itemsize >= 8:
+        return bound
+    narrow_type = dtype.newbyteorder("=")
+    with np.errstate(over="ignore"):
+        narrow = bound.astype(narrow_type)
+        low = narrow.astype(np.float64) < bound
+        return np.asarray(np.where(low, np.nextafter(narrow, narrow_type.type(np.inf)), narrow))

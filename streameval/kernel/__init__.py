@@ -1,8 +1,55 @@
-"""The loops over examples. Arrays that reach them are checked, C-contiguous and of the stated types.
+"""The loops over examples. What reaches them is checked, and every function adds or returns integers only.
 
-Every function adds to, or returns, integers only.
+``BACKEND`` tells which of two implementations is in use: ``"compiled"`` or ``"numpy"``. They give the same bits.
+``STREAMEVAL_KERNEL`` chooses when the package is imported: ``auto`` (the default: compiled if it was built),
+``compiled`` (an error if it was not) or ``numpy``.
 """
 
-from streameval.kernel._numpy import count_dense, count_entries, limbs, tally, weigh_cells, weigh_dense, weigh_groups
+from __future__ import annotations
 
-__all__ = ["count_dense", "count_entries", "limbs", "tally", "weigh_cells", "weigh_dense", "weigh_groups"]
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from streameval.kernel import _numpy
+from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_cells, weigh_dense, weigh_groups
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
+
+__all__ = [
+    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells",
+    "weigh_dense", "weigh_groups",
+]  # fmt: skip
+
+
+def _chosen() -> Literal["compiled", "numpy"]:
+    wanted = os.environ.get("STREAMEVAL_KERNEL", "auto")
+    if wanted not in ("auto", "compiled", "numpy"):
+        raise ImportError(f"STREAMEVAL_KERNEL must be auto, compiled or numpy, not {wanted!r}")
+    if wanted == "numpy":
+        return "numpy"
+    try:
+        from streameval.kernel import _compiled  # noqa: F401
+    except ImportError as error:
+        if wanted == "compiled":
+            raise ImportError(
+                "STREAMEVAL_KERNEL=compiled, but the compiled kernel was not built; install with a C compiler and "
+                "STREAMEVAL_BUILD=require to see why"
+            ) from error
+        if (Path(__file__).parents[2] / "setup.py").exists():
+            warnings.warn(
+                "streameval is imported from its source tree, where the kernel is not compiled; leave that folder, "
+                "install with pip install --editable, or set STREAMEVAL_KERNEL=numpy",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return "numpy"
+    return "compiled"
+
+
+BACKEND: Literal["compiled", "numpy"] = _chosen()
+
+if TYPE_CHECKING or BACKEND == "numpy":
+    Counts = _numpy.Counts
+else:
+    from streameval.kernel._compiled import Counts

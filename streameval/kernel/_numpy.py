@@ -1,42 +1,289 @@
-"""What each kernel function means, in numpy.
+"""What each kernel function means, in numpy and plain Python: the fallback where nothing was compiled, and the oracle.
 
 A cell is one (example, label) pair. Its outcome indexes the five disjoint counts of a label::
 
     0 true negative    1 false negative    2 false positive    3 true positive    4 masked
 
 so that ``outcome == true + 2 * predicted`` unless the truth is masked. Only cells that an example mentions are counted;
-the true negatives of all other examples are derived when reading.
+the true negatives of all other examples are derived when reading. Slot ``5 * column + outcome`` is where a cell counts.
 
 Row keys have four columns: labels true, labels predicted, labels in both, labels masked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
 import numpy as np
 
-from streameval.kernel.types import FloatArray, IntArray, UInt8Array
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, FloatArray, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
-__all__ = ["count_dense", "count_entries", "limbs", "tally", "weigh_cells", "weigh_dense", "weigh_groups"]
+__all__ = ["Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups"]
 
 LIMB_BITS = 32
+_COUNT_MAX = 2**63 - 1
 _EIGHT_BIT_LANES = np.uint64(0x00FF00FF00FF00FF)
 _SUM_OF_16_BIT_LANES = np.uint64(0x0001000100010001)
+_ALLOWED = b"\0\1"
 
 
-def count_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, cells: IntArray) -> IntArray:
-    """Count a block of 0/1 rows in which every column is mentioned.
+class _Plan(NamedTuple):
+    """New values of everything that changes. Applying it twice is harmless."""
 
-    Parameters
-    ----------
-    true, pred, hidden
-        Shape (examples, columns), values 0 and 1. Where ``hidden`` is 1 the truth is unknown.
-    cells
-        Shape (columns, 5); the counts are added to it.
+    examples: int
+    slots: IntArray
+    counts: IntArray
+    histogram: dict[RowKey, int]
 
-    Returns
-    -------
-    The row keys, shape (examples, 4).
+
+class Counts:
+    """Five counts per column, how many examples had each row key, and how many examples there were.
+
+    Every change is planned first, then stored behind one reference, then applied; whatever interrupts an application,
+    the next access completes it. Methods that can decline return ``DONE``, ``OTHER`` (the form is for others to read),
+    ``REFUSED`` (it would take back what was never counted) or ``FULL`` (2**63 - 1 examples), and have then changed
+    nothing. The ``count_*`` methods of many examples are only used on counts that are thrown away if they fail.
     """
+
+    __slots__ = ("_examples", "_flat", "_histogram", "_last", "_plan")
+
+    def __init__(self, width: int) -> None:
+        self._examples = 0
+        self._flat: IntArray = np.zeros(5 * max(8, width), np.int64)
+        self._histogram: dict[RowKey, int] = {}
+        self._plan: _Plan | None = None
+        self._last: tuple[tuple[object, ...], IntArray] = ((), np.zeros(0, np.int64))
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted."""
+        self._complete()
+        return self._examples
+
+    def reserve(self, width: int) -> None:
+        """Make room for columns; what is counted stays the same."""
+        if 5 * width > len(self._flat):
+            self._complete()
+            flat = np.zeros(max(5 * width, 2 * len(self._flat)), np.int64)
+            flat[: len(self._flat)] = self._flat
+            self._flat = flat
+
+    def forget_columns(self) -> None:
+        """Forget remembered columns of labels, since some labels have lost theirs."""
+        self._last = ((), np.zeros(0, np.int64))
+
+    # -- one example ---------------------------------------------------------------------------------------------------
+
+    def count_example(
+        self, columns: dict[object, int], fixed: int, y_true: object, y_pred: object, sign: int
+    ) -> int:
+        """Count one example, or take it back with sign -1, if its form is common and all its labels are known.
+
+        ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. Here only
+        mappings with the same string labels and values 0 and 1 are read; the compiled twin reads more forms.
+        """
+        if type(y_true) is not dict or type(y_pred) is not dict:
+            return OTHER
+        labels = tuple(y_true)
+        if tuple(y_pred) == labels:
+            guesses = list(y_pred.values())
+        elif y_pred.keys() == y_true.keys():
+            guesses = [y_pred[label] for label in labels]
+        else:
+            return OTHER
+        try:
+            true, pred = bytes(y_true.values()), bytes(guesses)
+        except (TypeError, ValueError):
+            return OTHER
+        if true.translate(None, _ALLOWED) or pred.translate(None, _ALLOWED):
+            return OTHER
+        first = self._first_slots(columns, labels)
+        if first is None:
+            return OTHER
+        # Outcomes of all labels at once, as the digits of two integers in base 256.
+        digits = int.from_bytes(true, "little") + 2 * int.from_bytes(pred, "little")
+        outcomes = digits.to_bytes(len(labels), "little")
+        hits = outcomes.count(3)
+        key = (hits + outcomes.count(1), hits + outcomes.count(2), hits, 0)
+        offsets = np.frombuffer(outcomes, np.uint8)
+        slots = first + offsets
+        if fixed:
+            slots = slots[(offsets != 0) | (first >= 5 * fixed)]
+        self.reserve(len(columns))
+        return self.count_slots(slots, key, sign)
+
+    def _first_slots(self, columns: dict[object, int], labels: tuple[object, ...]) -> IntArray | None:
+        """Where the five counts of each label start; remembered, since the examples of a stream name the same labels."""
+        known, slots = self._last
+        if known == labels:
+            return slots
+        if set(map(type, labels)) != {str}:
+            return None
+        found = [columns.get(label) for label in labels]
+        if None in found:
+            return None
+        slots = 5 * np.array(found, np.int64)
+        self._last = (labels, slots)
+        return slots
+
+    def count_slots(self, slots: IntArray, key: RowKey, sign: int) -> int:
+        """Count one example whose cells are already placed, or take it back with sign -1."""
+        self._complete()
+        examples = self._examples + sign
+        if examples > _COUNT_MAX:
+            return FULL
+        counts = self._flat[slots] + sign
+        histogram = {key: self._histogram.get(key, 0) + sign}
+        if sign < 0 and self._impossible(examples, slots, counts, histogram):
+            return REFUSED
+        self._apply(_Plan(examples, slots, counts, histogram))
+        return DONE
+
+    # -- many examples -------------------------------------------------------------------------------------------------
+
+    def count_dense(
+        self, columns: IntArray, fixed: int, true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None
+    ) -> int:
+        """Count rows in which every column is mentioned; where ``hidden`` is 1 the truth is unknown.
+
+        Returns the union of all bytes: the counts are only good if it is at most 1.
+        """
+        seen = int(np.bitwise_or.reduce(true, axis=None) | np.bitwise_or.reduce(pred, axis=None)) if true.size else 0
+        if hidden is not None and hidden.size:
+            seen |= int(np.bitwise_or.reduce(hidden, axis=None))
+        if seen <= 1:
+            cells = np.zeros((len(columns), 5), np.int64)
+            self._add(columns, fixed, cells, dense_rows(true, pred, hidden, cells))
+        return seen
+
+    def count_scores(
+        self,
+        columns: IntArray,
+        fixed: int,
+        true: UInt8Array,
+        scores: ScoreArray,
+        bounds: ScoreArray,
+        hidden: UInt8Array | None,
+    ) -> tuple[int, bool]:
+        """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
+        decided = np.greater_equal(scores, bounds).view(np.uint8)
+        return self.count_dense(columns, fixed, true, decided, hidden), bool(np.isfinite(scores).all())
+
+    def count_lists(
+        self,
+        examples: int,
+        fixed: int,
+        true: Lists | None,
+        pred: Lists | None,
+        hidden: Lists | None,
+        named: Lists | None,
+        everywhere: IntArray,
+    ) -> None:
+        """Count examples given as lists of columns: true, predicted, masked, and otherwise mentioned; repeats count once.
+
+        ``everywhere`` holds columns that every example mentions, without repeats.
+        """
+        width = len(self._flat) // 5
+        cells = np.zeros((width, 5), np.int64)
+        keys, _, _ = list_rows(examples, true, pred, hidden, named, everywhere, cells)
+        self._add(np.arange(width), fixed, cells, keys)
+
+    def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
+        """Add counts of columns, of which declared ones derive their true negatives, and row keys."""
+        cells[columns < fixed, 0] = 0
+        distinct, times, _ = tally(keys)
+        row_keys: list[RowKey] = list(zip(*distinct.T.tolist(), strict=True))
+        self._change(len(keys), columns, cells, zip(row_keys, times.tolist(), strict=True))
+
+    # -- merging and reading -------------------------------------------------------------------------------------------
+
+    def merge(self, other: Counts, columns: IntArray | None) -> int:
+        """Add the other's counts; ``columns`` says where its columns are here (None: the same)."""
+        other._complete()
+        width = len(other._flat) // 5 if columns is None else len(columns)
+        self.reserve(width if columns is None else 0)
+        cells = other._flat[: 5 * width].reshape(-1, 5)
+        used = np.flatnonzero(cells.any(axis=1))
+        places = used if columns is None else columns[used]
+        histogram = [(key, times) for key, times in other._histogram.items() if times]
+        return self._change(other._examples, places, cells[used], histogram)
+
+    def _change(self, examples: int, columns: IntArray, cells: IntArray, keys: Iterable[tuple[RowKey, int]]) -> int:
+        self._complete()
+        total = self._examples + examples
+        if total > _COUNT_MAX:
+            return FULL
+        slots = (5 * columns[:, None] + np.arange(5)).reshape(-1)
+        counts = self._flat[slots] + cells.reshape(-1)
+        histogram = {key: self._histogram.get(key, 0) + times for key, times in keys}
+        self._apply(_Plan(total, slots, counts, histogram))
+        return DONE
+
+    def _impossible(self, examples: int, slots: IntArray, counts: IntArray, histogram: Mapping[RowKey, int]) -> bool:
+        """Whether no stream of examples leaves such counts."""
+        if examples < 0 or (counts < 0).any() or min(histogram.values(), default=0) < 0:
+            return True
+        after = self._flat.copy()
+        after[slots] = counts
+        return int(np.add.reduce(after.reshape(-1, 5), axis=1).max(initial=0)) > examples
+
+    def _apply(self, plan: _Plan) -> None:
+        self._plan = plan
+        self._complete()
+
+    def _complete(self) -> None:
+        plan = self._plan
+        if plan is not None:
+            self._flat[plan.slots] = plan.counts
+            self._histogram.update(plan.histogram)
+            self._examples = plan.examples
+            self._plan = None
+
+    def cells(self, width: int) -> IntArray:
+        """A copy of the counts of the first columns, shape (width, 5)."""
+        self._complete()
+        self.reserve(width)
+        return self._flat[: 5 * width].reshape(-1, 5).copy()
+
+    def at(self, slots: IntArray) -> IntArray:
+        """The counts in some slots."""
+        self._complete()
+        return self._flat[slots]
+
+    def times(self, key: RowKey) -> int:
+        """How many examples had a row key."""
+        self._complete()
+        return self._histogram.get(key, 0)
+
+    def row_keys(self) -> tuple[IntArray, IntArray]:
+        """The row keys that occur, in any order, shape (distinct, 4), and how many examples had each."""
+        self._complete()
+        present = [(key, times) for key, times in self._histogram.items() if times]
+        keys = np.array([key for key, _ in present], np.int64).reshape(-1, 4)
+        return keys, np.array([times for _, times in present], np.int64)
+
+    def compact(self) -> None:
+        """Drop row keys of which no example is left."""
+        self._complete()
+        self._histogram = {key: times for key, times in self._histogram.items() if times}
+
+    def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
+        """Fill counts that are still empty."""
+        row_keys: list[RowKey] = list(zip(*keys.T.tolist(), strict=True))
+        self.reserve(len(cells))
+        self._change(examples, np.arange(len(cells)), cells, zip(row_keys, times.tolist(), strict=True))
+
+    def copy(self) -> Counts:
+        """An independent copy."""
+        self._complete()
+        twin = Counts(len(self._flat) // 5)
+        twin._examples, twin._flat, twin._histogram = self._examples, self._flat.copy(), dict(self._histogram)
+        return twin
+
+
+def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, cells: IntArray) -> IntArray:
+    """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
     examples, columns = true.shape
     keys = np.zeros((examples, 4), np.int64)
     if hidden is not None:
@@ -92,27 +339,24 @@ def _row_sums(words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> IntArr
     return total
 
 
-def count_entries(
-    examples: int, rows: IntArray, columns: IntArray, bits: UInt8Array, everywhere: IntArray, cells: IntArray
+def list_rows(
+    examples: int,
+    true: Lists | None,
+    pred: Lists | None,
+    hidden: Lists | None,
+    named: Lists | None,
+    everywhere: IntArray,
+    cells: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Count mentioned cells given one by one, in any order, with repeats.
+    """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
 
-    Parameters
-    ----------
-    examples
-        How many there are; rows run from 0 to one less.
-    rows, columns, bits
-        One entry each: bits 1 for true, 2 for predicted, 4 for masked, 0 for mentioned only. The bits of repeated
-        entries of one cell are combined.
-    everywhere
-        Columns that every example mentions, without repeats.
-    cells
-        Shape (columns, 5); the counts are added to it.
-
-    Returns
-    -------
-    The row keys, shape (examples, 4); then the row and the slot (5 * column + outcome) of each distinct cell.
+    Returns the row keys, shape (examples, 4); then the row and the slot of each distinct cell.
     """
+    said = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
+    nothing = [np.zeros(0, np.int64)]
+    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists[0])) for lists, _ in said] or nothing)
+    columns = np.concatenate([lists[1] for lists, _ in said] or nothing)
+    bits = np.concatenate([np.full(len(lists[1]), bit, np.uint8) for lists, bit in said] or nothing).astype(np.uint8)
     width = len(cells)
     cell = rows * width + columns
     order = np.argsort(cell, kind="stable")

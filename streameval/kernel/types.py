@@ -1,4 +1,4 @@
-"""Names for the array types that the kernel takes and returns."""
+"""Names for what the kernel takes and returns."""
 
 from __future__ import annotations
 
@@ -9,3 +9,13 @@ import numpy as np
 IntArray: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 UInt8Array: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+ScoreArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]] | FloatArray
+
+RowKey: TypeAlias = tuple[int, int, int, int]
+"""How many labels of an example are true, predicted, both, and masked."""
+
+Lists: TypeAlias = tuple[IntArray, IntArray]
+"""Lists of columns: offsets, one more than there are lists, and what stands between them."""
+
+DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
+"""What a method answers that can decline; see `streameval.kernel._numpy.Counts`."""

@@ -13,9 +13,9 @@ inverse of `update`. In symbols, for states ``s, a, b, c`` and any examples::
     atomic        what raises leaves the state as it was
     no aliasing   arguments are never changed and never kept
 
-Every change is planned first (this may raise and changes nothing), then stored behind one reference, then applied. A
-plan holds new values, not differences, so applying it twice is harmless: whatever interrupts an application, the next
-access completes it.
+Every change is computed first (this may raise and changes nothing), and then happens at once: in one call into compiled
+code, or as a plan stored behind one reference. A plan holds new values, not differences, so applying it twice is
+harmless: whatever interrupts an application, the next access completes it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,11 @@ class State(Protocol):
     def count(self, batch: Batch) -> None:
         """Count a batch of examples."""
 
-    def merge(self, other: Self, sign: int = 1) -> None:
-        """Add, or with sign -1 take back, all that ``other`` has counted."""
+    def merge(self, other: Self) -> None:
+        """Add all that ``other`` has counted."""
 
     def copy(self, labels: LabelIndex) -> Self:
         """An independent copy over a copy of the labels."""
-
-    def mentioned(self) -> list[bool]:
-        """For each column whether it is declared or some counted example mentions it."""
 
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""

@@ -12,6 +12,7 @@ counts, so a stream whose weights are all 1 is the same state as an unweighted o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -19,16 +20,15 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval import kernel
-from streameval.batch import Batch, DenseBatch, Example, RowKey
+from streameval.batch import Batch, DenseBatch, Example
 from streameval.errors import CounterOverflowError, RevertError
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, IntArray, RowKey
 from streameval.labels import Label, LabelIndex, in_order
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
 
 __all__ = ["Content", "Decisions"]
 
-_ONE = {1: np.array(1), -1: np.array(-1)}  # adding an array to an array spares numpy the conversion
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
 
@@ -80,37 +80,26 @@ class Content:
         )
 
 
-class _Delta(NamedTuple):
-    """What a batch, or another state, adds to a state; in the state's columns."""
-
-    examples: int
-    columns: IntArray
-    cells: IntArray
-    histogram: dict[RowKey, int]
-    weights: ExactSums[int | RowKey] | None
-
-
 class _Plan(NamedTuple):
-    """New values of everything that changes; see `streameval.states.base`."""
+    """New weight sums that belong to a change of the counts.
 
-    examples: int
-    slots: IntArray
-    counts: IntArray
-    histogram: dict[RowKey, int]
-    weights: ExactSums[int | RowKey] | None
+    The counts change at once or not at all, and with them the number of examples: if it is still ``before``, the change
+    did not happen and the plan is void.
+    """
+
+    before: int
+    weights: ExactSums[int | RowKey]
     sums: dict[int | RowKey, int]
 
 
 class Decisions:
     """Per-label and per-example counts of decisions, exact under any order, batching, merging and reverting."""
 
-    __slots__ = ("_examples", "_flat", "_histogram", "_labels", "_plan", "_weights")
+    __slots__ = ("_counts", "_labels", "_plan", "_weights")
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
-        self._examples = 0
-        self._flat: IntArray = np.zeros(5 * max(8, len(labels)), np.int64)
-        self._histogram: dict[RowKey, int] = {}
+        self._counts = kernel.Counts(len(labels))
         self._weights: ExactSums[int | RowKey] | None = None
         self._plan: _Plan | None = None
 
@@ -121,219 +110,193 @@ class Decisions:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        self._complete()
-        return self._examples
+        return self._counts.examples
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
+    def count_plain(self, y_true: object, y_pred: object, sign: int) -> bool:
+        """Count one unweighted example straight from what the user gave, if it is of a common form."""
+        if self._plan is not None:
+            self._settle()
+        if self._weights is not None:
+            return False
+        code = self._counts.count_example(self._labels.columns, self._labels.fixed, y_true, y_pred, sign)
+        if code == OTHER:
+            return False
+        if code != DONE:
+            raise _declined(code)
+        return True
+
     def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
-        self._complete()
-        self._reserve()
+        self._settle()
+        self._counts.reserve(len(self._labels))
         slots, key, weight = example
-        examples = self._examples + sign
-        if examples > COUNT_MAX:
-            raise _overflow()
-        where = np.asarray(slots, np.int64)
-        counts = self._flat[where] + _ONE[sign]
-        times = self._histogram.get(key, 0) + sign
-        if sign < 0:
-            self._refuse_negative(examples, where, counts, (times,))
-        if weight == 1.0 and self._weights is None:
-            self._apply(_Plan(examples, where, counts, {key: times}, None, {}))
-            return
-        value, scale = units_of(weight)
-        weights = self._weights_at(common_scale(scale))
-        value <<= weights.scale - scale
-        left = dict(zip(where.tolist(), counts.tolist(), strict=True))
-        sums: dict[int | RowKey, int] = {slot: value for slot in left if slot % 5}
-        sums[key] = value
-        sums = self._new_sums(weights, sums, left, {key: times}, sign)
-        self._apply(_Plan(examples, where, counts, {key: times}, weights, sums))
+        if weight != 1.0 or self._weights is not None:
+            value, scale = units_of(weight)
+            weights = self._weights_at(common_scale(scale))
+            value <<= weights.scale - scale
+            weighed: list[int | RowKey] = [slot for slot in slots.tolist() if slot % 5]
+            sums = {place: weights.sums.get(place, 0) + sign * value for place in (*weighed, key)}
+            if sign < 0:
+                left: dict[int | RowKey, int] = dict(zip(slots.tolist(), self._counts.at(slots).tolist(), strict=True))
+                left[key] = self._counts.times(key)
+                if any(sums[place] < 0 or (sums[place] and left[place] <= 1) for place in sums):
+                    raise RevertError(_NEVER_SEEN)
+            self._plan = _Plan(self._counts.examples, weights, sums)
+        self._finish(self._counts.count_slots(slots, key, sign))
 
     def count(self, batch: Batch) -> None:
-        """Count a batch of examples."""
-        self._add(self._delta_of_batch(batch), 1)
+        """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
+        self._counts.reserve(len(self._labels))
+        fixed = self._labels.fixed
+        if not isinstance(batch, DenseBatch):
+            lists = (batch.true, batch.pred, batch.hidden, batch.named)
+            self._counts.count_lists(batch.examples, fixed, *lists, batch.everywhere)
+        elif batch.bounds is None:
+            if self._counts.count_dense(batch.columns, fixed, batch.true, batch.pred, batch.hidden) > 1:
+                raise batch.refusal()
+        else:
+            seen, finite = self._counts.count_scores(
+                batch.columns, fixed, batch.true, batch.pred, batch.bounds, batch.hidden
+            )
+            if seen > 1 or not finite:
+                raise batch.refusal()
+        if batch.weights is not None:
+            added = self._weigh(batch)
+            weights = (self._weights or ExactSums(added.scale)).at(max(added.scale, (self._weights or added).scale))
+            for key, value in added.at(weights.scale).sums.items():
+                weights.sums[key] = weights.sums.get(key, 0) + value
+            self._weights = weights
 
-    def merge(self, other: Decisions, sign: int = 1) -> None:
-        """Add all that ``other`` has counted, or with sign -1 take it back. ``other`` may be this very state."""
-        self._add(self._delta_of_state(other), sign)
+    def merge(self, other: Decisions) -> None:
+        """Add all that ``other`` has counted. ``other`` may be this very state."""
+        other._settle()
+        self._settle()
+        columns = self._columns_of(other)
+        self._counts.reserve(len(self._labels))
+        if self._weights is not None or other._weights is not None:
+            added = other._weights_at(0)
+            if columns is not None:
+                place = columns.tolist()
+                added = ExactSums(
+                    added.scale,
+                    {
+                        key if isinstance(key, tuple) else 5 * place[key // 5] + key % 5: value
+                        for key, value in added.sums.items()
+                    },
+                )
+            weights = self._weights_at(common_scale(added.scale))
+            old, new = weights.sums, added.at(weights.scale).sums
+            sums = {key: old.get(key, 0) + value for key, value in new.items()}
+            self._plan = _Plan(self._counts.examples, weights, sums)
+        self._finish(self._counts.merge(other._counts, columns))
 
-    def _add(self, delta: _Delta, sign: int) -> None:
-        self._complete()
-        self._reserve()
-        examples = self._examples + sign * delta.examples
-        if examples > COUNT_MAX:
-            raise _overflow()
-        where = (5 * delta.columns[:, None] + np.arange(5)).reshape(-1)
-        counts = self._flat[where] + sign * delta.cells.reshape(-1)
-        old = self._histogram
-        histogram = {key: old.get(key, 0) + sign * times for key, times in delta.histogram.items()}
-        if sign < 0:
-            self._refuse_negative(examples, where, counts, histogram.values())
-        if delta.weights is None and self._weights is None:
-            self._apply(_Plan(examples, where, counts, histogram, None, {}))
-            return
-        added = delta.weights or _sums_of_counts(delta.columns, delta.cells, delta.histogram)
-        weights = self._weights_at(common_scale(added.scale))
-        left = dict(zip(where.tolist(), counts.tolist(), strict=True))
-        sums = self._new_sums(weights, added.at(weights.scale).sums, left, histogram, sign)
-        self._apply(_Plan(examples, where, counts, histogram, weights, sums))
+    def _columns_of(self, other: Decisions) -> IntArray | None:
+        """Where the columns of another state are here, its labels registered; None if they are the same."""
+        names = other._labels.labels
+        if other._labels is self._labels or names == self._labels.labels:
+            return None
+        present = set(other._present().tolist())
+        return np.array(
+            [self._labels.add(name) if column in present else 0 for column, name in enumerate(names)], np.int64
+        )
 
-    def _apply(self, plan: _Plan) -> None:
-        self._plan = plan
-        self._complete()
+    def _finish(self, code: int) -> None:
+        """Complete a change whose counts were changed, or undo its plan if they declined."""
+        if code != DONE:
+            self._plan = None
+            raise _declined(code)
+        self._settle()
 
-    def _complete(self) -> None:
-        """Apply the plan that was stored last, unless that was done; see `streameval.states.base`."""
+    def _settle(self) -> None:
+        """Bring the weight sums in line with the counts, whatever interrupted the last change."""
         plan = self._plan
-        if plan is None:
-            return
-        self._flat[plan.slots] = plan.counts
-        self._histogram.update(plan.histogram)
-        if plan.weights is not None:
-            plan.weights.sums.update(plan.sums)
-            self._weights = plan.weights
-        self._examples = plan.examples
-        self._plan = None
-
-    def _reserve(self) -> None:
-        """Make room for every registered label; what is counted stays the same."""
-        needed = 5 * len(self._labels)
-        if needed > len(self._flat):
-            flat = np.zeros(max(needed, 2 * len(self._flat)), np.int64)
-            flat[: len(self._flat)] = self._flat
-            self._flat = flat
-
-    def _refuse_negative(self, examples: int, where: IntArray, counts: IntArray, times: object) -> None:
-        """Raise if taking something back would leave what no stream of examples can leave."""
-        if examples < 0 or (counts < 0).any() or min(times, default=0) < 0:  # type: ignore[call-overload]
-            raise RevertError(_NEVER_SEEN)
-        after = self._flat.copy()
-        after[where] = counts
-        if int(np.add.reduce(after.reshape(-1, 5), axis=1).max(initial=0)) > examples:
-            raise RevertError(_NEVER_SEEN)
+        if plan is not None:
+            if self._counts.examples != plan.before:
+                plan.weights.sums.update(plan.sums)
+                self._weights = plan.weights
+            self._plan = None
 
     def _weights_at(self, scale: int) -> ExactSums[int | RowKey]:
         """The weight sums so far in units at least as fine as asked; a new object if anything about it differs."""
-        if self._weights is None:
-            columns = np.arange(len(self._labels))
-            cells = self._flat[: 5 * len(columns)].reshape(-1, 5)
-            return _sums_of_counts(columns, cells, self._histogram).at(scale)
-        return self._weights.at(max(scale, self._weights.scale))
+        if self._weights is not None:
+            return self._weights.at(max(scale, self._weights.scale))
+        cells = self._counts.cells(len(self._labels))
+        cells[:, 0] = 0  # weights of true negatives are always derived
+        column, outcome = np.nonzero(cells)
+        sums: dict[int | RowKey, int] = dict(
+            zip((5 * column + outcome).tolist(), cells[column, outcome].tolist(), strict=True)
+        )
+        keys, times = self._counts.row_keys()
+        sums.update(zip(_tuples(keys), times.tolist(), strict=True))
+        return ExactSums(0, sums).at(scale)
 
-    def _new_sums(
-        self,
-        weights: ExactSums[int | RowKey],
-        added: dict[int | RowKey, int],
-        counts: dict[int, int],
-        times: dict[RowKey, int],
-        sign: int,
-    ) -> dict[int | RowKey, int]:
-        old = weights.sums
-        sums = {key: old.get(key, 0) + sign * value for key, value in added.items()}
-        if sign < 0:
-            for key, value in sums.items():
-                left = times[key] if isinstance(key, tuple) else counts[key]
-                if value < 0 or (value and not left):
-                    raise RevertError(_NEVER_SEEN)
-            # A reverted example of weight 0 touches counts whose weight sums it does not mention.
-            if any(not left and sums.get(slot, old.get(slot, 0)) for slot, left in counts.items()):
-                raise RevertError(_NEVER_SEEN)
-        return sums
-
-    # -- what is added ------------------------------------------------------------------------------------------------
-
-    def _delta_of_batch(self, batch: Batch) -> _Delta:
+    def _weigh(self, batch: Batch) -> ExactSums[int | RowKey]:
+        """The weight sums of the examples of a batch."""
+        assert batch.weights is not None
+        scale, digits = kernel.limbs(batch.weights)
+        target = common_scale(scale)
         if isinstance(batch, DenseBatch):
             columns = batch.columns
-            cells = np.zeros((len(columns), 5), np.int64)
-            keys = kernel.count_dense(batch.true, batch.pred, batch.hidden, cells)
+            pred = batch.pred if batch.bounds is None else np.greater_equal(batch.pred, batch.bounds).view(np.uint8)
+            keys = kernel.dense_rows(batch.true, pred, batch.hidden, np.zeros((len(columns), 5), np.int64))
+            weighed = kernel.weigh_dense(batch.true, pred, batch.hidden, digits)
         else:
-            columns, local, everywhere = _compact(batch.columns, batch.everywhere, len(self._labels))
+            columns = np.arange(len(self._labels))
+            lists = (batch.true, batch.pred, batch.hidden, batch.named)
             cells = np.zeros((len(columns), 5), np.int64)
-            keys, rows, slots = kernel.count_entries(batch.examples, batch.rows, local, batch.bits, everywhere, cells)
-        cells[columns < self._labels.fixed, 0] = 0
+            keys, rows, slots = kernel.list_rows(batch.examples, *lists, batch.everywhere, cells)
+            weighed = kernel.weigh_cells(slots, rows, digits, len(columns))
         distinct, times, inverse = kernel.tally(keys)
-        row_keys: list[RowKey] = list(zip(*distinct.T.tolist(), strict=True))
-        histogram = dict(zip(row_keys, times.tolist(), strict=True))
-        weights: ExactSums[int | RowKey] | None = None
-        if batch.weights is not None:
-            scale, digits = kernel.limbs(batch.weights)
-            target = common_scale(scale)
-            if isinstance(batch, DenseBatch):
-                weighed = kernel.weigh_dense(batch.true, batch.pred, batch.hidden, digits)
-            else:
-                weighed = kernel.weigh_cells(slots, rows, digits, len(columns))
-            all_slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
-            by_slot = exact_integers(weighed.reshape(-1, digits.shape[1]), scale, target)
-            by_key = exact_integers(kernel.weigh_groups(inverse, digits, len(times)), scale, target)
-            sums: dict[int | RowKey, int] = dict(zip(all_slots, by_slot, strict=True))
-            sums.update(zip(row_keys, by_key, strict=True))
-            weights = ExactSums(target, {key: value for key, value in sums.items() if value})
-        return _Delta(len(keys), columns, cells, histogram, weights)
+        place, outcome = np.nonzero(weighed.any(axis=2))
+        by_slot = exact_integers(weighed[place, outcome], scale, target)
+        by_key = exact_integers(kernel.weigh_groups(inverse, digits, len(times)), scale, target)
+        sums: dict[int | RowKey, int] = dict(zip((5 * columns[place] + outcome).tolist(), by_slot, strict=True))
+        sums.update(zip(_tuples(distinct), by_key, strict=True))
+        return ExactSums(target, sums)
 
-    def _delta_of_state(self, other: Decisions) -> _Delta:
-        """All of another state, its labels registered here."""
-        other._complete()
-        width = len(other._labels)
-        cells = other._flat[: 5 * width].reshape(-1, 5).copy()
-        present = other._present()
-        names = other._labels.labels
-        columns = np.array([self._labels.add(names[column]) for column in present.tolist()], np.int64)
-        weights: ExactSums[int | RowKey] | None = None
-        if other._weights is not None:
-            moved = dict(zip(present.tolist(), columns.tolist(), strict=True))
-            weights = ExactSums(
-                other._weights.scale,
-                {
-                    key if isinstance(key, tuple) else 5 * moved[key // 5] + key % 5: value
-                    for key, value in other._weights.sums.items()
-                    if value
-                },
-            )
-        histogram = {key: times for key, times in other._histogram.items() if times}
-        return _Delta(other._examples, columns, cells[present], histogram, weights)
-
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- labels -------------------------------------------------------------------------------------------------------
 
     def _present(self) -> IntArray:
         """The columns of the declared labels and of those that a counted example mentions."""
-        self._complete()
-        cells = self._flat[: 5 * len(self._labels)].reshape(-1, 5)
-        mentioned = np.asarray(cells.any(axis=1))
+        mentioned = np.asarray(self._counts.cells(len(self._labels)).any(axis=1))
         mentioned[: self._labels.fixed] = True
-        return np.flatnonzero(mentioned[: len(self._labels)])
-
-    def mentioned(self) -> list[bool]:
-        """For each column whether it is declared or some counted example mentions it."""
-        flags = np.zeros(len(self._labels), np.bool_)
-        flags[self._present()] = True
-        listed: list[bool] = flags.tolist()
-        return listed
+        return np.flatnonzero(mentioned)
 
     def sparse(self) -> bool:
-        """Whether most row keys that were ever met have no example left."""
-        self._complete()
-        return 2 * sum(map(bool, self._histogram.values())) < len(self._histogram)
+        """Whether most registered labels have no example left."""
+        return 2 * len(self._present()) < len(self._labels)
+
+    def compact(self) -> None:
+        """Drop row keys of which no example is left."""
+        self._settle()
+        self._counts.compact()
+        if self._weights is not None:
+            self._weights = ExactSums(
+                self._weights.scale, {key: value for key, value in self._weights.sums.items() if value}
+            )
 
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
-        self._complete()
-        if not self._flat[5 * size :].any():
+        if len(self._labels) > size and not self._counts.cells(len(self._labels))[size:].any():
+            self._counts.forget_columns()
             self._labels.truncate(size)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     def content(self) -> Content:
         """What is held, in canonical order."""
-        self._complete()
-        self._reserve()
+        self._settle()
         names, fixed = self._labels.labels, self._labels.fixed
-        present = self._present().tolist()
-        columns = present[:fixed] + sorted(present[fixed:], key=lambda column: in_order(names[column]))
-        cells = self._flat.reshape(-1, 5)[np.array(columns, np.intp)]
-        row_keys = sorted(key for key, times in self._histogram.items() if times)
-        keys = np.array(row_keys, np.int64).reshape(-1, 4)
-        times = np.array([self._histogram[key] for key in row_keys], np.int64)
+        counted = self._counts.cells(len(names))
+        mentioned = np.flatnonzero(counted[fixed:].any(axis=1)) + fixed
+        grown = sorted(mentioned.tolist(), key=lambda column: in_order(names[column]))
+        columns = [*range(fixed), *grown]
+        cells = counted[np.array(columns, np.intp)]
+        keys, times = self._counts.row_keys()
+        order = np.lexsort(keys.T[::-1])
+        keys, times = keys[order], times[order]
         scale: int | None = None
         cell_weights: list[list[int]] | None = None
         key_weights: list[int] | None = None
@@ -341,21 +304,18 @@ class Decisions:
             get = self._weights.sums.get
             scale = self._weights.scale
             cell_weights = [[0, *(get(5 * column + outcome, 0) for outcome in range(1, 5))] for column in columns]
-            key_weights = [get(key, 0) for key in row_keys]
+            key_weights = [get(key, 0) for key in _tuples(keys)]
             scale, cell_weights, key_weights = _reduced(scale, cell_weights, key_weights)
             if scale == 0 and key_weights == times.tolist() and _counts_equal(cell_weights, cells):
                 scale, cell_weights, key_weights = None, None, None
         labels = tuple(names[column] for column in columns)
-        return Content(self._examples, labels, fixed, cells, keys, times, scale, cell_weights, key_weights)
+        return Content(self._counts.examples, labels, fixed, cells, keys, times, scale, cell_weights, key_weights)
 
     @classmethod
     def from_content(cls, content: Content, labels: LabelIndex) -> Decisions:
         """A state that holds ``content``; ``labels`` must be exactly the labels of the content, in its order."""
         state = cls(labels)
-        state._examples = content.examples
-        state._flat[: content.cells.size] = content.cells.reshape(-1)
-        row_keys: list[RowKey] = list(zip(*content.keys.T.tolist(), strict=True))
-        state._histogram = dict(zip(row_keys, content.times.tolist(), strict=True))
+        state._counts.restore(content.examples, content.cells, content.keys, content.times)
         if content.scale is not None and content.cell_weights is not None and content.key_weights is not None:
             sums: dict[int | RowKey, int] = {
                 5 * column + outcome: value
@@ -363,17 +323,16 @@ class Decisions:
                 for outcome, value in enumerate(values)
                 if value
             }
-            sums.update((key, value) for key, value in zip(row_keys, content.key_weights, strict=True) if value)
+            pairs = zip(_tuples(content.keys), content.key_weights, strict=True)
+            sums.update((key, value) for key, value in pairs if value)
             state._weights = ExactSums(content.scale, sums).at(common_scale(content.scale))
         return state
 
     def copy(self, labels: LabelIndex) -> Decisions:
         """An independent copy over a copy of the labels."""
-        self._complete()
+        self._settle()
         twin = Decisions(labels)
-        twin._examples = self._examples
-        twin._flat = self._flat.copy()
-        twin._histogram = dict(self._histogram)
+        twin._counts = self._counts.copy()
         twin._weights = None if self._weights is None else self._weights.copy()
         return twin
 
@@ -385,31 +344,18 @@ class Decisions:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _overflow() -> CounterOverflowError:
-    return CounterOverflowError(
-        f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each its own object"
-    )
+def _declined(code: int) -> Exception:
+    if code == FULL:
+        return CounterOverflowError(
+            f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each its own object"
+        )
+    assert code == REFUSED
+    return RevertError(_NEVER_SEEN)
 
 
-def _compact(columns: IntArray, everywhere: IntArray, width: int) -> tuple[IntArray, IntArray, IntArray]:
-    """The distinct columns in use, and the given ones as positions among them."""
-    used = np.zeros(width, np.bool_)
-    used[columns] = True
-    used[everywhere] = True
-    distinct = np.flatnonzero(used)
-    position = np.zeros(width, np.int64)
-    position[distinct] = np.arange(len(distinct))
-    return distinct, position[columns], position[everywhere]
-
-
-def _sums_of_counts(columns: IntArray, cells: IntArray, histogram: dict[RowKey, int]) -> ExactSums[int | RowKey]:
-    """The weight sums of examples that all weigh 1."""
-    sums: dict[int | RowKey, int] = {key: times for key, times in histogram.items() if times}
-    cells = cells.copy()
-    cells[:, 0] = 0  # weights of true negatives are always derived
-    row, outcome = np.nonzero(cells)
-    sums.update(zip((5 * columns[row] + outcome).tolist(), cells[row, outcome].tolist(), strict=True))
-    return ExactSums(0, sums)
+def _tuples(keys: IntArray) -> Iterable[RowKey]:
+    """Row keys as tuples."""
+    return zip(*keys.T.tolist(), strict=True)
 
 
 def _reduced(

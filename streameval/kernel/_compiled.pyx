@@ -1,0 +1,608 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The loops of `_numpy`, compiled. Same names, same signatures, same bits; `_numpy` says what they mean."""
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_GetBuffer
+from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.list cimport PyList_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_CheckExact
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+cdef extern from "Python.h":
+    PyObject* Py_True
+    PyObject* Py_False
+    int PySet_CheckExact(object)
+    int PyFrozenSet_CheckExact(object)
+    int _PySet_NextEntry(object, Py_ssize_t*, PyObject**, Py_hash_t*)
+    long PyLong_AsLong(object) except? -1
+
+cdef extern from "counting.h" nogil:
+    ctypedef struct se_place:
+        uint64_t outer
+        uint64_t inner
+        int64_t count
+        int64_t taken
+    ctypedef struct se_histogram:
+        se_place* places
+        size_t mask
+        size_t used
+    ctypedef struct se_rows:
+        const uint8_t* true_
+        const uint8_t* pred
+        const uint8_t* hidden
+        ptrdiff_t true_stride
+        ptrdiff_t pred_stride
+        ptrdiff_t hidden_stride
+        ptrdiff_t rows
+        ptrdiff_t columns
+    ctypedef struct se_lists:
+        const int64_t* offsets
+        const int64_t* columns
+    int se_histogram_init(se_histogram*, size_t)
+    se_place* se_find(const se_histogram*, uint64_t, uint64_t)
+    int se_reserve(se_histogram*, size_t)
+    void se_add(se_histogram*, uint64_t, uint64_t, int64_t)
+    int se_vector()
+    int se_dense(const se_rows*, int, int64_t*, se_histogram*)
+    int se_decide_float(const float*, ptrdiff_t, const float*, ptrdiff_t, ptrdiff_t, uint8_t*)
+    int se_decide_double(const double*, ptrdiff_t, const double*, ptrdiff_t, ptrdiff_t, uint8_t*)
+    ptrdiff_t se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
+                             int64_t*, se_histogram*, int64_t*, int64_t*, int64_t*)
+
+DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
+
+cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
+cdef int VECTOR = se_vector()
+cdef Py_ssize_t REMEMBERED = 4096
+# Below this many cells, letting other threads run costs more than it gives.
+cdef Py_ssize_t RELEASE = 65536
+
+
+def vector_columns():
+    """How many columns go into one vector on this machine; 0 where the portable loops run."""
+    return VECTOR
+
+
+cdef class Counts:
+    """See `streameval.kernel._numpy.Counts`."""
+
+    cdef int64_t n
+    cdef int64_t* cell
+    cdef Py_ssize_t width
+    cdef se_histogram rows
+    # What the example at hand has said of each column: 4 * turn + bits, so that it needs no clearing.
+    cdef int64_t* mark
+    cdef int64_t turn
+    cdef Py_ssize_t* touched
+    # The columns of the keys of the last mappings, by side and position.
+    cdef PyObject** known
+    cdef Py_ssize_t* column
+
+    def __cinit__(self, Py_ssize_t width):
+        self.n = 0
+        self.turn = 0
+        self.width = max(width, 8)
+        self.cell = <int64_t*>calloc(5 * self.width, sizeof(int64_t))
+        self.mark = NULL
+        self.touched = NULL
+        self.known = NULL
+        self.column = NULL
+        if self.cell == NULL or not se_histogram_init(&self.rows, 64):
+            raise MemoryError
+
+    def __dealloc__(self):
+        self.forget_columns()
+        free(self.known)
+        free(self.column)
+        free(self.cell)
+        free(self.mark)
+        free(self.touched)
+        free(self.rows.places)
+
+    @property
+    def examples(self):
+        return self.n
+
+    cpdef forget_columns(self):
+        cdef Py_ssize_t at
+        if self.known != NULL:
+            for at in range(2 * REMEMBERED):
+                Py_XDECREF(self.known[at])
+                self.known[at] = NULL
+
+    cpdef reserve(self, Py_ssize_t width):
+        cdef Py_ssize_t wider
+        cdef int64_t* cell
+        if width <= self.width:
+            return
+        wider = max(width, 2 * self.width)
+        cell = <int64_t*>calloc(5 * wider, sizeof(int64_t))
+        if cell == NULL:
+            raise MemoryError
+        memcpy(cell, self.cell, 5 * self.width * sizeof(int64_t))
+        free(self.cell)
+        self.cell = cell
+        self.width = wider
+        free(self.mark)
+        free(self.touched)
+        self.mark = NULL
+        self.touched = NULL
+
+    cdef int prepare(self) except -1:
+        if self.mark == NULL:
+            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
+            self.touched = <Py_ssize_t*>malloc(self.width * sizeof(Py_ssize_t))
+            if self.mark == NULL or self.touched == NULL:
+                raise MemoryError
+            self.turn = 0
+        if self.known == NULL:
+            self.known = <PyObject**>calloc(2 * REMEMBERED, sizeof(PyObject*))
+            self.column = <Py_ssize_t*>calloc(2 * REMEMBERED, sizeof(Py_ssize_t))
+            if self.known == NULL or self.column == NULL:
+                raise MemoryError
+        return 0
+
+    # -- one example --------------------------------------------------------------------------------------------------
+
+    cdef Py_ssize_t column_of(self, dict columns, PyObject* label) except -2:
+        """The column of a label that is known and needs no conversion, else -1."""
+        cdef PyObject* found
+        if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
+            return -1
+        found = PyDict_GetItemWithError(columns, <object>label)
+        return -1 if found == NULL else PyLong_AsLong(<object>found)
+
+    cdef int hear(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
+        """Note what a side says of a column."""
+        if self.mark[column] < 4 * self.turn:
+            self.mark[column] = 4 * self.turn + bit
+            self.touched[count[0]] = column
+            count[0] += 1
+        else:
+            self.mark[column] |= bit
+        return 0
+
+    cdef int side(self, dict columns, Py_ssize_t fixed, object given, int bit, Py_ssize_t* count) except -1:
+        """Note one side of an example. 0 if this form, a label or a value is for others to read."""
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef Py_ssize_t at = 0, position = 0, column, place
+        cdef Py_hash_t hashed
+        cdef Py_buffer view
+        cdef int64_t says
+        cdef object item
+        if PyDict_CheckExact(given):
+            while PyDict_Next(given, &at, &key, &value):
+                if value == Py_True:
+                    says = bit
+                elif value == Py_False:
+                    says = 0
+                elif PyLong_CheckExact(<object>value):
+                    if <object>value == 0:
+                        says = 0
+                    elif <object>value == 1:
+                        says = bit
+                    else:
+                        return 0
+                else:
+                    return 0
+                if position < REMEMBERED:
+                    place = (bit - 1) * REMEMBERED + position
+                    if self.known[place] == key:
+                        column = self.column[place]
+                    else:
+                        column = self.column_of(columns, key)
+                        if column < 0:
+                            return 0
+                        Py_INCREF(<object>key)
+                        Py_XDECREF(self.known[place])
+                        self.known[place] = key
+                        self.column[place] = column
+                else:
+                    column = self.column_of(columns, key)
+                    if column < 0:
+                        return 0
+                position += 1
+                self.hear(column, says, count)
+            return 1
+        if PySet_CheckExact(given) or PyFrozenSet_CheckExact(given):
+            while _PySet_NextEntry(given, &at, &key, &hashed):
+                column = self.column_of(columns, key)
+                if column < 0:
+                    return 0
+                self.hear(column, bit, count)
+            return 1
+        if PyList_CheckExact(given):
+            for item in <list>given:
+                column = self.column_of(columns, <PyObject*>item)
+                if column < 0:
+                    return 0
+                self.hear(column, bit, count)
+            return 1
+        if PyTuple_CheckExact(given):
+            for item in <tuple>given:
+                column = self.column_of(columns, <PyObject*>item)
+                if column < 0:
+                    return 0
+                self.hear(column, bit, count)
+            return 1
+        if fixed and type(given) is np.ndarray:
+            return self.row(given, fixed, bit, count)
+        return 0
+
+    cdef int row(self, object given, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:
+        """Note a 0/1 row in the order of the declared labels."""
+        cdef Py_buffer view
+        cdef Py_ssize_t column, stride
+        cdef const uint8_t* data
+        cdef int fits, value
+        if given.ndim != 1 or len(given) != fixed:
+            return 0
+        PyObject_GetBuffer(given, &view, PyBUF_FORMAT | 0x0010 | 0x0008)  # strided, with format
+        try:
+            fits = view.itemsize == 1 and view.format != NULL and view.format[0] in (c"B", c"?")
+            if not fits:
+                return 0
+            data = <const uint8_t*>view.buf
+            stride = view.strides[0]
+            for column in range(fixed):
+                value = data[column * stride]
+                if value > 1:
+                    return 0
+                if value:
+                    self.hear(column, bit, count)
+            return 1
+        finally:
+            PyBuffer_Release(&view)
+
+    cpdef int count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, int sign) except -1:
+        cdef Py_ssize_t count = 0, position, column, outcome
+        cdef uint64_t true = 0, pred = 0, both = 0
+        cdef int64_t bits
+        self.reserve(len(columns))
+        self.prepare()
+        self.turn += 1
+        if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
+            return 1
+        for position in range(count):
+            bits = self.mark[self.touched[position]] & 3
+            true += bits & 1
+            pred += bits >> 1
+            both += bits == 3
+        if sign > 0:
+            if self.n == COUNT_MAX:
+                return 3
+            if not se_reserve(&self.rows, 1):
+                raise MemoryError
+        elif not self.can_revert(count, fixed, true | pred << 32, both):
+            return 2
+        for position in range(count):
+            column = self.touched[position]
+            outcome = self.mark[column] & 3
+            if outcome or column >= fixed:
+                self.cell[5 * column + outcome] += sign
+        se_add(&self.rows, true | pred << 32, both, sign)
+        self.n += sign
+        return 0
+
+    cdef bint can_revert(self, Py_ssize_t count, Py_ssize_t fixed, uint64_t outer, uint64_t inner) noexcept nogil:
+        """Whether what is left after taking the noted example back can be the counts of some examples."""
+        cdef Py_ssize_t position, column, outcome
+        if self.n == 0 or se_find(&self.rows, outer, inner).count < 1:
+            return False
+        for position in range(count):
+            column = self.touched[position]
+            outcome = self.mark[column] & 3
+            if (outcome or column >= fixed) and self.cell[5 * column + outcome] < 1:
+                return False
+        for column in range(self.width):
+            if self.said(column) == self.n and not (
+                self.mark[column] >= 4 * self.turn and (self.mark[column] & 3 or column >= fixed)
+            ):
+                return False
+        return True
+
+    cdef int64_t said(self, Py_ssize_t column) noexcept nogil:
+        """In how many examples a column is mentioned."""
+        cdef int64_t* cell = self.cell + 5 * column
+        return cell[0] + cell[1] + cell[2] + cell[3] + cell[4]
+
+    def count_slots(self, slots, tuple key, int sign):
+        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
+        cdef uint64_t outer = <uint64_t>key[0] | <uint64_t>key[1] << 32
+        cdef uint64_t inner = <uint64_t>key[2] | <uint64_t>key[3] << 32
+        cdef Py_ssize_t position, column
+        cdef bint fits = True
+        if sign > 0:
+            if self.n == COUNT_MAX:
+                return FULL
+            if not se_reserve(&self.rows, 1):
+                raise MemoryError
+        else:
+            if self.n == 0 or se_find(&self.rows, outer, inner).count < 1:
+                return REFUSED
+            for position in range(slot.shape[0]):
+                if self.cell[slot[position]] < 1:
+                    return REFUSED
+            for position in range(slot.shape[0]):
+                self.cell[slot[position]] -= 1
+            for column in range(self.width):
+                if self.said(column) >= self.n:
+                    fits = False
+                    break
+            for position in range(slot.shape[0]):
+                self.cell[slot[position]] += 1
+            if not fits:
+                return REFUSED
+        for position in range(slot.shape[0]):
+            self.cell[slot[position]] += sign
+        se_add(&self.rows, outer, inner, sign)
+        self.n += sign
+        return DONE
+
+    # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
+
+    def count_dense(self, columns, Py_ssize_t fixed, true, pred, hidden):
+        cdef const uint8_t[:, :] t = true
+        cdef const uint8_t[:, :] p = pred
+        cdef const uint8_t[:, :] m
+        cdef const int64_t[::1] place = columns
+        cdef se_rows rows
+        cdef int64_t* local
+        cdef int seen
+        rows.rows, rows.columns = t.shape[0], t.shape[1]
+        if not rows.rows:
+            return 0
+        if not rows.columns:
+            self.blank_rows(rows.rows)
+            return 0
+        rows.true_, rows.true_stride = &t[0, 0], t.strides[0]
+        rows.pred, rows.pred_stride = &p[0, 0], p.strides[0]
+        rows.hidden, rows.hidden_stride = NULL, 0
+        if hidden is not None:
+            m = hidden
+            rows.hidden, rows.hidden_stride = &m[0, 0], m.strides[0]
+        local = <int64_t*>calloc(5 * rows.columns, sizeof(int64_t))
+        if local == NULL:
+            raise MemoryError
+        try:
+            if rows.rows * rows.columns >= RELEASE:
+                with nogil:
+                    seen = se_dense(&rows, VECTOR, local, &self.rows)
+            else:
+                seen = se_dense(&rows, VECTOR, local, &self.rows)
+            if seen < 0:
+                raise MemoryError
+            self.place(local, &place[0], rows.columns, fixed)
+            self.n += rows.rows
+            return seen
+        finally:
+            free(local)
+
+    cdef int blank_rows(self, Py_ssize_t rows) except -1:
+        if not se_reserve(&self.rows, 1):
+            raise MemoryError
+        se_add(&self.rows, 0, 0, rows)
+        self.n += rows
+        return 0
+
+    cdef void place(self, const int64_t* local, const int64_t* columns, Py_ssize_t count, Py_ssize_t fixed) noexcept nogil:
+        """Add local counts to the columns they belong to; true negatives of declared labels are derived."""
+        cdef Py_ssize_t j, outcome
+        for j in range(count):
+            for outcome in range(5):
+                self.cell[5 * columns[j] + outcome] += local[5 * j + outcome]
+            if columns[j] < fixed:
+                self.cell[5 * columns[j]] = 0
+
+    def count_scores(self, columns, Py_ssize_t fixed, true, scores, bounds, hidden):
+        cdef const uint8_t[:, :] t = true
+        cdef const uint8_t[:, :] m
+        cdef const float[:, :] narrow
+        cdef const float[::1] narrow_bound
+        cdef const double[:, :] wide
+        cdef const double[::1] wide_bound
+        cdef const int64_t[::1] place = columns
+        cdef bint single = scores.dtype == np.float32, hides = hidden is not None
+        cdef se_rows rows
+        cdef int64_t* local = NULL
+        cdef uint8_t* decided = NULL
+        cdef int seen = 0, part, finite = 1
+        cdef Py_ssize_t start, height, total = t.shape[0], q = t.shape[1], stride
+        cdef const char* first
+        if not total:
+            return 0, True
+        if not q:
+            self.blank_rows(total)
+            return 0, True
+        if single:
+            narrow, narrow_bound = scores, bounds
+            first, stride = <const char*>&narrow[0, 0], narrow.strides[0]
+        else:
+            wide, wide_bound = scores, bounds
+            first, stride = <const char*>&wide[0, 0], wide.strides[0]
+        if hides:
+            m = hidden
+        rows.columns, rows.pred_stride, rows.true_stride = q, q, t.strides[0]
+        rows.hidden, rows.hidden_stride = NULL, 0
+        height = max(1, min(<Py_ssize_t>255, 16384 // q))
+        local = <int64_t*>calloc(5 * q, sizeof(int64_t))
+        decided = <uint8_t*>malloc(height * q)
+        try:
+            if local == NULL or decided == NULL:
+                raise MemoryError
+            with nogil:
+                start = 0
+                while start < total and seen >= 0:
+                    rows.rows = min(height, total - start)
+                    if single:
+                        finite &= se_decide_float(<const float*>(first + start * stride), stride, &narrow_bound[0], rows.rows, q, decided)
+                    else:
+                        finite &= se_decide_double(<const double*>(first + start * stride), stride, &wide_bound[0], rows.rows, q, decided)
+                    rows.true_ = &t[start, 0]
+                    rows.pred = decided
+                    if hides:
+                        rows.hidden, rows.hidden_stride = &m[start, 0], m.strides[0]
+                    part = se_dense(&rows, VECTOR, local, &self.rows)
+                    seen = part if part < 0 else seen | part
+                    start += height
+            if seen < 0:
+                raise MemoryError
+            self.place(local, &place[0], q, fixed)
+            self.n += total
+            return seen, bool(finite)
+        finally:
+            free(local)
+            free(decided)
+
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
+        cdef const int64_t[::1] offsets
+        cdef const int64_t[::1] values
+        cdef const int64_t[::1] always = everywhere
+        cdef se_lists sides[4]
+        cdef Py_ssize_t position, side, column
+        cdef int64_t* before = NULL
+        cdef ptrdiff_t written
+        kept = []
+        for side, lists in enumerate((true, pred, hidden, named)):
+            sides[side].offsets = sides[side].columns = NULL
+            if lists is None or not len(lists[1]):
+                continue
+            offsets, values = lists
+            kept.append((offsets, values))
+            sides[side].offsets, sides[side].columns = &offsets[0], &values[0]
+        before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
+        cdef int64_t* mark = <int64_t*>calloc(self.width, sizeof(int64_t))
+        try:
+            if before == NULL or mark == NULL:
+                raise MemoryError
+            for position in range(always.shape[0]):
+                before[position] = self.said(always[position])
+            with nogil:
+                written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.cell,
+                                         &self.rows, mark, NULL, NULL)
+            if written < 0:
+                raise MemoryError
+            for position in range(always.shape[0]):
+                column = always[position]
+                self.cell[5 * column] += examples - (self.said(column) - before[position])
+            for column in range(min(fixed, self.width)):
+                self.cell[5 * column] = 0
+            self.n += examples
+        finally:
+            free(before)
+            free(mark)
+
+    # -- merging and reading ------------------------------------------------------------------------------------------------
+
+    def merge(self, Counts other, columns):
+        cdef const int64_t[::1] place
+        cdef Py_ssize_t column, outcome, width
+        cdef size_t at
+        cdef int64_t* here
+        cdef se_place* row
+        if other.n > COUNT_MAX - self.n:
+            return FULL
+        if columns is None:
+            self.reserve(other.width)
+            width = other.width
+        else:
+            place = columns
+            width = min(other.width, place.shape[0])
+        if not se_reserve(&self.rows, other.rows.used):
+            raise MemoryError
+        if columns is None:
+            for column in range(5 * width):
+                self.cell[column] += other.cell[column]
+        else:
+            for column in range(width):
+                here = self.cell + 5 * place[column]
+                for outcome in range(5):
+                    here[outcome] += other.cell[5 * column + outcome]
+        for at in range(other.rows.mask + 1):
+            row = other.rows.places + at
+            if row.count:
+                if other is self:
+                    row.count += row.count
+                else:
+                    se_add(&self.rows, row.outer, row.inner, row.count)
+        self.n += other.n
+        return DONE
+
+    def cells(self, Py_ssize_t width):
+        out = np.zeros((width, 5), np.int64)
+        cdef int64_t[:, ::1] view = out
+        if width:
+            memcpy(&view[0, 0], self.cell, 5 * min(width, self.width) * sizeof(int64_t))
+        return out
+
+    def row_keys(self):
+        cdef size_t at, live = 0
+        cdef Py_ssize_t row = 0
+        cdef se_place* here
+        for at in range(self.rows.mask + 1):
+            live += self.rows.places[at].count != 0
+        keys, times = np.empty((live, 4), np.int64), np.empty(live, np.int64)
+        cdef int64_t[:, ::1] key = keys
+        cdef int64_t[::1] time = times
+        for at in range(self.rows.mask + 1):
+            here = self.rows.places + at
+            if here.count:
+                key[row, 0] = here.outer & 0xFFFFFFFF
+                key[row, 1] = here.outer >> 32
+                key[row, 2] = here.inner & 0xFFFFFFFF
+                key[row, 3] = here.inner >> 32
+                time[row] = here.count
+                row += 1
+        return keys, times
+
+    def at(self, slots):
+        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
+        out = np.empty(slot.shape[0], np.int64)
+        cdef int64_t[::1] view = out
+        cdef Py_ssize_t position
+        for position in range(slot.shape[0]):
+            view[position] = self.cell[slot[position]]
+        return out
+
+    def times(self, tuple key):
+        return se_find(&self.rows, <uint64_t>key[0] | <uint64_t>key[1] << 32,
+                       <uint64_t>key[2] | <uint64_t>key[3] << 32).count
+
+    def compact(self):
+        """Nothing to do: the table drops row keys of which no example is left whenever it grows."""
+
+    def restore(self, int64_t examples, cells, keys, times):
+        cdef const int64_t[:, :] cell = cells
+        cdef const int64_t[:, :] key = keys
+        cdef const int64_t[:] time = times
+        cdef Py_ssize_t row, outcome
+        self.reserve(cell.shape[0])
+        for row in range(cell.shape[0]):
+            for outcome in range(5):
+                self.cell[5 * row + outcome] = cell[row, outcome]
+        if not se_reserve(&self.rows, key.shape[0]):
+            raise MemoryError
+        for row in range(key.shape[0]):
+            se_add(&self.rows, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
+                   <uint64_t>key[row, 2] | <uint64_t>key[row, 3] << 32, time[row])
+        self.n = examples
+
+    def copy(self):
+        cdef Counts twin = Counts(self.width)
+        memcpy(twin.cell, self.cell, 5 * self.width * sizeof(int64_t))
+        if not se_reserve(&twin.rows, self.rows.used):
+            raise MemoryError
+        cdef size_t at
+        for at in range(self.rows.mask + 1):
+            if self.rows.places[at].count:
+                se_add(&twin.rows, self.rows.places[at].outer, self.rows.places[at].inner, self.rows.places[at].count)
+        twin.n = self.n
+        return twin

@@ -1,0 +1,364 @@
+/* The loops of the compiled kernel, in C: what each computes is said in _numpy.py.
+
+   Nothing here knows of Python. Values are 0 and 1 unless said otherwise; the functions return the union of all bytes
+   seen, so the caller learns from one pass over memory both the counts and whether they may be believed. */
+
+#ifndef STREAMEVAL_COUNTING_H
+#define STREAMEVAL_COUNTING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define SE_X86 1
+#endif
+
+/* -- how many examples had each row key: an open-addressing hash table ------------------------------------------- */
+
+typedef struct {
+    uint64_t outer; /* labels true, labels predicted << 32 */
+    uint64_t inner; /* labels in both, labels masked << 32 */
+    int64_t count;  /* 0 in a place never taken; `taken` tells it from a key whose count went back to 0 */
+    int64_t taken;
+} se_place;
+
+typedef struct {
+    se_place *places;
+    size_t mask; /* places - 1, a power of two less one */
+    size_t used;
+} se_histogram;
+
+static int se_histogram_init(se_histogram *h, size_t places) {
+    h->places = (se_place *)calloc(places, sizeof(se_place));
+    h->mask = places - 1;
+    h->used = 0;
+    return h->places != NULL;
+}
+
+static inline size_t se_hash(uint64_t outer, uint64_t inner) {
+    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
+    return (size_t)(mixed ^ (mixed >> 32));
+}
+
+static inline se_place *se_find(const se_histogram *h, uint64_t outer, uint64_t inner) {
+    size_t at = se_hash(outer, inner) & h->mask;
+    while (h->places[at].taken && (h->places[at].outer != outer || h->places[at].inner != inner))
+        at = (at + 1) & h->mask;
+    return &h->places[at];
+}
+
+/* Make sure that `more` further keys fit; keys whose count is 0 are dropped on the way. 0 if memory ran out. */
+static int se_reserve(se_histogram *h, size_t more) {
+    if (2 * (h->used + more) <= h->mask + 1) return 1;
+    size_t live = 0, places = 64;
+    for (size_t i = 0; i <= h->mask; i++) live += h->places[i].count != 0;
+    while (places < 4 * (live + more)) places *= 2;
+    se_histogram fresh;
+    if (!se_histogram_init(&fresh, places)) return 0;
+    for (size_t i = 0; i <= h->mask; i++) {
+        if (!h->places[i].count) continue;
+        *se_find(&fresh, h->places[i].outer, h->places[i].inner) = h->places[i];
+        fresh.used++;
+    }
+    free(h->places);
+    *h = fresh;
+    return 1;
+}
+
+/* Add to a key for which there is room. */
+static inline void se_add(se_histogram *h, uint64_t outer, uint64_t inner, int64_t count) {
+    se_place *place = se_find(h, outer, inner);
+    if (!place->taken) {
+        place->outer = outer;
+        place->inner = inner;
+        place->taken = 1;
+        h->used++;
+    }
+    place->count += count;
+}
+
+/* -- dense rows of 0 and 1 ------------------------------------------------------------------------------------------- */
+
+/* At most 255 rows fit into byte counters. */
+#define SE_ROWS 255
+
+typedef struct {
+    const uint8_t *true_, *pred, *hidden; /* hidden may be NULL */
+    ptrdiff_t true_stride, pred_stride, hidden_stride;
+    ptrdiff_t rows, columns;
+} se_rows;
+
+/* Byte counters of one strip of columns, in this order: true, predicted, both, hidden. */
+static inline void se_flush(const uint8_t *strips, ptrdiff_t wide, const se_rows *in, int64_t *cells) {
+    for (ptrdiff_t j = 0; j < in->columns; j++) {
+        const uint8_t *at = strips + 4 * wide * (j / wide) + j % wide;
+        int64_t t = at[0], p = at[wide], b = at[2 * wide], m = in->hidden ? at[3 * wide] : 0;
+        int64_t *cell = cells + 5 * j;
+        cell[0] += in->rows - t - p + b - m;
+        cell[1] += t - b;
+        cell[2] += p - b;
+        cell[3] += b;
+        cell[4] += m;
+    }
+}
+
+#define SE_WORD 8
+
+/* Eight columns to a machine word: portable, and the twin of the wide version. */
+static inline uint64_t se_load(const uint8_t *at, ptrdiff_t bytes) {
+    uint64_t word = 0;
+    if (bytes >= SE_WORD) memcpy(&word, at, SE_WORD);
+    else memcpy(&word, at, (size_t)bytes);
+    return word;
+}
+
+static inline uint64_t se_popcount(uint64_t word) {
+#if defined(__GNUC__)
+    return (uint64_t)__builtin_popcountll(word);
+#else
+    word -= (word >> 1) & 0x5555555555555555ull;
+    word = (word & 0x3333333333333333ull) + ((word >> 2) & 0x3333333333333333ull);
+    return ((word + (word >> 4) & 0x0F0F0F0F0F0F0F0Full) * 0x0101010101010101ull) >> 56;
+#endif
+}
+
+static uint8_t se_block_words(const se_rows *in, uint8_t *strips, se_histogram *h) {
+    const uint64_t ones = 0x0101010101010101ull;
+    uint64_t seen = 0;
+    for (ptrdiff_t r = 0; r < in->rows; r++) {
+        const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
+        const uint8_t *m = in->hidden ? in->hidden + r * in->hidden_stride : NULL;
+        uint64_t nt = 0, np = 0, nb = 0, nm = 0;
+        for (ptrdiff_t j = 0; j < in->columns; j += SE_WORD) {
+            uint64_t *sums = (uint64_t *)(strips + 4 * j);
+            uint64_t a = se_load(t + j, in->columns - j), b = se_load(p + j, in->columns - j);
+            seen |= a | b;
+            if (m) {
+                uint64_t hid = se_load(m + j, in->columns - j);
+                seen |= hid;
+                a &= ones ^ hid;
+                b &= ones ^ hid;
+                sums[3] += hid;
+                nm += se_popcount(hid);
+            }
+            sums[0] += a;
+            sums[1] += b;
+            sums[2] += a & b;
+            nt += se_popcount(a);
+            np += se_popcount(b);
+            nb += se_popcount(a & b);
+        }
+        se_add(h, nt | np << 32, nb | nm << 32, 1);
+    }
+    seen |= seen >> 32;
+    seen |= seen >> 16;
+    return (uint8_t)(seen | seen >> 8);
+}
+
+#ifdef SE_X86
+#define SE_WIDE 32
+#ifndef SE_DEEP
+#define SE_DEEP 4
+#endif
+
+/* Thirty-two columns to a vector. Rows are read to a multiple of 32 columns and the rest is masked off; only the row at
+   the end of memory is copied first. */
+__attribute__((target("avx2,popcnt"))) static inline __m256i se_load_wide(
+    const uint8_t *at, ptrdiff_t bytes, int last, __m256i keep) {
+    if (bytes >= SE_WIDE) return _mm256_loadu_si256((const __m256i *)at);
+    if (!last) return _mm256_and_si256(keep, _mm256_loadu_si256((const __m256i *)at));
+    uint8_t copy[SE_WIDE] = {0};
+    memcpy(copy, at, (size_t)bytes);
+    return _mm256_loadu_si256((const __m256i *)copy);
+}
+
+__attribute__((target("avx2,popcnt"))) static inline uint64_t se_bits(__m256i zero_one) {
+    return (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(zero_one, 7));
+}
+
+/* `deep` rows at a time, so that each byte counter is read and written once for all of them. */
+__attribute__((target("avx2,popcnt"), always_inline)) static inline __m256i se_rows_wide(
+    const se_rows *in, ptrdiff_t r, int deep, __m256i keep, int hides, uint8_t *strips, se_histogram *h) {
+    const __m256i ones = _mm256_set1_epi8(1);
+    __m256i seen = _mm256_setzero_si256();
+    uint64_t nt[4] = {0}, np[4] = {0}, nb[4] = {0}, nm[4] = {0};
+    for (ptrdiff_t j = 0; j < in->columns; j += SE_WIDE) {
+        __m256i *sums = (__m256i *)(strips + 4 * j);
+        __m256i st = _mm256_setzero_si256(), sp = st, sb = st, sm = st;
+        for (int i = 0; i < deep; i++) {
+            const int last = r + i == in->rows - 1;
+            __m256i a = se_load_wide(in->true_ + (r + i) * in->true_stride + j, in->columns - j, last, keep);
+            __m256i b = se_load_wide(in->pred + (r + i) * in->pred_stride + j, in->columns - j, last, keep);
+            seen = _mm256_or_si256(seen, _mm256_or_si256(a, b));
+            if (hides) {
+                __m256i hid = se_load_wide(in->hidden + (r + i) * in->hidden_stride + j, in->columns - j, last, keep);
+                seen = _mm256_or_si256(seen, hid);
+                a = _mm256_and_si256(a, _mm256_xor_si256(hid, ones));
+                b = _mm256_and_si256(b, _mm256_xor_si256(hid, ones));
+                sm = _mm256_add_epi8(sm, hid);
+                nm[i] += (uint64_t)_mm_popcnt_u64(se_bits(hid));
+            }
+            st = _mm256_add_epi8(st, a);
+            sp = _mm256_add_epi8(sp, b);
+            sb = _mm256_add_epi8(sb, _mm256_and_si256(a, b));
+            uint64_t in_true = se_bits(a), in_pred = se_bits(b);
+            nt[i] += (uint64_t)_mm_popcnt_u64(in_true);
+            np[i] += (uint64_t)_mm_popcnt_u64(in_pred);
+            nb[i] += (uint64_t)_mm_popcnt_u64(in_true & in_pred);
+        }
+        sums[0] = _mm256_add_epi8(sums[0], st);
+        sums[1] = _mm256_add_epi8(sums[1], sp);
+        sums[2] = _mm256_add_epi8(sums[2], sb);
+        if (hides) sums[3] = _mm256_add_epi8(sums[3], sm);
+    }
+    for (int i = 0; i < deep; i++) se_add(h, nt[i] | np[i] << 32, nb[i] | nm[i] << 32, 1);
+    return seen;
+}
+
+__attribute__((target("avx2,popcnt"), always_inline)) static inline uint8_t se_block_wide_of(
+    const se_rows *in, uint8_t *strips, se_histogram *h, int hides) {
+    uint8_t mask[SE_WIDE], bytes[SE_WIDE], all = 0;
+    for (int i = 0; i < SE_WIDE; i++) mask[i] = i < in->columns % SE_WIDE ? 255 : 0;
+    const __m256i keep = _mm256_loadu_si256((const __m256i *)mask);
+    __m256i seen = _mm256_setzero_si256();
+    ptrdiff_t r = 0;
+    for (; r + SE_DEEP <= in->rows; r += SE_DEEP)
+        seen = _mm256_or_si256(seen, se_rows_wide(in, r, SE_DEEP, keep, hides, strips, h));
+    for (; r < in->rows; r++) seen = _mm256_or_si256(seen, se_rows_wide(in, r, 1, keep, hides, strips, h));
+    _mm256_storeu_si256((__m256i *)bytes, seen);
+    for (int i = 0; i < SE_WIDE; i++) all |= bytes[i];
+    return all;
+}
+
+__attribute__((target("avx2,popcnt"))) static uint8_t se_block_wide(
+    const se_rows *in, uint8_t *strips, se_histogram *h) {
+    return in->hidden ? se_block_wide_of(in, strips, h, 1) : se_block_wide_of(in, strips, h, 0);
+}
+#endif
+
+/* 0 for the portable loops; otherwise how many columns go into a vector. */
+static int se_vector(void) {
+#ifdef SE_X86
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") ? SE_WIDE : 0;
+#else
+    return 0;
+#endif
+}
+
+/* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or -1 if memory ran out. */
+static int se_dense(const se_rows *in, int vector, int64_t *cells, se_histogram *h) {
+    const ptrdiff_t wide = vector ? vector : SE_WORD;
+    const size_t size = (size_t)((in->columns + wide - 1) / wide * wide * 4 + 64);
+    uint8_t *memory = (uint8_t *)malloc(size + 64);
+    if (!memory) return -1;
+    uint8_t *strips = memory + (64 - (uintptr_t)memory % 64);
+    int seen = 0;
+    for (ptrdiff_t start = 0; start < in->rows; start += SE_ROWS) {
+        se_rows part = *in;
+        part.rows = in->rows - start < SE_ROWS ? in->rows - start : SE_ROWS;
+        part.true_ += start * in->true_stride;
+        part.pred += start * in->pred_stride;
+        if (part.hidden) part.hidden += start * in->hidden_stride;
+        if (!se_reserve(h, (size_t)part.rows)) {
+            free(memory);
+            return -1;
+        }
+        memset(strips, 0, size - 64);
+#ifdef SE_X86
+        if (vector) seen |= se_block_wide(&part, strips, h);
+        else
+#endif
+            seen |= se_block_words(&part, strips, h);
+        se_flush(strips, wide, &part, cells);
+    }
+    free(memory);
+    return seen;
+}
+
+/* -- scores, compared with one threshold per column in a small buffer of rows ------------------------------------------ */
+
+#define SE_DECIDE(NAME, TYPE)                                                                                         \
+    static int NAME(const TYPE *scores, ptrdiff_t stride, const TYPE *bound, ptrdiff_t rows, ptrdiff_t columns,       \
+                    uint8_t *out) {                                                                                   \
+        int finite = 1;                                                                                               \
+        for (ptrdiff_t r = 0; r < rows; r++) {                                                                        \
+            const TYPE *row = (const TYPE *)((const char *)scores + r * stride);                                      \
+            uint8_t *to = out + r * columns;                                                                          \
+            TYPE rest = 0; /* 0 * x is 0 for finite x and NaN for others */                                           \
+            for (ptrdiff_t j = 0; j < columns; j++) {                                                                 \
+                to[j] = row[j] >= bound[j];                                                                           \
+                finite &= (row[j] - row[j]) == 0;                                                                     \
+            }                                                                                                         \
+            (void)rest;                                                                                               \
+        }                                                                                                             \
+        return finite;                                                                                                \
+    }
+
+SE_DECIDE(se_decide_float, float)
+SE_DECIDE(se_decide_double, double)
+
+/* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
+
+typedef struct {
+    const int64_t *offsets; /* rows + 1; NULL for no list at all */
+    const int64_t *columns;
+} se_lists;
+
+/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
+   Returns how many distinct cells were written to slots/rows (if not NULL), or -1 if memory ran out. */
+static ptrdiff_t se_count_lists(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, const se_lists *in_hidden,
+    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_histogram *h, int64_t *mark, int64_t *cell_rows,
+    int64_t *cell_slots) {
+    const se_lists *sides[4] = {in_hidden, in_true, in_pred, in_named};
+    const int64_t bits[4] = {4, 1, 2, 0};
+    ptrdiff_t written = 0;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int64_t fresh = 8 * (r + 1);
+        uint64_t nt = 0, np = 0, nb = 0, nm = 0;
+        if (r % 1024 == 0 && !se_reserve(h, 1024)) return -1;
+        for (int side = 0; side < 4; side++) {
+            if (!sides[side]->offsets) continue;
+            const int64_t bit = bits[side];
+            for (int64_t i = sides[side]->offsets[r]; i < sides[side]->offsets[r + 1]; i++) {
+                const int64_t column = sides[side]->columns[i];
+                int64_t *cell = cells + 5 * column;
+                const int64_t old = mark[column];
+                if (old < fresh) { /* the first word of this example about this column */
+                    mark[column] = fresh + bit;
+                    cell[bit]++;
+                    nt += bit == 1;
+                    np += bit == 2;
+                    nm += bit == 4;
+                } else if (bit == 2 && old == fresh + 1) { /* predicted, and known to be true */
+                    mark[column] = fresh + 3;
+                    cell[1]--;
+                    cell[3]++;
+                    np++;
+                    nb++;
+                }
+            }
+        }
+        if (cell_slots) {
+            for (int side = 0; side < 4; side++) {
+                if (!sides[side]->offsets) continue;
+                for (int64_t i = sides[side]->offsets[r]; i < sides[side]->offsets[r + 1]; i++) {
+                    const int64_t column = sides[side]->columns[i], said = mark[column] - fresh;
+                    if (said < 0) continue; /* already written */
+                    mark[column] = fresh - 1;
+                    cell_rows[written] = r;
+                    cell_slots[written++] = 5 * column + said;
+                }
+            }
+        }
+        se_add(h, nt | np << 32, nb | nm << 32, 1);
+    }
+    (void)width;
+    return written;
+}
+
+#endif
