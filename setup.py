@@ -1,2 +1,64 @@
+"""Builds the compiled kernel, if it can be built.
+
+``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles if there is a working C compiler and otherwise
+installs the numpy kernel alone, ``require`` fails without a compiler, ``skip`` does not try. ``STREAMEVAL_CFLAGS`` adds
+options for the compiler, for example sanitizers.
+
+Whether it works is tried before setuptools decides what kind of wheel this is: an extension that is merely optional
+would leave a wheel without it under the tag of one with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
 from setuptools import Extension, setup
-setup(ext_modules=[Extension("streameval.kernel._compiled", ["streameval/kernel/_compiled.pyx"], extra_compile_args=["-O3"], depends=["streameval/kernel/counting.h"])])
+from setuptools._distutils.ccompiler import new_compiler
+from setuptools._distutils.sysconfig import customize_compiler
+
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
+
+
+def works() -> str:
+    """Nothing if a C extension can be compiled here, else why not."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text("#include <Python.h>\nint probe(void) { return PY_VERSION_HEX != 0; }\n")
+        try:
+            compiler = new_compiler()
+            customize_compiler(compiler)
+            compiler.compile([str(source)], output_dir=folder, include_dirs=[sysconfig.get_paths()["include"]])
+        except Exception as error:  # whatever a toolchain raises, it cannot compile
+            return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def extensions() -> list[Extension]:
+    """The kernel, or nothing."""
+    mode = os.environ.get("STREAMEVAL_BUILD", "auto")
+    if mode not in ("auto", "require", "skip"):
+        raise SystemExit(f"STREAMEVAL_BUILD must be auto, require or skip, not {mode!r}")
+    if mode == "skip":
+        return []
+    problem = works()
+    if problem and mode == "require":
+        raise SystemExit(f"STREAMEVAL_BUILD=require, but no C extension can be compiled: {problem}")
+    if problem:
+        print(f"streameval: no C compiler works here, installing the slower numpy kernel ({problem})", file=sys.stderr)
+        return []
+    return [
+        Extension(
+            "streameval.kernel._compiled",
+            ["streameval/kernel/_compiled.pyx"],
+            depends=["streameval/kernel/counting.h"],
+            extra_compile_args=FLAGS + os.environ.get("STREAMEVAL_CFLAGS", "").split(),
+            extra_link_args=os.environ.get("STREAMEVAL_CFLAGS", "").split(),
+        )
+    ]
+
+
+setup(ext_modules=extensions())

@@ -98,9 +98,9 @@ class Accumulator:
 
     def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         core = self._core
-        if mask is None and type(weight) is float and weight == 1.0 and core.direct:
-            if core.decisions.count_plain(y_true, y_pred, sign):
-                return
+        plain = core.direct and mask is None and type(weight) is float and weight == 1.0
+        if plain and core.decisions.count_plain(y_true, y_pred, sign):
+            return
         known = len(core.labels)
         try:
             core.decisions.count_one(read_one(y_true, y_pred, mask, checked_weight(weight), core.reader), sign)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from streameval.kernel.types import FloatArray, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
-__all__ = ["Batch", "DenseBatch", "Example", "ListBatch"]
+__all__ = ["Batch", "DenseBatch", "Example", "ListBatch", "ScoreBatch"]
 
 
 class Example(NamedTuple):
@@ -21,17 +21,15 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DenseBatch:
-    """Matrices whose columns are all mentioned by every example.
+    """0/1 matrices whose columns are all mentioned by every example.
 
-    ``pred`` holds 0 and 1, or scores to be compared with ``bounds``. Bytes and scores are not yet checked, since the
-    kernel sees them anyway; ``refusal`` makes the error if it meets a byte above 1 or a score that is not finite.
+    Bytes are not yet checked, since the kernel sees them anyway; ``refusal`` makes the error if it meets one above 1.
     ``weights`` is None when all are 1.
     """
 
     columns: IntArray
     true: UInt8Array
-    pred: UInt8Array | ScoreArray
-    bounds: ScoreArray | None
+    pred: UInt8Array
     hidden: UInt8Array | None
     weights: FloatArray | None
     refusal: Callable[[], Exception]
@@ -41,17 +39,25 @@ class DenseBatch:
         """How many rows there are."""
         return len(self.true)
 
-    def part(self, rows: slice) -> DenseBatch:
-        """Some of the rows."""
-        return DenseBatch(
-            self.columns,
-            self.true[rows],
-            self.pred[rows],
-            self.bounds,
-            None if self.hidden is None else self.hidden[rows],
-            None if self.weights is None else self.weights[rows],
-            self.refusal,
-        )
+
+@dataclass(frozen=True, slots=True)
+class ScoreBatch:
+    """The same with scores, of which those at or above the bound of their column are predictions; never weighted.
+
+    ``refusal`` also makes the error if a score is not finite.
+    """
+
+    columns: IntArray
+    true: UInt8Array
+    scores: ScoreArray
+    bounds: ScoreArray
+    hidden: UInt8Array | None
+    refusal: Callable[[], Exception]
+
+    @property
+    def examples(self) -> int:
+        """How many rows there are."""
+        return len(self.true)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +73,4 @@ class ListBatch:
     weights: FloatArray | None
 
 
-Batch: TypeAlias = DenseBatch | ListBatch
+Batch: TypeAlias = DenseBatch | ScoreBatch | ListBatch

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, ListBatch
+from streameval.batch import Batch, DenseBatch, ListBatch, ScoreBatch
 from streameval.errors import InputError
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
 from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
@@ -82,7 +82,7 @@ def _batch(pieces: list[tuple[Piece, int]], weights: FloatArray | None) -> Batch
     return ListBatch(examples, true, pred, hidden, named, everywhere, weights)
 
 
-def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseBatch:
+def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseBatch | ScoreBatch:
     columns = _union([piece.columns for piece in pieces])
 
     def refusal() -> Exception:
@@ -105,8 +105,8 @@ def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseB
         hidden = mask if hidden is None else hidden | mask
     scores = pieces[1].scores() if weights is None and np.array_equal(pieces[1].columns, columns) else None
     if scores is not None:
-        return DenseBatch(columns, true, scores[0], scores[1], hidden, None, refusal)
-    return DenseBatch(columns, true, bits_of(pieces[1])[0], None, hidden, weights, refusal)
+        return ScoreBatch(columns, true, *scores, hidden, refusal)
+    return DenseBatch(columns, true, bits_of(pieces[1])[0], hidden, weights, refusal)
 
 
 def _union(columns: list[IntArray]) -> IntArray:

@@ -178,7 +178,7 @@ class _Sparse:
         if len(self._zeros):  # a threshold at or below 0 makes the cells that are not stored positive
             stored = np.zeros((examples, len(self._reader.labels)), np.bool_)
             stored[np.repeat(np.arange(examples), np.diff(offsets))[kept], columns[kept]] = True
-            positive = joined([positive, _listed(~stored[:, self._zeros], self._zeros)], examples)
+            positive = joined([positive, _listed((~stored[:, self._zeros]).view(np.uint8), self._zeros)], examples)
         return ListPiece(examples, positive, unknown, None, self._everywhere)
 
 

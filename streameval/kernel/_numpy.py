@@ -13,11 +13,22 @@ Row keys have four columns: labels true, labels predicted, labels in both, label
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, FloatArray, IntArray, Lists, RowKey, ScoreArray, UInt8Array
+from streameval.kernel.types import (
+    DONE,
+    FULL,
+    OTHER,
+    REFUSED,
+    FloatArray,
+    IntArray,
+    Lists,
+    RowKey,
+    ScoreArray,
+    UInt8Array,
+)
 
 __all__ = ["Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups"]
 
@@ -75,9 +86,7 @@ class Counts:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def count_example(
-        self, columns: dict[object, int], fixed: int, y_true: object, y_pred: object, sign: int
-    ) -> int:
+    def count_example(self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, sign: int) -> int:
         """Count one example, or take it back with sign -1, if its form is common and all its labels are known.
 
         ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. Here only
@@ -113,8 +122,8 @@ class Counts:
         self.reserve(len(columns))
         return self.count_slots(slots, key, sign)
 
-    def _first_slots(self, columns: dict[object, int], labels: tuple[object, ...]) -> IntArray | None:
-        """Where the five counts of each label start; remembered, since the examples of a stream name the same labels."""
+    def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
+        """Where the five counts of each label start; remembered, since a stream names the same labels again."""
         known, slots = self._last
         if known == labels:
             return slots
@@ -180,7 +189,7 @@ class Counts:
         named: Lists | None,
         everywhere: IntArray,
     ) -> None:
-        """Count examples given as lists of columns: true, predicted, masked, and otherwise mentioned; repeats count once.
+        """Count examples given as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
 
         ``everywhere`` holds columns that every example mentions, without repeats.
         """

@@ -20,15 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval import kernel
-from streameval.batch import Batch, DenseBatch, Example
+from streameval.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.errors import CounterOverflowError, RevertError
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, IntArray, RowKey
+from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
 from streameval.labels import Label, LabelIndex, in_order
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
 
 __all__ = ["Content", "Decisions"]
 
+_TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
 
@@ -150,20 +151,21 @@ class Decisions:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
         self._counts.reserve(len(self._labels))
         fixed = self._labels.fixed
-        if not isinstance(batch, DenseBatch):
-            lists = (batch.true, batch.pred, batch.hidden, batch.named)
-            self._counts.count_lists(batch.examples, fixed, *lists, batch.everywhere)
-        elif batch.bounds is None:
-            if self._counts.count_dense(batch.columns, fixed, batch.true, batch.pred, batch.hidden) > 1:
-                raise batch.refusal()
-        else:
+        if isinstance(batch, ScoreBatch):
             seen, finite = self._counts.count_scores(
-                batch.columns, fixed, batch.true, batch.pred, batch.bounds, batch.hidden
+                batch.columns, fixed, batch.true, batch.scores, batch.bounds, batch.hidden
             )
             if seen > 1 or not finite:
                 raise batch.refusal()
+            return
+        if isinstance(batch, DenseBatch):
+            if self._counts.count_dense(batch.columns, fixed, batch.true, batch.pred, batch.hidden) > 1:
+                raise batch.refusal()
+        else:
+            lists = (batch.true, batch.pred, batch.hidden, batch.named)
+            self._counts.count_lists(batch.examples, fixed, *lists, batch.everywhere)
         if batch.weights is not None:
-            added = self._weigh(batch)
+            added = self._weigh(batch, batch.weights)
             weights = (self._weights or ExactSums(added.scale)).at(max(added.scale, (self._weights or added).scale))
             for key, value in added.at(weights.scale).sums.items():
                 weights.sums[key] = weights.sums.get(key, 0) + value
@@ -232,16 +234,14 @@ class Decisions:
         sums.update(zip(_tuples(keys), times.tolist(), strict=True))
         return ExactSums(0, sums).at(scale)
 
-    def _weigh(self, batch: Batch) -> ExactSums[int | RowKey]:
+    def _weigh(self, batch: DenseBatch | ListBatch, factors: FloatArray) -> ExactSums[int | RowKey]:
         """The weight sums of the examples of a batch."""
-        assert batch.weights is not None
-        scale, digits = kernel.limbs(batch.weights)
+        scale, digits = kernel.limbs(factors)
         target = common_scale(scale)
         if isinstance(batch, DenseBatch):
             columns = batch.columns
-            pred = batch.pred if batch.bounds is None else np.greater_equal(batch.pred, batch.bounds).view(np.uint8)
-            keys = kernel.dense_rows(batch.true, pred, batch.hidden, np.zeros((len(columns), 5), np.int64))
-            weighed = kernel.weigh_dense(batch.true, pred, batch.hidden, digits)
+            keys = kernel.dense_rows(batch.true, batch.pred, batch.hidden, np.zeros((len(columns), 5), np.int64))
+            weighed = kernel.weigh_dense(batch.true, batch.pred, batch.hidden, digits)
         else:
             columns = np.arange(len(self._labels))
             lists = (batch.true, batch.pred, batch.hidden, batch.named)
@@ -345,12 +345,8 @@ class Decisions:
 
 
 def _declined(code: int) -> Exception:
-    if code == FULL:
-        return CounterOverflowError(
-            f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each its own object"
-        )
-    assert code == REFUSED
-    return RevertError(_NEVER_SEEN)
+    """Why the counts declined a change."""
+    return CounterOverflowError(_TOO_MANY) if code == FULL else RevertError(_NEVER_SEEN)
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

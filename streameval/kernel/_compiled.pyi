@@ -1,0 +1,3 @@
+from streameval.kernel._numpy import Counts as Counts
+
+def vector_columns() -> int: ...
