@@ -196,14 +196,14 @@ class Accumulator:
     @property
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then those met in the stream, sorted."""
-        return self._core.decisions.content().labels
+        return self._tables().labels
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them."""
         return LabelTable.of(self._tables())
 
     def _tables(self) -> Tables:
-        return Tables(self._core.decisions.content())
+        return Tables(self._core.decisions)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 

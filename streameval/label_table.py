@@ -41,7 +41,7 @@ class LabelTable:
         c = tables.by_label
 
         def column(units: Integers) -> Column:
-            if tables.content.scale is None:
+            if not tables.weighted:
                 return units.astype(np.int64)
             scale = tables.unit.denominator
             return np.array([_divided(value, scale) for value in units.tolist()], np.float64)

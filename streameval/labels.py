@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from streameval.errors import LabelError, shown
+from streameval.kernel.types import IntArray
 
 __all__ = ["Label", "LabelIndex", "in_order", "normalise"]
 
@@ -53,12 +54,13 @@ class LabelIndex:
     count as present only while some example mentions them, so registering one changes no result.
     """
 
-    __slots__ = ("columns", "fixed", "labels")
+    __slots__ = ("_order", "columns", "fixed", "labels")
 
     def __init__(self, fixed: Iterable[Label] = ()) -> None:
         self.labels: list[Label] = list(fixed)
         self.columns: dict[Label, int] = {label: column for column, label in enumerate(self.labels)}
         self.fixed = len(self.labels)
+        self._order: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -72,8 +74,17 @@ class LabelIndex:
             column = self.columns[label] = len(self.labels) - 1
         return column
 
+    def order(self) -> IntArray:
+        """All columns: those of declared labels as declared, then the others by label. Remembered between changes."""
+        order = self._order
+        if order is None or len(order) != len(self.labels):
+            grown = sorted(range(self.fixed, len(self.labels)), key=lambda column: in_order(self.labels[column]))
+            order = self._order = np.array([*range(self.fixed), *grown], np.int64)
+        return order
+
     def truncate(self, size: int) -> None:
         """Forget the labels registered last, down to ``size``: the undo of `add`."""
+        self._order = None
         while len(self.labels) > size:
             self.columns.pop(self.labels[-1], None)
             self.labels.pop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import cast, get_args
 
 from streameval.errors import MetricError, did_you_mean, shown
@@ -72,6 +73,7 @@ def build_spec(
     )
 
 
+@lru_cache(maxsize=1024)
 def parse_spec(text: str) -> MetricSpec:
     """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``."""
     match = _TEXT.fullmatch(text.strip())

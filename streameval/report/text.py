@@ -20,7 +20,7 @@ _WIDTH = 11
 
 def headline(tables: Tables) -> str:
     """How much was evaluated."""
-    weight = "" if tables.content.scale is None else f", total weight {float(tables.weight * tables.unit):g}"
+    weight = "" if not tables.weighted else f", total weight {float(tables.weight * tables.unit):g}"
     return f"{tables.examples:,} examples{weight}, {len(tables.labels):,} labels"
 
 

@@ -23,7 +23,7 @@ from streameval import kernel
 from streameval.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
-from streameval.labels import Label, LabelIndex, in_order
+from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
 
@@ -199,7 +199,7 @@ class Decisions:
         names = other._labels.labels
         if other._labels is self._labels or names == self._labels.labels:
             return None
-        present = set(other._present().tolist())
+        present = set(other.columns().tolist())
         return np.array(
             [self._labels.add(name) if column in present else 0 for column, name in enumerate(names)], np.int64
         )
@@ -224,6 +224,10 @@ class Decisions:
         """The weight sums so far in units at least as fine as asked; a new object if anything about it differs."""
         if self._weights is not None:
             return self._weights.at(max(scale, self._weights.scale))
+        return ExactSums(0, self._counts_as_sums()).at(scale)
+
+    def _counts_as_sums(self) -> dict[int | RowKey, int]:
+        """The weight sums if every example weighed 1."""
         cells = self._counts.cells(len(self._labels))
         cells[:, 0] = 0  # weights of true negatives are always derived
         column, outcome = np.nonzero(cells)
@@ -232,7 +236,7 @@ class Decisions:
         )
         keys, times = self._counts.row_keys()
         sums.update(zip(_tuples(keys), times.tolist(), strict=True))
-        return ExactSums(0, sums).at(scale)
+        return sums
 
     def _weigh(self, batch: DenseBatch | ListBatch, factors: FloatArray) -> ExactSums[int | RowKey]:
         """The weight sums of the examples of a batch."""
@@ -258,15 +262,9 @@ class Decisions:
 
     # -- labels -------------------------------------------------------------------------------------------------------
 
-    def _present(self) -> IntArray:
-        """The columns of the declared labels and of those that a counted example mentions."""
-        mentioned = np.asarray(self._counts.cells(len(self._labels)).any(axis=1))
-        mentioned[: self._labels.fixed] = True
-        return np.flatnonzero(mentioned)
-
     def sparse(self) -> bool:
         """Whether most registered labels have no example left."""
-        return 2 * len(self._present()) < len(self._labels)
+        return 2 * len(self.columns()) < len(self._labels)
 
     def compact(self) -> None:
         """Drop row keys of which no example is left."""
@@ -285,31 +283,68 @@ class Decisions:
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
+    def tidy(self) -> None:
+        """Drop weight sums that say no more than the counts, so that equal states read alike whatever their history."""
+        self._settle()
+        if self._weights is not None:
+            one = 1 << self._weights.scale
+            sums = {key: value for key, value in self._weights.sums.items() if value}
+            plain = self._counts_as_sums()
+            if len(sums) == len(plain) and all(sums.get(key) == value * one for key, value in plain.items()):
+                self._weights = None
+
+    def columns(self) -> IntArray:
+        """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
+        order, fixed = self._labels.order(), self._labels.fixed
+        if fixed == len(order):
+            return order
+        mentioned = np.asarray(self._counts.cells(len(order)).any(axis=1))
+        mentioned[:fixed] = True
+        return order[mentioned[order]]
+
+    def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
+        """The labels of columns."""
+        return tuple(map(self._labels.labels.__getitem__, columns.tolist()))
+
+    def by_label(self, columns: IntArray) -> tuple[IntArray, list[list[int]] | None]:
+        """For each column the counts of the five outcomes, and the weight sums (of the first outcome always 0)."""
+        self._settle()
+        cells = self._counts.cells(len(self._labels))[columns]
+        if self._weights is None:
+            return cells, None
+        get = self._weights.sums.get
+        return cells, [[0, *(get(5 * column + outcome, 0) for outcome in range(1, 5))] for column in columns.tolist()]
+
+    def by_example(self) -> tuple[IntArray, IntArray, list[int] | None]:
+        """The row keys that occur, in no particular order, the count of each, and its weight sum."""
+        self._settle()
+        keys, times = self._counts.row_keys()
+        if self._weights is None:
+            return keys, times, None
+        get = self._weights.sums.get
+        return keys, times, [get(key, 0) for key in _tuples(keys)]
+
+    @property
+    def scale(self) -> int | None:
+        """Weight sums are in units of ``2**-scale``; None if every example weighs 1."""
+        self._settle()
+        return None if self._weights is None else self._weights.scale
+
     def content(self) -> Content:
         """What is held, in canonical order."""
-        self._settle()
-        names, fixed = self._labels.labels, self._labels.fixed
-        counted = self._counts.cells(len(names))
-        mentioned = np.flatnonzero(counted[fixed:].any(axis=1)) + fixed
-        grown = sorted(mentioned.tolist(), key=lambda column: in_order(names[column]))
-        columns = [*range(fixed), *grown]
-        cells = counted[np.array(columns, np.intp)]
-        keys, times = self._counts.row_keys()
+        self.tidy()
+        columns, scale = self.columns(), self.scale
+        cells, cell_weights = self.by_label(columns)
+        keys, times, key_weights = self.by_example()
         order = np.lexsort(keys.T[::-1])
         keys, times = keys[order], times[order]
-        scale: int | None = None
-        cell_weights: list[list[int]] | None = None
-        key_weights: list[int] | None = None
-        if self._weights is not None:
-            get = self._weights.sums.get
-            scale = self._weights.scale
-            cell_weights = [[0, *(get(5 * column + outcome, 0) for outcome in range(1, 5))] for column in columns]
-            key_weights = [get(key, 0) for key in _tuples(keys)]
+        if scale is not None and cell_weights is not None and key_weights is not None:
+            key_weights = [key_weights[position] for position in order.tolist()]
             scale, cell_weights, key_weights = _reduced(scale, cell_weights, key_weights)
-            if scale == 0 and key_weights == times.tolist() and _counts_equal(cell_weights, cells):
-                scale, cell_weights, key_weights = None, None, None
-        labels = tuple(names[column] for column in columns)
-        return Content(self._counts.examples, labels, fixed, cells, keys, times, scale, cell_weights, key_weights)
+        fixed = self._labels.fixed
+        return Content(
+            self.examples, self.labels_of(columns), fixed, cells, keys, times, scale, cell_weights, key_weights
+        )
 
     @classmethod
     def from_content(cls, content: Content, labels: LabelIndex) -> Decisions:
@@ -364,7 +399,3 @@ def _reduced(
         return scale, cell_weights, key_weights
     cell_weights = [[value >> shift for value in values] for values in cell_weights]
     return scale - shift, cell_weights, [value >> shift for value in key_weights]
-
-
-def _counts_equal(cell_weights: list[list[int]], cells: IntArray) -> bool:
-    return all(values[1:] == counts[1:] for values, counts in zip(cell_weights, cells.tolist(), strict=True))

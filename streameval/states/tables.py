@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.kernel.types import IntArray
 from streameval.labels import Label
-from streameval.states.decisions import Content
+from streameval.states.decisions import Decisions
 
 __all__ = ["Counts", "Integers", "Tables"]
 
@@ -39,64 +40,81 @@ class Counts:
         return Counts(*(np.array([total(part)], object) for part in (self.tp, self.fp, self.fn, self.tn)))
 
 
-@dataclass(frozen=True)
 class Tables:
-    """The two marginals in units of ``unit`` examples: 1, or a power of two when examples are weighted."""
+    """The two marginals of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
 
-    content: Content
+    Each part is read when it is first asked for; the state must not change meanwhile.
+    """
 
-    @property
+    def __init__(self, decisions: Decisions) -> None:
+        decisions.tidy()
+        self._decisions = decisions
+        self._columns = decisions.columns()
+
+    @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then the others, sorted."""
-        return self.content.labels
+        return self._decisions.labels_of(self._columns)
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self._columns)
 
     @property
     def examples(self) -> int:
         """How many examples were counted, whatever their weights."""
-        return self.content.examples
+        return self._decisions.examples
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any example weighed other than 1."""
+        return self._decisions.scale is not None
 
     @cached_property
     def unit(self) -> Fraction:
         """The weight of one unit of the counts."""
-        return Fraction(1, 1 << (self.content.scale or 0))
-
-    @cached_property
-    def times(self) -> Integers:
-        """How often each row key occurs, weighted, in units."""
-        if self.content.key_weights is not None:
-            return np.array(self.content.key_weights, object)
-        return _safe(self.content.times, self.content.examples)
+        return Fraction(1, 1 << (self._decisions.scale or 0))
 
     @cached_property
     def weight(self) -> int:
         """The total weight of all examples, in units."""
-        return total(self.times)
+        return total(self.times) if self.weighted else self.examples
 
     @cached_property
     def by_label(self) -> Counts:
         """The outcomes of each label, weighted, in units; true negatives are what the other outcomes leave."""
-        if self.content.cell_weights is not None:
-            cells: Integers = np.array(self.content.cell_weights, object).reshape(-1, 5)
-        else:
-            cells = _safe(self.content.cells, self.content.examples)
+        cells: Integers
+        cells, weights = self._decisions.by_label(self._columns)
+        cells = _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5)
         fn, fp, tp, masked = (cells[:, outcome] for outcome in range(1, 5))
         return Counts(tp, fp, fn, self.weight - tp - fp - fn - masked)
 
     @cached_property
+    def _rows(self) -> tuple[IntArray, IntArray, list[int] | None]:
+        return self._decisions.by_example()
+
+    @cached_property
+    def times(self) -> Integers:
+        """How often each row key occurs, weighted, in units."""
+        _, times, weights = self._rows
+        return _safe(times, self.examples) if weights is None else np.array(weights, object)
+
+    @cached_property
     def by_example(self) -> Counts:
         """The outcomes of each row key, in cells."""
-        true, pred, both, _ = self.content.keys.T
+        true, pred, both, _ = self._rows[0].T
         return Counts(both, pred - both, true - both, self.known - true - pred + both)
 
     @cached_property
     def informative(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """For each row key, whether any cell is known: an example that is wholly masked tells nothing."""
-        return np.asarray((self.known > 0) | (self.content.keys[:, 3] == 0))
+        return np.asarray((self.known > 0) | (self._rows[0][:, 3] == 0))
 
     @cached_property
-    def known(self) -> Integers:
+    def known(self) -> IntArray:
         """For each row key, how many cells are not masked."""
-        return len(self.labels) - self.content.keys[:, 3]
+        return np.asarray(self.size - self._rows[0][:, 3])
 
 
 def _safe(array: Integers, examples: int) -> Integers:
