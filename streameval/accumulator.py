@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-
 from streameval import wire
 from streameval.config import Config, Unknown
-from streameval.errors import FormatError, MergeError, shown
+from streameval.errors import FormatError, MergeError, MetricError, shown
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
 from streameval.labels import Label, LabelIndex
+from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.states.decisions import Decisions
@@ -36,6 +35,13 @@ class _Core:
         self.decisions = decisions
         self.direct = not self.reader.reads_scores  # whether the kernel may read examples as they are
 
+    def beside(self) -> _Core:
+        """An empty core whose labels have the same columns; the same labels where they cannot change."""
+        config = self.reader.config
+        grows = config.labels is None or config.unknown == "add"
+        labels = self.labels.copy() if grows else self.labels
+        return _Core(config, labels, self.decisions.empty(labels))
+
     @classmethod
     def fresh(cls, config: Config) -> _Core:
         labels = LabelIndex(config.labels or ())
@@ -45,7 +51,7 @@ class _Core:
 class Accumulator:
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
-    __slots__ = ("_config", "_core", "_reverts", "_specs")
+    __slots__ = ("_config", "_core", "_patience", "_specs")
     _kind: ClassVar[int] = 0
 
     def _start(
@@ -58,7 +64,7 @@ class Accumulator:
         self._specs = specs
         self._config = Config.checked(labels, unknown, threshold)
         self._core = _Core.fresh(self._config)
-        self._reverts = 0
+        self._patience = 64
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -92,8 +98,8 @@ class Accumulator:
             If the counts show that no such example was counted. Nothing has changed then.
         """
         self._count_one(y_true, y_pred, weight, mask, -1)
-        self._reverts += 1
-        if self._reverts > 64 + len(self._core.labels):
+        self._patience -= 1
+        if self._patience < 0:
             self._compact()
 
     def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
@@ -130,13 +136,14 @@ class Accumulator:
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
+        # Gathered over labels of its own, since an iterable may use this very object while it is read.
+        gathered = self._core.beside()
+        for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
+            gathered.decisions.count(batch)
         core = self._core
         known = len(core.labels)
         try:
-            gathered = core.decisions.empty(core.labels)
-            for batch in read_many(y_true, y_pred, mask, weights, core.reader):
-                gathered.count(batch)
-            core.decisions.merge(gathered)
+            core.decisions.merge(gathered.decisions)
         except BaseException:
             core.decisions.forget(known)
             raise
@@ -172,13 +179,14 @@ class Accumulator:
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
-        self._reverts = 0
         decisions = self._core.decisions
         decisions.compact()
         if decisions.sparse():
             fresh = _Core.fresh(self._config)
             fresh.decisions.merge(decisions)
             self._core = fresh
+        # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
+        self._patience = 64 + len(self._core.labels)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -191,7 +199,7 @@ class Accumulator:
     def weight(self) -> float:
         """The total weight of all examples, correctly rounded."""
         tables = self._tables()
-        return _rounded(tables.weight * tables.unit)
+        return as_float(tables.weight * tables.unit)
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -210,7 +218,7 @@ class Accumulator:
     def copy(self) -> Self:
         """An independent object with the same content."""
         twin = type(self).__new__(type(self))
-        twin._specs, twin._config, twin._reverts = self._specs, self._config, 0
+        twin._specs, twin._config, twin._patience = self._specs, self._config, 64
         labels = self._core.labels.copy()
         twin._core = _Core(self._config, labels, self._core.decisions.copy(labels))
         return twin
@@ -262,14 +270,17 @@ class Accumulator:
 
     @classmethod
     def _from_saved(cls, saved: wire.Saved) -> Self:
-        specs = tuple(parse_spec(name) for name in saved.metrics)
+        try:
+            specs = tuple(parse_spec(name) for name in saved.metrics)
+        except MetricError as error:
+            raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
         if tuple(spec.key for spec in specs) != saved.metrics or len(set(specs)) != len(specs):
             raise FormatError(f"the bytes are damaged: metric names {shown(saved.metrics)}")
         if saved.kind != cls._kind or not cls._fits(specs):
             what = "an Evaluator" if saved.kind == 0 else f"the metric {_names(specs)}"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
         made = cls.__new__(cls)
-        made._specs, made._config, made._reverts = specs, saved.config, 0
+        made._specs, made._config, made._patience = specs, saved.config, 64
         labels = LabelIndex(saved.decisions.labels)
         labels.fixed = saved.decisions.fixed
         made._core = _Core(saved.config, labels, Decisions.from_content(saved.decisions, labels))
@@ -286,13 +297,6 @@ class Accumulator:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file: the whole of them, or the old file stays."""
         wire.write_file(path, self.to_bytes())
-
-
-def _rounded(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return float(np.inf)
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

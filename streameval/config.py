@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, did_you_mean, shown
+from streameval.errors import InputError, LabelError, as_number, did_you_mean, shown
 from streameval.labels import Label, in_order, normalise
 
 __all__ = ["Config", "Threshold", "Unknown"]
@@ -43,19 +43,19 @@ class Config:
     def checked(
         cls,
         labels: Iterable[object] | None,
-        unknown: str,
+        unknown: object,
         threshold: float | Mapping[Label, float] | Iterable[float] | None,
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
-        if unknown not in _POLICIES:
+        if not isinstance(unknown, str) or unknown not in _POLICIES:
             raise InputError(
-                f"unknown must be 'error', 'ignore' or 'add', not {shown(unknown)}"
-                f"{did_you_mean(str(unknown), _POLICIES)}"
+                f"unknown must be 'error', 'ignore' or 'add', not {shown(unknown)}{did_you_mean(unknown, _POLICIES)}"
             )
         names = None if labels is None else _label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
-        return cls(names, unknown, None if threshold is None else _threshold(threshold, names))  # type: ignore[arg-type]
+        policy = cast("Unknown", unknown)
+        return cls(names, policy, None if threshold is None else _threshold(threshold, names))
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
@@ -78,6 +78,8 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         )
     try:
         names = tuple(normalise(label) for label in labels)
+    except LabelError as error:
+        raise LabelError(f"labels: {error}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {shown(labels)}") from None
     seen: set[Label] = set()
@@ -93,12 +95,14 @@ def _threshold(
 ) -> Threshold:
     if isinstance(threshold, Mapping):
         pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
-    elif np.ndim(threshold) == 0:  # type: ignore[arg-type]
+    elif isinstance(threshold, AbstractSet):
+        raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {shown(threshold)}")
+    elif (
+        isinstance(threshold, str | bytes) or not isinstance(threshold, Iterable) or getattr(threshold, "ndim", 1) == 0
+    ):
         return _number(threshold)
     else:
-        if isinstance(threshold, AbstractSet):
-            raise InputError("threshold must be a number, a mapping, or numbers in the order of labels, not a set")
-        values = [_number(value) for value in threshold]  # type: ignore[union-attr]
+        values = [_number(value) for value in threshold]
         if labels is None or len(values) != len(labels):
             raise InputError(
                 f"threshold has {len(values)} values but there are "
@@ -111,12 +115,15 @@ def _threshold(
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool | str | bytes):
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    number = as_number(value)
+    if number is None:
         raise InputError(f"threshold must be a number or one number per label, not {shown(value)}")
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"threshold must be a number or one number per label, not {shown(value)}") from None
     if math.isnan(number):
         raise InputError("threshold must be a number, not NaN")
+    if number != value:
+        raise InputError(
+            f"threshold {shown(value)} has no exact float64; round it first, so that it is clear what counts"
+        )
     return number + 0.0  # -0.0 and 0.0 decide alike, so they must have the same bytes

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
+
+import numpy as np
 
 __all__ = [
     "CounterOverflowError",
@@ -49,6 +52,16 @@ class CounterOverflowError(StreamevalError, OverflowError):
     """A count would pass 2**63 - 1."""
 
 
+def as_number(value: object) -> float | None:
+    """A real number as a float64, infinite where too large; None for anything else, booleans and text among it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A short ``repr`` for messages: never fails, never floods a log."""
     try:
@@ -58,7 +71,9 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
     """A hint naming the nearest known word, or nothing."""
+    if not isinstance(word, str) or len(word) > 100:
+        return ""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -15,7 +15,7 @@ from streameval.metrics.naming import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.report.html import html_report
 from streameval.report.text import text_report
-from streameval.single import Metric, metric_class_of
+from streameval.single import Metric
 
 __all__ = ["Evaluator", "load"]
 
@@ -66,7 +66,9 @@ class Evaluator(Accumulator):
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
     ) -> None:
         if isinstance(metrics, str):
-            raise MetricError(f"metrics must be a list, not the string {shown(metrics)}; write [{metrics!r}]")
+            raise MetricError(f"metrics must be a list, not the string {shown(metrics)}; write [{shown(metrics)}]")
+        if not isinstance(metrics, Iterable):
+            raise MetricError(f"metrics must be a list of names, specs or metric objects, not {shown(metrics)}")
         self._start(tuple(dict.fromkeys(_spec_of(metric) for metric in metrics)), labels, unknown, threshold)
 
     @property
@@ -126,7 +128,4 @@ def load(path: str | os.PathLike[str]) -> Evaluator | Metric:
         If the file holds anything else, or is damaged.
     """
     saved = wire.decode(wire.read_file(path))
-    if saved.kind == Evaluator._kind:
-        return Evaluator._from_saved(saved)
-    name = saved.metrics[0] if saved.metrics else ""
-    return metric_class_of(parse_spec(name).name)._from_saved(saved)
+    return Evaluator._from_saved(saved) if saved.kind == Evaluator._kind else Metric._from_saved(saved)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Self, cast
 
 from streameval.accumulator import Accumulator
 from streameval.config import Unknown
+from streameval.errors import FormatError, MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.catalogue import CATALOGUE, Entry
-from streameval.metrics.naming import ENTRIES, build_spec, evaluate
+from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec, number_text
+from streameval.wire import Saved
 
 __all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of"]
 
@@ -69,6 +71,17 @@ class Metric(Accumulator):
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
         return evaluate(self.spec, self._tables())
+
+    @classmethod
+    def _from_saved(cls, saved: Saved) -> Self:
+        """The metric that bytes hold; the base class reads all of them."""
+        if cls is Metric and saved.kind == cls._kind:
+            try:
+                (spec,) = map(parse_spec, saved.metrics)
+            except (ValueError, MetricError):
+                raise FormatError(f"the bytes are damaged: metric names {shown(saved.metrics)}") from None
+            return cast("Self", metric_class_of(spec.name)._from_saved(saved))
+        return super()._from_saved(saved)
 
     @classmethod
     def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:

@@ -249,10 +249,15 @@ def _take_content(source: _Source, declared: tuple[Label, ...]) -> Content:
     labels = (*declared, *grown)
     if len(set(labels)) != len(labels) or sorted(grown, key=in_order) != grown:
         raise FormatError("labels are repeated or not in order")
-    cells = np.stack([source.column(len(labels)) for _ in range(5)], axis=1)
+    cells = np.empty((len(labels), 5), np.int64)
+    for outcome in range(5):
+        cells[:, outcome] = source.column(len(labels))
     distinct = source.count()
-    keys = np.stack([source.column(distinct) for _ in range(4)], axis=1)
+    keys = np.empty((distinct, 4), np.int64)
+    for part in range(4):
+        keys[:, part] = source.column(distinct)
     times = source.column(distinct)
+    _require(bool((times > 0).all()) and _increasing(keys))
     scale: int | None = None
     cell_weights: list[list[int]] | None = None
     key_weights: list[int] | None = None
@@ -271,8 +276,7 @@ def _check(content: Content) -> None:
     rows = content.cells.tolist()
     keys: list[tuple[int, ...]] = [tuple(key) for key in content.keys.tolist()]
     times: list[int] = content.times.tolist()
-    _require(examples <= COUNT_MAX and sum(times) == examples and min(times, default=1) > 0)
-    _require(keys == sorted(set(keys)))
+    _require(examples <= COUNT_MAX and sum(times) == examples)
     _require(all(both <= min(true, pred) and true + pred - both + hidden <= width for true, pred, both, hidden in keys))
     _require(all(sum(row) <= examples for row in rows))
     _require(all(row[0] == 0 for row in rows[:fixed]) and all(any(row) for row in rows[fixed:]))
@@ -288,6 +292,16 @@ def _check(content: Content) -> None:
     _require(all(sum(values) <= whole for values in sums))
     _require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))
     _require(_agree(sums, keys, key_sums))
+
+
+def _increasing(keys: IntArray) -> bool:
+    """Whether row keys are in lexicographic order and distinct."""
+    later, decided = np.zeros(max(0, len(keys) - 1), np.bool_), np.zeros(max(0, len(keys) - 1), np.bool_)
+    for part in range(4):
+        step = np.diff(keys[:, part])
+        later |= ~decided & (step > 0)
+        decided |= step != 0
+    return bool(later.all())
 
 
 def _agree(rows: list[list[int]], keys: list[tuple[int, ...]], times: list[int]) -> bool:

@@ -13,7 +13,7 @@ from streameval.errors import InputError, LabelError, shown
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, TRUE, Reader
 from streameval.inputs.values import decided_bit, decided_block, plain_array
 
-__all__ = ["COLLECTIONS", "example_entries", "read_one"]
+__all__ = ["COLLECTIONS", "named", "named_entries", "read_one"]
 
 COLLECTIONS = (set, frozenset, list, tuple)
 
@@ -24,7 +24,7 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     reader.begin()
     for given, role in ((y_true, TRUE), (y_pred, PRED), (mask, HIDDEN)):
         if role != HIDDEN or given is not None:
-            for column, bits in example_entries(given, role, reader):
+            for column, bits in named_entries(given, role, reader):
                 cells[column] = cells.get(column, 0) | bits
     reader.refuse_mixture()
     cells.pop(IGNORED, None)
@@ -44,10 +44,26 @@ def _placed(cells: dict[int, int], weight: float, reader: Reader) -> Example:
     return Example(np.array(slots, np.int64), (false_neg + both, false_pos + both, both, masked), weight)
 
 
+def named_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    """`example_entries`, where an error about a label says which argument holds it."""
+    try:
+        return example_entries(given, role, reader)
+    except LabelError as error:
+        raise named(error, role) from None
+
+
+def named(error: LabelError, role: int) -> LabelError:
+    """The same error, which says which argument holds the label."""
+    text = str(error)
+    return error if text.startswith(NAMES[role]) else LabelError(f"{NAMES[role]}: {text}")
+
+
 def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
     """One side of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`."""
     if isinstance(given, COLLECTIONS):
         return _collection_entries(given, role, reader)
+    if hasattr(given, "shape") and hasattr(given, "columns"):  # a data frame, or a row of one kept as a frame
+        raise _not_one(given.shape, role)
     if isinstance(given, Mapping):
         return [(reader.column(label), decided_bit(value, label, role, reader)) for label, value in given.items()]
     if isinstance(given, str | bytes):
@@ -55,7 +71,12 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
     if isinstance(given, AbstractSet):
         return _collection_entries(given, role, reader)
     if hasattr(given, "items") and hasattr(given, "iloc"):  # a pandas Series: its index names the labels
-        return example_entries(dict(given.items()), role, reader)
+        pairs = list(given.items())
+        if len(dict(pairs)) < len(pairs):
+            names = [label for label, _ in pairs]
+            twice = next(label for label in names if names.count(label) > 1)
+            raise LabelError(f"{NAMES[role]} has two values for label {shown(twice)}; name each label once")
+        return example_entries(dict(pairs), role, reader)
     if isinstance(given, np.ndarray) or hasattr(given, "__array__"):
         return _row_entries(np.asanyarray(given), role, reader)
     if given is None:
@@ -76,9 +97,7 @@ def _collection_entries(labels: Iterable[object], role: int, reader: Reader) -> 
 def _row_entries(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterable[tuple[int, int]]:
     name = NAMES[role]
     if row.ndim != 1:
-        raise InputError(
-            f"{name} has {row.ndim} dimensions, shape {row.shape}; update takes one example: for many, use update_many"
-        )
+        raise _not_one(row.shape, role)
     if row.dtype.kind == "U" or (row.dtype.kind == "O" and any(isinstance(value, str) for value in row.tolist())):
         return _collection_entries(row.tolist(), role, reader)
     columns = reader.positions(len(row), name)
@@ -88,3 +107,9 @@ def _row_entries(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterab
     if hidden is not None:
         entries |= hidden * np.uint8(HIDDEN)
     return zip(columns.tolist(), entries.tolist(), strict=True)
+
+
+def _not_one(shape: tuple[int, ...], role: int) -> InputError:
+    return InputError(
+        f"{NAMES[role]} has {len(shape)} dimensions, shape {shape}; update takes one example: for many, use update_many"
+    )

@@ -29,12 +29,13 @@ PLAIN = frozenset((str, int))
 class Reader:
     """Turns labels into columns and scores into decisions, as a `Config` says."""
 
-    __slots__ = ("_unnamed", "config", "default_threshold", "labels", "thresholds")
+    __slots__ = ("_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds")
 
     def __init__(self, config: Config, labels: LabelIndex) -> None:
         self.config = config
         self.labels = labels
         self._unnamed: dict[str, int] = {}
+        self._spelled = False
         given = config.threshold
         self.thresholds: dict[Label, float] | None = dict(given) if isinstance(given, tuple) else None
         self.default_threshold: float | None = None if isinstance(given, tuple) else given
@@ -46,6 +47,7 @@ class Reader:
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
+        self._spelled = self._spelled or isinstance(label, str)
         try:
             known = self.labels.columns.get(label) if type(label) in PLAIN else None  # type: ignore[call-overload]
         except TypeError:
@@ -61,7 +63,7 @@ class Reader:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
-        hint = did_you_mean(str(name), [str(known) for known in declared])
+        hint = did_you_mean(name, [known for known in declared if isinstance(known, str)])
         raise LabelError(
             f"label {shown(name)} is not among the {len(declared)} declared labels{hint or ';'} "
             'declare it, or build with unknown="ignore" or unknown="add"'
@@ -70,7 +72,9 @@ class Reader:
     def columns(self, labels: Iterable[object]) -> list[int]:
         """The columns of many labels."""
         flat = list(labels)
-        if not set(map(type, flat)) <= PLAIN:
+        kinds = set(map(type, flat))
+        self._spelled = self._spelled or str in kinds
+        if not kinds <= PLAIN:
             return [self.column(label) for label in flat]
         known: dict[Any, int] = self.labels.columns
         found = list(map(known.get, flat))
@@ -79,12 +83,13 @@ class Reader:
         return cast("list[int]", found)
 
     def begin(self) -> None:
-        """Forget which arguments had columns without names."""
+        """Forget which arguments had columns without names, and whether any label was a string."""
         self._unnamed.clear()
+        self._spelled = False
 
     def refuse_mixture(self) -> None:
-        """Raise if columns without names, which count as 0, 1, 2 ..., have met labels that are strings."""
-        if self._unnamed and any(isinstance(label, str) for label in self.labels.labels):
+        """Raise if columns without names, which count as 0, 1, 2 ..., stand beside labels that are strings."""
+        if self._unnamed and self._spelled:
             name = next(iter(self._unnamed))
             raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
 

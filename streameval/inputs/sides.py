@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from streameval.errors import InputError, LabelError, shown
-from streameval.inputs.one import COLLECTIONS, example_entries
+from streameval.inputs.one import COLLECTIONS, named, named_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader
 from streameval.inputs.values import bound_of, decided_block, plain_array
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
@@ -153,12 +153,13 @@ class _Sparse:
         self.width = 0
         self._zeros = np.zeros(0, np.int64)
         self._thresholds: float | FloatArray = 0.0
-        if role == PRED and reader.reads_scores:
+        if role == PRED and reader.reads_scores and self._data.dtype != np.bool_:
             by_column = np.broadcast_to(reader.threshold_row(self._everywhere), self._everywhere.shape)
             dense = np.zeros(len(reader.labels), np.float64)
             dense[self._everywhere] = by_column
             self._thresholds = dense
             self._zeros = self._everywhere[by_column <= 0.0]
+            self.width = max(4096, len(reader.labels)) if len(self._zeros) else 0
 
     def take(self, size: int) -> Piece:
         stop = min(self._start + size, len(self._indptr) - 1)
@@ -204,7 +205,7 @@ class _Examples:
     def __init__(self, source: Iterator[object], length: int | None, role: int, reader: Reader) -> None:
         self._source, self._role, self._reader = source, role, reader
         self.length = length
-        self.width = 0
+        self.width = 4096  # as wide as makes pieces of a few thousand examples, since rows could be of any size
 
     def take(self, size: int) -> Piece:
         examples = list(islice(self._source, size))
@@ -214,6 +215,8 @@ class _Examples:
                 flat = self._reader.columns(chain.from_iterable(cast("list[list[object]]", examples)))
             except TypeError:
                 raise LabelError(f"{NAMES[self._role]} holds a label that cannot be hashed") from None
+            except LabelError as error:
+                raise named(error, self._role) from None
             lengths = np.fromiter(map(len, cast("list[list[object]]", examples)), np.int64, len(examples))
             lists = _offsets(lengths), np.array(flat, np.int64)
             return ListPiece(len(examples), _filtered(lists, lists[1] != IGNORED), None, None, _NOTHING)
@@ -225,7 +228,7 @@ class _Examples:
         found: dict[int, list[int]] = {self._role: [], HIDDEN: [], 0: []}
         ends: dict[int, list[int]] = {self._role: [0], HIDDEN: [0], 0: [0]}
         for example in examples:
-            for column, bit in example_entries(example, self._role, self._reader):
+            for column, bit in named_entries(example, self._role, self._reader):
                 if column != IGNORED:
                     found[bit].append(column)
             for bit, columns_so_far in found.items():
@@ -262,7 +265,8 @@ def names_of(given: object) -> list[object] | None:
 def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | None) -> Side:
     """Recognise one side of many examples. A matrix without column names takes the ``borrowed`` ones."""
     name = NAMES[role]
-    if isinstance(given, str | bytes | Mapping | AbstractSet):
+    sparse = hasattr(given, "tocsr") and hasattr(given, "shape")
+    if isinstance(given, str | bytes | Mapping | AbstractSet) and not sparse:
         raise InputError(
             f"{name} must be many examples in order, not one {type(given).__name__}; "
             "for one example use update, for many give a list of them"
@@ -270,8 +274,10 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
     own = names_of(given)
     if own is not None:
         return _frame_side(given, own, role, reader)
-    if hasattr(given, "tocsr") and hasattr(given, "shape"):
-        matrix = given.tocsr()
+    if sparse:
+        if len(given.shape) != 2:  # type: ignore[attr-defined]
+            raise InputError(f"{name} has shape {given.shape}; update_many takes matrices, examples x labels")  # type: ignore[attr-defined]
+        matrix = given.tocsr()  # type: ignore[attr-defined]
         return _Sparse(matrix, _positions(matrix.shape[1], borrowed, role, reader), role, reader)
     if hasattr(given, "type") and hasattr(given, "to_pylist"):
         return _arrow_side(given, role, reader)
@@ -307,11 +313,11 @@ def _positions(width: int, borrowed: list[object] | None, role: int, reader: Rea
         raise InputError(
             f"{NAMES[role]} has {width} columns but the data frame beside it has {len(borrowed)}; give the same columns"
         )
-    return np.array(reader.columns(borrowed), np.int64)
+    return np.array(_registered(borrowed, NAMES[role], reader), np.int64)
 
 
 def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> Side:
-    columns = np.array(reader.columns(names), np.int64)
+    columns = np.array(_registered(names, NAMES[role], reader), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
         if column in seen:
@@ -320,6 +326,9 @@ def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> S
             seen.add(column)
     if hasattr(frame, "to_numpy") and not hasattr(frame, "num_rows"):
         values = frame.to_numpy()
+        if role == PRED and reader.reads_scores and values.dtype.kind in "fO" and len(set(map(str, frame.dtypes))) > 1:
+            # One type for all columns would round integers and take booleans for scores.
+            values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
     else:  # an Arrow table or record batch
         parts = [np.asarray(frame.column(position).to_pylist(), object) for position in range(len(names))]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
@@ -340,11 +349,16 @@ def _arrow_side(array: Any, role: int, reader: Reader) -> Side:
     offsets = [np.zeros(1, np.int64)]
     columns = []
     for chunk in chunks:
+        if not len(chunk):
+            continue
         bounds = chunk.offsets.to_numpy().astype(np.int64)
         values = chunk.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
         if values.null_count:
             raise InputError(f"{name} holds null labels; drop them first")
-        encoded = values if str(values.type).startswith("dictionary<") else values.dictionary_encode()
+        try:
+            encoded = values if str(values.type).startswith("dictionary<") else values.dictionary_encode()
+        except NotImplementedError:
+            raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
         codes = encoded.indices.to_numpy()
         used = np.flatnonzero(np.bincount(codes)) if len(codes) else _NOTHING
         dictionary = encoded.dictionary.to_pylist()
@@ -358,5 +372,7 @@ def _arrow_side(array: Any, role: int, reader: Reader) -> Side:
 def _registered(labels: list[object], name: str, reader: Reader) -> list[int]:
     try:
         return reader.columns(labels)
+    except LabelError as error:
+        raise LabelError(f"{name}: {error}") from None
     except TypeError:
         raise LabelError(f"{name} holds labels that cannot be hashed, of type {type(labels[0]).__name__}") from None

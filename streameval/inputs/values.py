@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError, as_number, shown
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
 from streameval.kernel.types import FloatArray, UInt8Array
 
@@ -18,45 +18,51 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 def checked_weight(weight: object) -> float:
     """An example weight as a float64, or `InputError`."""
-    if type(weight) is not float:
-        if isinstance(weight, bool) or not isinstance(weight, _NUMBERS):
-            raise InputError(f"weight must be a number, not {shown(weight)}")
-        try:
-            number = float(weight)
-        except OverflowError:
-            number = math.inf
-        if number != weight and not math.isnan(number) and not math.isinf(number):
-            raise InputError(f"weight {shown(weight)} has no exact float64; round it first, so that sums stay exact")
-        weight = number
-    if not 0.0 <= weight < math.inf:
+    number = weight if type(weight) is float else as_number(weight)
+    if number is None:
+        raise InputError(f"weight must be a number, not {shown(weight)}")
+    if not 0.0 <= number < math.inf:
         raise InputError(f"weight must be finite and not negative, not {shown(weight)}")
-    return weight
+    if number != weight:
+        raise InputError(f"weight {shown(weight)} has no exact float64; round it first, so that sums stay exact")
+    return number
 
 
 def checked_weights(weights: object) -> FloatArray:
     """Example weights as a float64 vector, or `InputError`."""
+    if isinstance(weights, list | tuple):
+        listed = []
+        for position, weight in enumerate(weights):
+            try:
+                listed.append(checked_weight(weight))
+            except InputError as error:
+                raise InputError(f"weights[{position}]: {error}") from None
+        return np.array(listed, np.float64)
     given = np.asarray(weights)
-    if given.ndim != 1 or given.dtype.kind not in "iuf":
+    if given.ndim != 1 or given.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         raise InputError(
-            f"weights must be a 1-D array of numbers, one per example, "
-            f"not of shape {given.shape} and type {given.dtype}"
+            f"weights must be a 1-D array of numbers, one per example, not {shown(weights)} "
+            f"of shape {given.shape} and type {given.dtype}"
         )
-    array = given.astype(np.float64)
+    with np.errstate(over="ignore"):
+        array = given.astype(np.float64)
     if not (np.isfinite(array) & (array >= 0)).all():
         worst = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
         raise InputError(f"weights must be finite and not negative, but weights[{worst}] is {given[worst]}")
-    if given.dtype.kind in "iu" and (given > 2**53).any() and given.tolist() != [int(w) for w in array.tolist()]:
-        raise InputError("weights holds integers that no float64 equals; round them first, so that sums stay exact")
+    if given.dtype != np.float64 and given.tolist() != array.tolist():
+        raise InputError("weights holds numbers that no float64 equals; round them first, so that sums stay exact")
     return array
 
 
-def decided(value: object, label: object, role: int, reader: Reader) -> bool | None:
-    """What one value says of one cell; None where the truth is unknown."""
+def decided(value: object, label: object, role: int, reader: Reader, threshold: float | None = None) -> bool | None:
+    """What one value says of one cell; None where the truth is unknown. The threshold is by default the label's."""
     if value is True or value is False:
         return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if value is None and role == TRUE:
+    if isinstance(value, np.generic):
+        value = value.item()
+        if isinstance(value, bool):
+            return value
+    if role == TRUE and (value is None or _is_missing(value)):
         return None
     if isinstance(value, _NUMBERS):
         if value != value:
@@ -66,13 +72,17 @@ def decided(value: object, label: object, role: int, reader: Reader) -> bool | N
         if role == PRED and reader.reads_scores:
             if value in (math.inf, -math.inf):
                 raise InputError(f"y_pred is infinite for label {shown(label)}; scores must be finite")
-            if isinstance(value, np.floating):
-                value = float(value)
-            return bool(value >= reader.threshold(label))
+            return bool(value >= (reader.threshold(label) if threshold is None else threshold))
         if value == 0 or value == 1:
             return bool(value)
-        raise InputError(f"{NAMES[role]} is {shown(value)} for label {shown(label)}; {_expected(role)}")
-    raise InputError(f"{NAMES[role]} is {shown(value)} for label {shown(label)}; {_expected(role)}")
+    raise InputError(
+        f"{NAMES[role]} is {shown(value)} for label {shown(label)}; {_expected(role, reader.reads_scores)}"
+    )
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is pandas' missing value, which compares to nothing."""
+    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def decided_bit(value: object, label: object, role: int, reader: Reader) -> int:
@@ -81,16 +91,18 @@ def decided_bit(value: object, label: object, role: int, reader: Reader) -> int:
     return HIDDEN if outcome is None else role if outcome else 0
 
 
-def _expected(role: int) -> str:
-    if role == PRED:
+def _expected(role: int, scores: bool = False) -> str:
+    if role == PRED and not scores:
         return "decisions are 0 or 1; for scores, build with threshold=..."
+    if role == PRED:
+        return "scores are ints or floats, decisions booleans"
     if role == TRUE:
         return "truth is 0, 1, or None or NaN where unknown"
     return "a mask is 0 or 1"
 
 
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """An array of booleans or numbers, where missing values have become NaN."""
+    """An array of booleans, of numbers, or of objects; masked values have become NaN."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         return np.where(np.ma.getmaskarray(values), math.nan, np.ma.getdata(values).astype(np.float64))
     array = np.asarray(values)
@@ -98,19 +110,12 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         return array
     if array.dtype.kind == "O":
         flat = array.reshape(-1).tolist()
-        if all(isinstance(value, bool | np.bool_) for value in flat):
+        kinds = set(map(type, flat))
+        if kinds <= {bool}:
             return array.astype(np.bool_)
-        if all(isinstance(value, int | np.integer) for value in flat):
-            return np.array([int(value) for value in flat]).reshape(array.shape)
-        numbers = np.empty(len(flat), np.float64)
-        for position, value in enumerate(flat):
-            if value is None or type(value).__name__ == "NAType":
-                numbers[position] = math.nan
-            elif isinstance(value, (*_NUMBERS, np.bool_)):
-                numbers[position] = value
-            else:
-                raise InputError(f"{name} holds {shown(value)}; give numbers or booleans")
-        return numbers.reshape(array.shape)
+        if kinds == {int} and all(-(2**53) <= value <= 2**53 for value in flat):
+            return array.astype(np.int64)
+        return array  # read value by value, since a common type could change what they say
     if array.dtype.name == "bfloat16":
         return array.astype(np.float32)
     raise InputError(f"{name} has type {array.dtype}; give booleans or numbers")
@@ -121,6 +126,8 @@ def decided_block(
 ) -> tuple[UInt8Array, UInt8Array | None]:
     """What the values of an array say: 1 where positive, and 1 where the truth is unknown (None if nowhere)."""
     kind = block.dtype.kind
+    if kind == "O":
+        return _decided_objects(block, role, reader, thresholds)
     if kind == "b":
         bits = np.ascontiguousarray(block).view(np.uint8)
         return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
@@ -142,6 +149,19 @@ def decided_block(
         if (positive | unknown | (block == 0)).all():
             return np.ascontiguousarray(positive).view(np.uint8), np.ascontiguousarray(unknown).view(np.uint8)
     raise _not_a_decision(block, role)
+
+
+def _decided_objects(
+    block: np.ndarray[Any, Any], role: int, reader: Reader, thresholds: float | FloatArray
+) -> tuple[UInt8Array, UInt8Array | None]:
+    bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape)
+    outcomes = [
+        decided(value, "at this place", role, reader, bound)
+        for value, bound in zip(block.reshape(-1).tolist(), bounds.reshape(-1).tolist(), strict=True)
+    ]
+    bits = np.array([outcome is True for outcome in outcomes], np.bool_).reshape(block.shape)
+    hidden = np.array([outcome is None for outcome in outcomes], np.bool_).reshape(block.shape)
+    return bits.view(np.uint8), hidden.view(np.uint8) if hidden.any() else None
 
 
 def _not_a_decision(block: np.ndarray[Any, Any], role: int) -> InputError:

@@ -59,6 +59,7 @@ cdef extern from "counting.h" nogil:
 DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
+cdef uint64_t LOW = 4294967295
 cdef int VECTOR = se_vector()
 cdef Py_ssize_t REMEMBERED = 4096
 # Below this many cells, letting other threads run costs more than it gives.
@@ -263,7 +264,7 @@ cdef class Counts:
             PyBuffer_Release(&view)
 
     cpdef int count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, int sign) except -1:
-        cdef Py_ssize_t count = 0, position, column, outcome
+        cdef Py_ssize_t count = 0, position, column, outcome, slots
         cdef uint64_t true = 0, pred = 0, both = 0
         cdef int64_t bits
         self.reserve(len(columns))
@@ -276,36 +277,68 @@ cdef class Counts:
             true += bits & 1
             pred += bits >> 1
             both += bits == 3
-        if sign > 0:
-            if self.n == COUNT_MAX:
-                return 3
-            if not se_reserve(&self.rows, 1):
-                raise MemoryError
-        elif not self.can_revert(count, fixed, true | pred << 32, both):
-            return 2
+        if sign > 0 and self.n == COUNT_MAX:
+            return 3
+        if sign > 0 and not se_reserve(&self.rows, 1):
+            raise MemoryError
+        slots = 0
         for position in range(count):
             column = self.touched[position]
             outcome = self.mark[column] & 3
             if outcome or column >= fixed:
-                self.cell[5 * column + outcome] += sign
-        se_add(&self.rows, true | pred << 32, both, sign)
-        self.n += sign
+                self.touched[slots] = 5 * column + outcome
+                slots += 1
+        if sign < 0:
+            return 0 if self.take_back(self.touched, slots, fixed, true | pred << 32, both) else 2
+        for position in range(slots):
+            self.cell[self.touched[position]] += 1
+        se_add(&self.rows, true | pred << 32, both, 1)
+        self.n += 1
         return 0
 
-    cdef bint can_revert(self, Py_ssize_t count, Py_ssize_t fixed, uint64_t outer, uint64_t inner) noexcept nogil:
-        """Whether what is left after taking the noted example back can be the counts of some examples."""
-        cdef Py_ssize_t position, column, outcome
-        if self.n == 0 or se_find(&self.rows, outer, inner).count < 1:
+    cdef bint take_back(
+        self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner
+    ) noexcept nogil:
+        """Take an example back, unless what is left could not be the counts of any examples."""
+        cdef Py_ssize_t position
+        cdef bint fits = True
+        cdef se_place* row = se_find(&self.rows, outer, inner)
+        if self.n == 0 or row.count < 1:
             return False
-        for position in range(count):
-            column = self.touched[position]
-            outcome = self.mark[column] & 3
-            if (outcome or column >= fixed) and self.cell[5 * column + outcome] < 1:
+        for position in range(slots):
+            if self.cell[slot[position]] < 1:
                 return False
+        for position in range(slots):
+            self.cell[slot[position]] -= 1
+        row.count -= 1
+        self.n -= 1
+        if not self.possible(slot, slots, fixed):
+            for position in range(slots):
+                self.cell[slot[position]] += 1
+            row.count += 1
+            self.n += 1
+            return False
+        return True
+
+    cdef bint possible(self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed) noexcept nogil:
+        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
+        cdef Py_ssize_t column, position
+        cdef uint64_t present = fixed
+        cdef bint gone = False
+        cdef size_t at
+        cdef se_place* row
         for column in range(self.width):
-            if self.said(column) == self.n and not (
-                self.mark[column] >= 4 * self.turn and (self.mark[column] & 3 or column >= fixed)
-            ):
+            if self.said(column) > self.n:
+                return False
+        for position in range(slots):
+            gone |= slot[position] >= 5 * fixed and self.said(slot[position] // 5) == 0
+        if not gone:
+            return True
+        for column in range(fixed, self.width):
+            present += self.said(column) != 0
+        for at in range(self.rows.mask + 1):
+            row = self.rows.places + at
+            if row.count and (row.outer & LOW) + (row.outer >> 32) + (row.inner >> 32) > present + (row.inner & LOW):
                 return False
         return True
 
@@ -314,37 +347,24 @@ cdef class Counts:
         cdef int64_t* cell = self.cell + 5 * column
         return cell[0] + cell[1] + cell[2] + cell[3] + cell[4]
 
-    def count_slots(self, slots, tuple key, int sign):
+    def count_slots(self, slots, tuple key, Py_ssize_t fixed, int sign):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
         cdef uint64_t outer = <uint64_t>key[0] | <uint64_t>key[1] << 32
         cdef uint64_t inner = <uint64_t>key[2] | <uint64_t>key[3] << 32
-        cdef Py_ssize_t position, column
-        cdef bint fits = True
-        if sign > 0:
-            if self.n == COUNT_MAX:
-                return FULL
-            if not se_reserve(&self.rows, 1):
-                raise MemoryError
-        else:
-            if self.n == 0 or se_find(&self.rows, outer, inner).count < 1:
-                return REFUSED
-            for position in range(slot.shape[0]):
-                if self.cell[slot[position]] < 1:
-                    return REFUSED
-            for position in range(slot.shape[0]):
-                self.cell[slot[position]] -= 1
-            for column in range(self.width):
-                if self.said(column) >= self.n:
-                    fits = False
-                    break
-            for position in range(slot.shape[0]):
-                self.cell[slot[position]] += 1
-            if not fits:
-                return REFUSED
-        for position in range(slot.shape[0]):
-            self.cell[slot[position]] += sign
-        se_add(&self.rows, outer, inner, sign)
-        self.n += sign
+        cdef Py_ssize_t position, count = slot.shape[0]
+        self.prepare()
+        if sign < 0:
+            for position in range(count):
+                self.touched[position] = slot[position]
+            return DONE if self.take_back(self.touched, count, fixed, outer, inner) else REFUSED
+        if self.n == COUNT_MAX:
+            return FULL
+        if not se_reserve(&self.rows, 1):
+            raise MemoryError
+        for position in range(count):
+            self.cell[slot[position]] += 1
+        se_add(&self.rows, outer, inner, 1)
+        self.n += 1
         return DONE
 
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
@@ -555,9 +575,9 @@ cdef class Counts:
         for at in range(self.rows.mask + 1):
             here = self.rows.places + at
             if here.count:
-                key[row, 0] = here.outer & 0xFFFFFFFF
+                key[row, 0] = here.outer & LOW
                 key[row, 1] = here.outer >> 32
-                key[row, 2] = here.inner & 0xFFFFFFFF
+                key[row, 2] = here.inner & LOW
                 key[row, 3] = here.inner >> 32
                 time[row] = here.count
                 row += 1
@@ -575,6 +595,9 @@ cdef class Counts:
     def times(self, tuple key):
         return se_find(&self.rows, <uint64_t>key[0] | <uint64_t>key[1] << 32,
                        <uint64_t>key[2] | <uint64_t>key[3] << 32).count
+
+    def held(self):
+        return self.rows.used
 
     def compact(self):
         """Nothing to do: the table drops row keys of which no example is left whenever it grows."""

@@ -120,7 +120,7 @@ class Counts:
         if fixed:
             slots = slots[(offsets != 0) | (first >= 5 * fixed)]
         self.reserve(len(columns))
-        return self.count_slots(slots, key, sign)
+        return self.count_slots(slots, key, fixed, sign)
 
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
         """Where the five counts of each label start; remembered, since a stream names the same labels again."""
@@ -136,7 +136,7 @@ class Counts:
         self._last = (labels, slots)
         return slots
 
-    def count_slots(self, slots: IntArray, key: RowKey, sign: int) -> int:
+    def count_slots(self, slots: IntArray, key: RowKey, fixed: int, sign: int) -> int:
         """Count one example whose cells are already placed, or take it back with sign -1."""
         self._complete()
         examples = self._examples + sign
@@ -144,7 +144,7 @@ class Counts:
             return FULL
         counts = self._flat[slots] + sign
         histogram = {key: self._histogram.get(key, 0) + sign}
-        if sign < 0 and self._impossible(examples, slots, counts, histogram):
+        if sign < 0 and self._impossible(examples, slots, counts, histogram, fixed):
             return REFUSED
         self._apply(_Plan(examples, slots, counts, histogram))
         return DONE
@@ -229,13 +229,24 @@ class Counts:
         self._apply(_Plan(total, slots, counts, histogram))
         return DONE
 
-    def _impossible(self, examples: int, slots: IntArray, counts: IntArray, histogram: Mapping[RowKey, int]) -> bool:
+    def _impossible(
+        self, examples: int, slots: IntArray, counts: IntArray, histogram: dict[RowKey, int], fixed: int
+    ) -> bool:
         """Whether no stream of examples leaves such counts."""
         if examples < 0 or (counts < 0).any() or min(histogram.values(), default=0) < 0:
             return True
         after = self._flat.copy()
         after[slots] = counts
-        return int(np.add.reduce(after.reshape(-1, 5), axis=1).max(initial=0)) > examples
+        said = np.add.reduce(after.reshape(-1, 5), axis=1)
+        if int(said.max(initial=0)) > examples:
+            return True
+        touched = slots // 5
+        if not (said[touched[touched >= fixed]] == 0).any():
+            return False
+        # A label has gone: no example may have more labels than are left.
+        present = fixed + int(np.count_nonzero(said[fixed:]))
+        keys = (key for key, times in {**self._histogram, **histogram}.items() if times)
+        return any(true + pred - both + masked > present for true, pred, both, masked in keys)
 
     def _apply(self, plan: _Plan) -> None:
         self._plan = plan
@@ -271,6 +282,10 @@ class Counts:
         present = [(key, times) for key, times in self._histogram.items() if times]
         keys = np.array([key for key, _ in present], np.int64).reshape(-1, 4)
         return keys, np.array([times for _, times in present], np.int64)
+
+    def held(self) -> int:
+        """How many row keys take room, also those of which no example is left."""
+        return len(self._histogram)
 
     def compact(self) -> None:
         """Drop row keys of which no example is left."""

@@ -100,6 +100,8 @@ def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> Fr
         bits *= 2
     if abs(digits) < len(dens) << 60 and not root:  # cancellation, or true zero: settle it exactly
         return sum((Fraction(term, base) for term, base in zip(terms, dens, strict=True)), Fraction(0))
+    if root and abs(digits) <= len(dens):  # no more than the error: the roots cancel
+        return Fraction(0)
     return Fraction(digits, 1 << bits)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast, get_args
 
-from streameval.errors import MetricError, did_you_mean, shown
+from streameval.errors import MetricError, as_number, did_you_mean, shown
 from streameval.labels import Label
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import CATALOGUE, Entry, Parameter
@@ -52,14 +52,11 @@ def build_spec(
         if average not in entry.averages:
             known = [str(each) for each in entry.averages]
             raise MetricError(
-                f"{entry.name} has no average {shown(average)}; it has {', '.join(known)}"
-                f"{did_you_mean(str(average), known)}"
+                f"{entry.name} has no average {shown(average)}; it has {', '.join(known)}{did_you_mean(average, known)}"
             )
         chosen = average
     if empty not in _EMPTY:
-        raise MetricError(
-            f"empty must be one of {', '.join(_EMPTY)}, not {shown(empty)}{did_you_mean(str(empty), _EMPTY)}"
-        )
+        raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {shown(empty)}{did_you_mean(empty, _EMPTY)}")
     given = dict(parameters or {})
     values = tuple((p.name, _in_range(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if given:
@@ -77,7 +74,7 @@ def build_spec(
 def parse_spec(text: str) -> MetricSpec:
     """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``."""
     match = _TEXT.fullmatch(text.strip())
-    if match is None:
+    if match is None or len(text) > 200:
         raise MetricError(f"{shown(text)} is not a metric name; write for example 'f1_macro' or 'fbeta_micro(beta=2)'")
     name, average = _split(match["name"])
     choices: dict[str, str] = {}
@@ -111,34 +108,33 @@ def _split(name: str) -> tuple[str, str | None]:
         *_ALIASES,
         *(_key(e, a, e.zero_division, "zero_division", ()) for e in CATALOGUE for a in e.averages),
     ]
-    raise MetricError(f"there is no metric {name!r}{did_you_mean(name, known) or '; see streameval.catalogue()'}")
+    raise MetricError(f"there is no metric {shown(name)}{did_you_mean(name, known) or '; see streameval.catalogue()'}")
 
 
-def _entry(name: str) -> Entry:
-    found = ENTRIES.get(name) or _ALIASES.get(name)
+def _entry(name: object) -> Entry:
+    found = (ENTRIES.get(name) or _ALIASES.get(name)) if isinstance(name, str) else None
     if found is None:
-        hint = did_you_mean(str(name), [*ENTRIES, *_ALIASES])
+        hint = did_you_mean(name, [*ENTRIES, *_ALIASES])
         raise MetricError(f"there is no metric {shown(name)}{hint or '; see streameval.catalogue()'}")
     return found
 
 
 def _in_range(parameter: Parameter, value: object, name: str) -> float:
-    inside = False
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        inside = parameter.low <= value <= parameter.high
-        if parameter.above:
-            inside = parameter.low < value < parameter.high
+    number = as_number(value)
+    if number is None or (math.isinf(number) and value not in (math.inf, -math.inf)):
+        number = math.nan
+    inside = parameter.low < number < parameter.high if parameter.above else parameter.low <= number <= parameter.high
     if not inside:
         raise MetricError(f"{parameter.name} of {name} must be a number in {parameter.range}, not {shown(value)}")
-    return float(value) + 0.0  # type: ignore[arg-type]
+    return number + 0.0
 
 
 def _undefined(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isnan(value):
-            return math.nan
-        if value in (0, 1):
-            return float(value) + 0.0
+    number = as_number(value)
+    if number is not None and math.isnan(number):
+        return math.nan
+    if number in (0.0, 1.0):
+        return number + 0.0
     raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {shown(value)}")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import cast
 
+from streameval.errors import shown
 from streameval.label_table import LabelTable
 from streameval.labels import Label
+from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.states.tables import Tables
@@ -20,7 +22,7 @@ _WIDTH = 11
 
 def headline(tables: Tables) -> str:
     """How much was evaluated."""
-    weight = "" if not tables.weighted else f", total weight {float(tables.weight * tables.unit):g}"
+    weight = "" if not tables.weighted else f", total weight {as_float(tables.weight * tables.unit):g}"
     return f"{tables.examples:,} examples{weight}, {len(tables.labels):,} labels"
 
 
@@ -76,7 +78,11 @@ def text_report(tables: Tables, specs: tuple[MetricSpec, ...], *, digits: int, m
 
 def printable(label: Label) -> str:
     """A label on one line, whatever it holds."""
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in str(label))
+    try:
+        text = str(label)
+    except ValueError:  # Python does not write integers of many thousand digits
+        text = shown(label)
+    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 
 def _cut(name: str, width: int) -> str:

@@ -142,10 +142,11 @@ class Decisions:
             if sign < 0:
                 left: dict[int | RowKey, int] = dict(zip(slots.tolist(), self._counts.at(slots).tolist(), strict=True))
                 left[key] = self._counts.times(key)
-                if any(sums[place] < 0 or (sums[place] and left[place] <= 1) for place in sums):
+                gone = any(sums[place] < 0 or (sums[place] and left[place] <= 1) for place in sums)
+                if gone or _outweighs({**weights.sums, **sums}):
                     raise RevertError(_NEVER_SEEN)
             self._plan = _Plan(self._counts.examples, weights, sums)
-        self._finish(self._counts.count_slots(slots, key, sign))
+        self._finish(self._counts.count_slots(slots, key, self._labels.fixed, sign))
 
     def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
@@ -382,6 +383,18 @@ class Decisions:
 def _declined(code: int) -> Exception:
     """Why the counts declined a change."""
     return CounterOverflowError(_TOO_MANY) if code == FULL else RevertError(_NEVER_SEEN)
+
+
+def _outweighs(sums: dict[int | RowKey, int]) -> bool:
+    """Whether a label weighs more than all examples together, which nothing can leave."""
+    of_column: dict[int, int] = {}
+    whole = 0
+    for key, value in sums.items():
+        if isinstance(key, tuple):
+            whole += value
+        else:
+            of_column[key // 5] = of_column.get(key // 5, 0) + value
+    return max(of_column.values(), default=0) > whole
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:
