@@ -1,8 +1,8 @@
 """Builds the compiled kernel, if it can be built.
 
 ``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles if there is a working C compiler and otherwise
-installs the numpy kernel alone, ``require`` fails without a compiler, ``skip`` does not try. ``STREAMEVAL_CFLAGS`` adds
-options for the compiler, for example sanitizers.
+installs the numpy kernel alone, ``require`` fails without a compiler, ``skip`` does not try. ``STREAMEVAL_CHECKS=1``
+builds a kernel that checks bounds, under the address and undefined-behaviour sanitizers: for tests, not for use.
 
 Whether it works is tried before setuptools decides what kind of wheel this is: an extension that is merely optional
 would leave a wheel without it under the tag of one with it.
@@ -21,6 +21,7 @@ from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
 
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g"]
 
 
 def works() -> str:
@@ -50,15 +51,25 @@ def extensions() -> list[Extension]:
     if problem:
         print(f"streameval: no C compiler works here, installing the slower numpy kernel ({problem})", file=sys.stderr)
         return []
-    return [
-        Extension(
-            "streameval.kernel._compiled",
-            ["streameval/kernel/_compiled.pyx"],
-            depends=["streameval/kernel/counting.h"],
-            extra_compile_args=FLAGS + os.environ.get("STREAMEVAL_CFLAGS", "").split(),
-            extra_link_args=os.environ.get("STREAMEVAL_CFLAGS", "").split(),
-        )
-    ]
+    from Cython.Build import cythonize
+
+    checks = os.environ.get("STREAMEVAL_CHECKS") == "1"
+    kernel = Extension(
+        "streameval.kernel._compiled",
+        ["streameval/kernel/_compiled.pyx"],
+        depends=["streameval/kernel/counting.h"],
+        extra_compile_args=FLAGS + SANITIZERS * checks,
+        extra_link_args=SANITIZERS * checks,
+    )
+    directives = {
+        "language_level": 3,
+        "boundscheck": checks,
+        "initializedcheck": checks,
+        "wraparound": False,
+        "cdivision": True,
+    }
+    found: list[Extension] = cythonize([kernel], compiler_directives=directives)
+    return found
 
 
 setup(ext_modules=extensions())

@@ -89,6 +89,7 @@ typedef struct {
     const uint8_t *true_, *pred, *hidden; /* hidden may be NULL */
     ptrdiff_t true_stride, pred_stride, hidden_stride;
     ptrdiff_t rows, columns;
+    const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
 } se_rows;
 
 /* Byte counters of one strip of columns, in this order: true, predicted, both, hidden. */
@@ -164,12 +165,12 @@ static uint8_t se_block_words(const se_rows *in, uint8_t *strips, se_histogram *
 #define SE_DEEP 4
 #endif
 
-/* Thirty-two columns to a vector. Rows are read to a multiple of 32 columns and the rest is masked off; only the row at
-   the end of memory is copied first. */
+/* Thirty-two columns to a vector. Rows are read to a multiple of 32 columns and the rest is masked off; only rows so
+   close to the end that this would pass it are copied first. */
 __attribute__((target("avx2,popcnt"))) static inline __m256i se_load_wide(
-    const uint8_t *at, ptrdiff_t bytes, int last, __m256i keep) {
+    const uint8_t *at, ptrdiff_t bytes, const uint8_t *end, __m256i keep) {
     if (bytes >= SE_WIDE) return _mm256_loadu_si256((const __m256i *)at);
-    if (!last) return _mm256_and_si256(keep, _mm256_loadu_si256((const __m256i *)at));
+    if (end - at >= SE_WIDE) return _mm256_and_si256(keep, _mm256_loadu_si256((const __m256i *)at));
     uint8_t copy[SE_WIDE] = {0};
     memcpy(copy, at, (size_t)bytes);
     return _mm256_loadu_si256((const __m256i *)copy);
@@ -189,12 +190,12 @@ __attribute__((target("avx2,popcnt"), always_inline)) static inline __m256i se_r
         __m256i *sums = (__m256i *)(strips + 4 * j);
         __m256i st = _mm256_setzero_si256(), sp = st, sb = st, sm = st;
         for (int i = 0; i < deep; i++) {
-            const int last = r + i == in->rows - 1;
-            __m256i a = se_load_wide(in->true_ + (r + i) * in->true_stride + j, in->columns - j, last, keep);
-            __m256i b = se_load_wide(in->pred + (r + i) * in->pred_stride + j, in->columns - j, last, keep);
+            __m256i a = se_load_wide(in->true_ + (r + i) * in->true_stride + j, in->columns - j, in->true_end, keep);
+            __m256i b = se_load_wide(in->pred + (r + i) * in->pred_stride + j, in->columns - j, in->pred_end, keep);
             seen = _mm256_or_si256(seen, _mm256_or_si256(a, b));
             if (hides) {
-                __m256i hid = se_load_wide(in->hidden + (r + i) * in->hidden_stride + j, in->columns - j, last, keep);
+                const uint8_t *at = in->hidden + (r + i) * in->hidden_stride + j;
+                __m256i hid = se_load_wide(at, in->columns - j, in->hidden_end, keep);
                 seen = _mm256_or_si256(seen, hid);
                 a = _mm256_and_si256(a, _mm256_xor_si256(hid, ones));
                 b = _mm256_and_si256(b, _mm256_xor_si256(hid, ones));
@@ -249,6 +250,11 @@ static int se_vector(void) {
 #endif
 }
 
+/* Behind the last byte of the rows; with unusual strides, behind the first row, which is always readable. */
+static const uint8_t *se_end(const uint8_t *first, ptrdiff_t stride, const se_rows *in) {
+    return first + (stride >= in->columns ? (in->rows - 1) * stride : 0) + in->columns;
+}
+
 /* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or -1 if memory ran out. */
 static int se_dense(const se_rows *in, int vector, int64_t *cells, se_histogram *h) {
     const ptrdiff_t wide = vector ? vector : SE_WORD;
@@ -259,6 +265,9 @@ static int se_dense(const se_rows *in, int vector, int64_t *cells, se_histogram 
     int seen = 0;
     for (ptrdiff_t start = 0; start < in->rows; start += SE_ROWS) {
         se_rows part = *in;
+        part.true_end = se_end(in->true_, in->true_stride, in);
+        part.pred_end = se_end(in->pred, in->pred_stride, in);
+        part.hidden_end = in->hidden ? se_end(in->hidden, in->hidden_stride, in) : NULL;
         part.rows = in->rows - start < SE_ROWS ? in->rows - start : SE_ROWS;
         part.true_ += start * in->true_stride;
         part.pred += start * in->pred_stride;

@@ -1,0 +1,302 @@
+"""Twins: for every function of the kernel, compiled and numpy give the same integers and the same answers."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval import kernel
+from streameval.kernel import _numpy
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
+
+needs_compiled = pytest.mark.skipif(
+    os.environ.get("STREAMEVAL_KERNEL") == "numpy", reason="chosen: the compiled twin may not have been built"
+)
+
+if kernel.BACKEND == "compiled":
+    from streameval.kernel import _compiled
+
+SHAPES = [
+    (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65), (254, 3),
+    (255, 3), (256, 3), (511, 14), (600, 100), (3, 2041), (2, 4100),
+]  # fmt: skip
+FILLS = ["random", "rare", "ones", "zeros", "alternating"]
+
+
+def bits(rng: np.random.Generator, shape: tuple[int, int], fill: str) -> np.ndarray:
+    if fill == "ones":
+        return np.ones(shape, np.uint8)
+    if fill == "zeros":
+        return np.zeros(shape, np.uint8)
+    if fill == "alternating":
+        return (np.indices(shape).sum(axis=0) % 2).astype(np.uint8)
+    return (rng.random(shape) < (0.4 if fill == "random" else 0.02)).astype(np.uint8)
+
+
+def everything(counts: object, width: int) -> tuple[object, ...]:
+    keys, times = counts.row_keys()
+    rows = sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
+    return counts.examples, counts.cells(width).tolist(), rows
+
+
+def both(width: int) -> tuple[object, object]:
+    return _compiled.Counts(width), _numpy.Counts(width)
+
+
+def test_the_backend_is_the_one_that_was_asked_for():
+    wanted = os.environ.get("STREAMEVAL_KERNEL", "auto")
+    assert ("numpy" if wanted == "numpy" else "compiled") == kernel.BACKEND
+
+
+@needs_compiled
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str):
+    rng = np.random.default_rng([*shape, FILLS.index(fill)])
+    true, pred, mask = (bits(rng, shape, part) for part in (fill, "random", "rare"))
+    for hidden in (None, mask):
+        for fixed in (0, shape[1] // 2, shape[1]):
+            columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
+            twins = both(shape[1] + 3)
+            seen = [counts.count_dense(columns, fixed, true, pred, hidden) for counts in twins]
+            assert seen[0] == seen[1] <= 1
+            assert everything(twins[0], shape[1] + 3) == everything(twins[1], shape[1] + 3)
+
+
+@needs_compiled
+@pytest.mark.parametrize("value", [2, 3, 128, 255])
+@pytest.mark.parametrize("side", range(3))
+def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int):
+    for columns in (1, 7, 8, 31, 32, 33, 100):
+        for row in (0, 254, 255, 299):
+            for column in (0, columns // 2, columns - 1):
+                parts = [np.zeros((300, columns), np.uint8) for _ in range(3)]
+                parts[side][row, column] = value
+                for counts in both(columns):
+                    assert counts.count_dense(np.arange(columns), 0, *parts) > 1
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_twins_count_scores_alike(shape: tuple[int, int], kind: type):
+    rng = np.random.default_rng(list(shape))
+    true = bits(rng, shape, "random")
+    scores = rng.choice(np.array([0.1, 0.5, np.nextafter(kind(0.5), kind(0)), 0.9, -3.0], kind), shape)
+    bounds = rng.choice(np.array([0.5, 0.1], kind), shape[1])
+    for hidden in (None, bits(rng, shape, "rare")):
+        twins = both(shape[1])
+        told = [counts.count_scores(np.arange(shape[1]), 0, true, scores, bounds, hidden) for counts in twins]
+        assert told[0] == told[1]
+        assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
+        reference = _numpy.Counts(shape[1])
+        reference.count_dense(np.arange(shape[1]), 0, true, (scores >= bounds).astype(np.uint8), hidden)
+        assert everything(twins[0], shape[1]) == everything(reference, shape[1])
+
+
+@needs_compiled
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_twins_tell_scores_that_are_not_finite(bad: float):
+    for columns in (1, 3, 64, 65):
+        for row in (0, 255, 399):
+            scores = np.zeros((400, columns), np.float32)
+            scores[row, columns - 1] = bad
+            for counts in both(columns):
+                args = np.arange(columns), 0, np.zeros((400, columns), np.uint8), scores
+                assert counts.count_scores(*args, np.ones(columns, np.float32), None)[1] is False
+
+
+def lists_of(rng: random.Random, examples: int, width: int) -> tuple[np.ndarray, np.ndarray] | None:
+    if rng.random() < 0.2:
+        return None
+    rows = [[rng.randrange(width) for _ in range(rng.randrange(5))] if width else [] for _ in range(examples)]
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return offsets, np.array([column for row in rows for column in row], np.int64)
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", range(60))
+def test_twins_count_lists_with_repeats_alike(seed: int):
+    rng = random.Random(seed)  # noqa: S311
+    examples, width = rng.choice([0, 1, 2, 40, 1025, 3000]), rng.choice([0, 1, 2, 9, 64, 500])
+    sides = [lists_of(rng, examples, width) for _ in range(4)]
+    everywhere = np.array(sorted(rng.sample(range(width), rng.randrange(width + 1))), np.int64)
+    twins = both(width)
+    for counts in twins:
+        counts.count_lists(examples, width // 2, *sides, everywhere)
+        counts.count_lists(examples, width // 2, *reversed(sides), everywhere)
+    assert everything(twins[0], width) == everything(twins[1], width)
+
+
+@needs_compiled
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
+    labels = ["a", "b", "c", "d", 7]
+    columns = {label: column for column, label in enumerate(labels)}
+    fixed = data.draw(st.sampled_from([0, 2, 5]))
+    side = st.one_of(
+        st.dictionaries(st.sampled_from(labels), st.sampled_from([True, False, 0, 1])),
+        st.sets(st.sampled_from(labels)),
+        st.lists(st.sampled_from(labels)),
+        st.lists(st.sampled_from(labels)).map(tuple),
+    )
+    twins = both(5)
+    for _ in range(data.draw(st.integers(1, 12))):
+        true, pred = data.draw(side), data.draw(side)
+        sign = data.draw(st.sampled_from([1, 1, -1]))
+        code = twins[0].count_example(columns, fixed, true, pred, sign)
+        assert code in (DONE, REFUSED)
+        positive = [
+            {columns[name] for name in given if not isinstance(given, dict) or given[name]} for given in (true, pred)
+        ]
+        named = {columns[name] for name in (*true, *pred)}
+        outcomes = {column: (column in positive[0]) + 2 * (column in positive[1]) for column in named}
+        slots = np.array([5 * c + o for c, o in outcomes.items() if o or c >= fixed], np.int64)
+        values = list(outcomes.values())
+        key = (values.count(1) + values.count(3), values.count(2) + values.count(3), values.count(3), 0)
+        assert twins[1].count_slots(slots, key, fixed, sign) == code
+        assert everything(twins[0], 5) == everything(twins[1], 5)
+
+
+@needs_compiled
+@pytest.mark.parametrize(
+    ("true", "pred"),
+    [
+        ({"x": True}, {"a": True}), ({"a": 2}, {"a": True}), ({"a": 1.0}, {"a": 1}), ({"a": None}, {"a": True}),
+        ({1.0}, {"a"}), ({True}, {"a"}), ("a", {"a"}), (iter(["a"]), {"a"}), ({"a": np.True_}, {"a": True}),
+        (np.array([1, 0]), np.array([1, 0])), (np.array([2, 0], np.uint8), np.array([1, 0], np.uint8)), (None, None),
+        (["a", None], []), (("a", "z"), ()), ({"a"}, {"z"}),
+        (np.zeros((1, 2), np.uint8), {"a"}), (np.zeros(3, np.uint8), {"a"}),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_twins_leave_unusual_examples_to_others_and_change_nothing(true: object, pred: object):
+    columns = {"a": 0, 1: 1}
+    for counts in both(2):
+        assert counts.count_example(columns, 2, true, pred, 1) == OTHER
+        assert counts.count_example(columns, 2, true, pred, -1) == OTHER
+        assert everything(counts, 2) == (0, [[0] * 5] * 2, [])
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.uint8, np.bool_])
+def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
+    counts, columns = _compiled.Counts(4), {label: column for column, label in enumerate("abcd")}
+    wide = np.array([1, 0, 0, 1, 1, 0, 1, 1], kind)
+    rows = wide[::2], wide[::-2], wide[:4].copy(), np.frombuffer(wide[:4].tobytes(), kind)
+    for row in rows:
+        assert counts.count_example(columns, 4, row, row, 1) == DONE
+    assert counts.cells(4)[:, 3].tolist() == [sum(int(row[column]) for row in rows) for column in range(4)]
+
+
+@needs_compiled
+def test_twins_merge_copy_and_restore_alike():
+    rng = np.random.default_rng(4)
+    for width, more in ((3, 9), (9, 3), (40, 40)):
+        parts = []
+        for kind in (_compiled.Counts, _numpy.Counts):
+            first, second = kind(width), kind(more)
+            for counts, columns in ((first, width), (second, more)):
+                draw = np.random.default_rng(columns)
+                rows = (draw.random((300, columns)) < 0.5).astype(np.uint8)
+                counts.count_dense(np.arange(columns), 0, rows, rows[::-1].copy(), None)
+            first.reserve(60)
+            place = np.random.default_rng(1).permutation(60)[:more].astype(np.int64)
+            assert first.merge(second, place) == DONE
+            assert first.merge(first.copy(), None) == DONE
+            assert first.merge(first, None) == DONE
+            fresh = kind(0)
+            fresh.restore(first.examples, first.cells(60), *first.row_keys())
+            assert everything(fresh, 60) == everything(first, 60)
+            slots = rng.integers(0, 300, 20)
+            assert first.at(slots).tolist() == first.cells(60).reshape(-1)[slots].tolist()
+            parts.append(everything(first, 60))
+        assert parts[0] == parts[1]
+
+
+@needs_compiled
+def test_twins_are_full_at_the_same_example():
+    for counts in both(1):
+        counts.count_slots(np.array([3]), (1, 1, 1, 0), 0, 1)
+        for _ in range(62):
+            assert counts.merge(counts, None) == DONE
+        assert counts.examples == 2**62
+        assert counts.merge(counts, None) == FULL
+        rest = counts.copy()
+        assert rest.count_slots(np.array([3]), (1, 1, 1, 0), 0, -1) == DONE
+        assert counts.merge(rest, None) == DONE
+        assert counts.examples == 2**63 - 1
+        before = everything(counts, 1)
+        assert counts.count_slots(np.array([3]), (1, 1, 1, 0), 0, 1) == FULL
+        assert counts.count_example({"a": 0}, 0, {"a": True}, {"a": True}, 1) == FULL
+        assert everything(counts, 1) == before
+
+
+@needs_compiled
+def test_a_label_that_lost_its_column_is_not_remembered():
+    ev = se.Evaluator()
+    ev.update({"a": True}, {"a": True})
+    with pytest.raises(se.LabelError):
+        ev.update({"a": True, "gone": True, None: True}, {"a": True})
+    ev.update({"a": True, "other": True}, {"a": True, "other": False})
+    ev.update({"a": True, "gone": True}, {"a": True, "gone": True})
+    assert ev.per_label().to_dict()["label"] == ["a", "gone", "other"]
+    assert ev.per_label().tp.tolist() == [3, 1, 0]
+
+
+def test_threads_with_objects_of_their_own_do_not_disturb_each_other():
+    rng = np.random.default_rng(0)
+    true, pred = ((rng.random((3000, 40)) < 0.2).astype(np.uint8) for _ in range(2))
+    reference = se.Evaluator()
+    reference.update_many(true, pred)
+
+    def work(_: int) -> bytes:
+        ev = se.Evaluator()
+        for start in range(0, 3000, 100):
+            ev.update_many(true[start : start + 100], pred[start : start + 100])
+        return ev.to_bytes()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(work, range(32))) == {reference.to_bytes()}
+
+
+def test_one_object_is_safe_between_threads_behind_a_lock():
+    ev, lock = se.Evaluator(), threading.Lock()
+
+    def work(part: int) -> None:
+        for step in range(300):
+            with lock:
+                ev.update({f"label{step % 7}", f"own{part}"}, {f"label{step % 5}"})
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+    reference = se.Evaluator()
+    for part in range(6):
+        for step in range(300):
+            reference.update({f"label{step % 7}", f"own{part}"}, {f"label{step % 5}"})
+    assert ev.to_bytes() == reference.to_bytes()
+
+
+@pytest.mark.parametrize(("value", "told"), [("fast", "must be auto, compiled or numpy"), ("numpy", "numpy")])
+def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, told: str):
+    program = "from streameval import kernel; print(kernel.BACKEND)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "STREAMEVAL_KERNEL": value},
+        cwd=Path.home(),
+    )
+    assert told in done.stdout + done.stderr
