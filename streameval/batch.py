@@ -39,6 +39,13 @@ class DenseBatch:
         """How many rows there are."""
         return len(self.true)
 
+    def part(self, start: int, stop: int) -> DenseBatch:
+        """Some of the rows."""
+        rows = slice(start, stop)
+        hidden = None if self.hidden is None else self.hidden[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return DenseBatch(self.columns, self.true[rows], self.pred[rows], hidden, weights, self.refusal)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreBatch:
@@ -59,6 +66,12 @@ class ScoreBatch:
         """How many rows there are."""
         return len(self.true)
 
+    def part(self, start: int, stop: int) -> ScoreBatch:
+        """Some of the rows."""
+        rows = slice(start, stop)
+        hidden = None if self.hidden is None else self.hidden[rows]
+        return ScoreBatch(self.columns, self.true[rows], self.scores[rows], self.bounds, hidden, self.refusal)
+
 
 @dataclass(frozen=True, slots=True)
 class ListBatch:
@@ -71,6 +84,22 @@ class ListBatch:
     named: Lists | None
     everywhere: IntArray
     weights: FloatArray | None
+
+    def part(self, start: int, stop: int) -> ListBatch:
+        """Some of the examples."""
+        true, pred, hidden, named = (
+            _part(side, start, stop) for side in (self.true, self.pred, self.hidden, self.named)
+        )
+        weights = None if self.weights is None else self.weights[start:stop]
+        return ListBatch(stop - start, true, pred, hidden, named, self.everywhere, weights)
+
+
+def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
+    if lists is None:
+        return None
+    offsets, columns = lists
+    bounds = offsets[start : stop + 1]
+    return bounds - bounds[0], columns[bounds[0] : bounds[-1]]
 
 
 Batch: TypeAlias = DenseBatch | ScoreBatch | ListBatch

@@ -169,48 +169,81 @@ cdef class Counts:
             self.mark[column] |= bit
         return 0
 
+    cdef int says(self, PyObject* value) except -2:
+        """1 for true, 0 for false, -1 for what is for others to read."""
+        if value == Py_True:
+            return 1
+        if value == Py_False:
+            return 0
+        if PyLong_CheckExact(<object>value):
+            if <object>value == 0:
+                return 0
+            if <object>value == 1:
+                return 1
+        return -1
+
+    cdef Py_ssize_t remembered(self, dict columns, PyObject* key, Py_ssize_t place) except -2:
+        """The column of the key at some place of a mapping, which tends to be the key of the last example."""
+        cdef Py_ssize_t column
+        if self.known[place] == key:
+            return self.column[place]
+        column = self.column_of(columns, key)
+        if column >= 0:
+            Py_INCREF(<object>key)
+            Py_XDECREF(self.known[place])
+            self.known[place] = key
+            self.column[place] = column
+        return column
+
+    cdef Py_ssize_t in_step(self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2:
+        """Read two mappings whose keys are the same objects in the same order; how many slots, or -1 if they are not."""
+        cdef PyObject* key
+        cdef PyObject* other
+        cdef PyObject* actual
+        cdef PyObject* guess
+        cdef Py_ssize_t here = 0, there = 0, position = 0, slots = 0, column
+        cdef int true, pred
+        if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > min(self.width, REMEMBERED):
+            return -1
+        while PyDict_Next(y_true, &here, &key, &actual) and PyDict_Next(y_pred, &there, &other, &guess):
+            if key != other:
+                return -1
+            true, pred = self.says(actual), self.says(guess)
+            if true < 0 or pred < 0:
+                return -1
+            column = self.remembered(columns, key, position)
+            if column < 0:
+                return -1
+            position += 1
+            if true or pred or column >= fixed:
+                self.touched[slots] = 5 * column + true + 2 * pred
+                slots += 1
+            totals[0] += true
+            totals[1] += pred
+            totals[2] += true & pred
+        return slots
+
     cdef int side(self, dict columns, Py_ssize_t fixed, object given, int bit, Py_ssize_t* count) except -1:
         """Note one side of an example. 0 if this form, a label or a value is for others to read."""
         cdef PyObject* key
         cdef PyObject* value
-        cdef Py_ssize_t at = 0, position = 0, column, place
+        cdef Py_ssize_t at = 0, position = 0, column
         cdef Py_hash_t hashed
-        cdef Py_buffer view
-        cdef int64_t says
+        cdef int says
         cdef object item
         if PyDict_CheckExact(given):
             while PyDict_Next(given, &at, &key, &value):
-                if value == Py_True:
-                    says = bit
-                elif value == Py_False:
-                    says = 0
-                elif PyLong_CheckExact(<object>value):
-                    if <object>value == 0:
-                        says = 0
-                    elif <object>value == 1:
-                        says = bit
-                    else:
-                        return 0
-                else:
+                says = self.says(value)
+                if says < 0:
                     return 0
                 if position < REMEMBERED:
-                    place = (bit - 1) * REMEMBERED + position
-                    if self.known[place] == key:
-                        column = self.column[place]
-                    else:
-                        column = self.column_of(columns, key)
-                        if column < 0:
-                            return 0
-                        Py_INCREF(<object>key)
-                        Py_XDECREF(self.known[place])
-                        self.known[place] = key
-                        self.column[place] = column
+                    column = self.remembered(columns, key, (bit - 1) * REMEMBERED + position)
                 else:
                     column = self.column_of(columns, key)
-                    if column < 0:
-                        return 0
+                if column < 0:
+                    return 0
                 position += 1
-                self.hear(column, says, count)
+                self.hear(column, bit * says, count)
             return 1
         if PySet_CheckExact(given) or PyFrozenSet_CheckExact(given):
             while _PySet_NextEntry(given, &at, &key, &hashed):
@@ -263,35 +296,38 @@ cdef class Counts:
             PyBuffer_Release(&view)
 
     cpdef int count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, int sign) except -1:
-        cdef Py_ssize_t count = 0, position, column, outcome, slots
-        cdef uint64_t true = 0, pred = 0, both = 0
+        cdef Py_ssize_t count = 0, position, column, outcome, slots = -1
+        cdef uint64_t totals[3]
         cdef int64_t bits
         self.reserve(len(columns))
         self.prepare()
-        self.turn += 1
-        if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
-            return 1
-        for position in range(count):
-            bits = self.mark[self.touched[position]] & 3
-            true += bits & 1
-            pred += bits >> 1
-            both += bits == 3
+        totals[0] = totals[1] = totals[2] = 0
+        if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
+            slots = self.in_step(columns, fixed, y_true, y_pred, totals)
+        if slots < 0:
+            self.turn += 1
+            if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
+                return 1
+            slots = 0
+            totals[0] = totals[1] = totals[2] = 0
+            for position in range(count):
+                column = self.touched[position]
+                bits = self.mark[column] & 3
+                if bits or column >= fixed:
+                    self.touched[slots] = 5 * column + bits
+                    slots += 1
+                totals[0] += bits & 1
+                totals[1] += bits >> 1
+                totals[2] += bits == 3
         if sign > 0 and self.n == COUNT_MAX:
             return 3
         if sign > 0 and not se_reserve(&self.rows, 1):
             raise MemoryError
-        slots = 0
-        for position in range(count):
-            column = self.touched[position]
-            outcome = self.mark[column] & 3
-            if outcome or column >= fixed:
-                self.touched[slots] = 5 * column + outcome
-                slots += 1
         if sign < 0:
-            return 0 if self.take_back(self.touched, slots, fixed, true | pred << 32, both) else 2
+            return 0 if self.take_back(self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2]) else 2
         for position in range(slots):
             self.cell[self.touched[position]] += 1
-        se_add(&self.rows, true | pred << 32, both, 1)
+        se_add(&self.rows, totals[0] | totals[1] << 32, totals[2], 1)
         self.n += 1
         return 0
 

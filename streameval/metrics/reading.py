@@ -33,7 +33,9 @@ def by_formula(formula: Formula) -> Reading:
         elif spec.average == "weighted":
             times = counts.tp + counts.fn
         ratios = formula(counts, dict(spec.parameters))
-        blank = (ratios.den == 0) & (counts.tp + counts.fp + counts.fn == 0)
+        blank = ratios.den == 0
+        if blank.any():
+            blank &= counts.tp + counts.fp + counts.fn == 0
         if spec.average is None:
             return _per_label(tables.labels, ratios, blank, spec)
         if spec.average == "samples" and not tables.informative.all():

@@ -39,8 +39,8 @@ class State(Protocol):
     def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
 
-    def count(self, batch: Batch) -> None:
-        """Count a batch of examples."""
+    def count(self, batch: Batch, threads: int = 1) -> None:
+        """Count a batch of examples. Only for states that are thrown away if this raises."""
 
     def merge(self, other: Self) -> None:
         """Add all that ``other`` has counted."""

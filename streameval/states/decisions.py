@@ -13,8 +13,9 @@ counts, so a stream whose weights are all 1 is the same state as an unweighted o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -122,11 +123,11 @@ class Decisions:
         if self._weights is not None:
             return False
         code = self._counts.count_example(self._labels.columns, self._labels.fixed, y_true, y_pred, sign)
+        if code == DONE:
+            return True
         if code == OTHER:
             return False
-        if code != DONE:
-            raise _declined(code)
-        return True
+        raise _declined(code)
 
     def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
@@ -148,8 +149,17 @@ class Decisions:
             self._plan = _Plan(self._counts.examples, weights, sums)
         self._finish(self._counts.count_slots(slots, key, self._labels.fixed, sign))
 
-    def count(self, batch: Batch) -> None:
+    def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
+        if threads > 1 and batch.examples >= threads:
+            bounds = [batch.examples * part // threads for part in range(threads + 1)]
+            parts = [batch.part(start, stop) for start, stop in pairwise(bounds)]
+            states = [self.empty(self._labels) for _ in parts]
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(Decisions.count, states, parts))
+            for state in states:
+                self.merge(state)
+            return
         self._counts.reserve(len(self._labels))
         fixed = self._labels.fixed
         if isinstance(batch, ScoreBatch):

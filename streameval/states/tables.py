@@ -87,7 +87,7 @@ class Tables:
         cells: Integers
         cells, weights = self._decisions.by_label(self._columns)
         cells = _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5)
-        fn, fp, tp, masked = (cells[:, outcome] for outcome in range(1, 5))
+        _, fn, fp, tp, masked = np.ascontiguousarray(cells.T)
         return Counts(tp, fp, fn, self.weight - tp - fp - fn - masked)
 
     @cached_property
