@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Accumulator"]
 
+_PLAIN = (float, int)
+
 
 class _Core:
     """What changes: the labels, the reader that registers them, and the state. Replaced as a whole."""
 
-    __slots__ = ("decisions", "direct", "labels", "reader")
+    __slots__ = ("decisions", "direct", "labels", "reader", "threshold")
 
     def __init__(self, config: Config, labels: LabelIndex, decisions: Decisions) -> None:
         self.labels = labels
         self.reader = Reader(config, labels)
         self.decisions = decisions
-        self.direct = not self.reader.reads_scores  # whether the kernel may read examples as they are
+        # Whether the kernel may read examples as they are, and with which threshold.
+        self.direct = not isinstance(config.threshold, tuple)
+        self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     def beside(self) -> _Core:
         """An empty core whose labels have the same columns; the same labels where they cannot change."""
@@ -89,8 +93,8 @@ class Accumulator:
         """
         # The common case in as few steps as can be, since the counting itself takes less than a microsecond.
         core = self._core
-        plain = core.direct and mask is None and type(weight) is float and weight == 1.0
-        if not (plain and core.decisions.count_plain(y_true, y_pred, 1)):
+        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
+        if not (plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1)):
             self._count_one(y_true, y_pred, weight, mask, 1)
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
@@ -102,8 +106,8 @@ class Accumulator:
             If the counts show that no such example was counted. Nothing has changed then.
         """
         core = self._core
-        plain = core.direct and mask is None and type(weight) is float and weight == 1.0
-        if not (plain and core.decisions.count_plain(y_true, y_pred, -1)):
+        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
+        if not (plain and core.decisions.count_plain(y_true, y_pred, core.threshold, -1)):
             self._count_one(y_true, y_pred, weight, mask, -1)
         self._patience -= 1
         if self._patience < 0:
@@ -113,10 +117,16 @@ class Accumulator:
         core = self._core
         known = len(core.labels)
         try:
-            core.decisions.count_one(read_one(y_true, y_pred, mask, checked_weight(weight), core.reader), sign)
+            example = read_one(y_true, y_pred, mask, checked_weight(weight), core.reader)
+            self._refuse_meddling(core)
+            core.decisions.count_one(example, sign)
         except BaseException:
             core.decisions.forget(known)
             raise
+
+    def _refuse_meddling(self, core: _Core) -> None:
+        if core is not self._core:
+            raise InputError("this object was changed by the very example that it was reading; copy the example first")
 
     def update_many(
         self,
@@ -148,9 +158,9 @@ class Accumulator:
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
-        # Gathered over labels of its own, since an iterable may use this very object while it is read.
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads must be an integer of at least 1, not {shown(threads)}")
+        # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = self._core.beside()
         for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
             gathered.decisions.count(batch, threads)

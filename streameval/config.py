@@ -55,7 +55,7 @@ class Config:
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
         policy = cast("Unknown", unknown)
-        return cls(names, policy, None if threshold is None else _threshold(threshold, names))
+        return cls(names, policy, None if threshold is None else _threshold(threshold, names, policy))
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
@@ -91,7 +91,7 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
 
 
 def _threshold(
-    threshold: float | Mapping[Label, float] | Iterable[float], labels: tuple[Label, ...] | None
+    threshold: float | Mapping[Label, float] | Iterable[float], labels: tuple[Label, ...] | None, unknown: Unknown
 ) -> Threshold:
     if isinstance(threshold, Mapping):
         pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
@@ -111,6 +111,8 @@ def _threshold(
         pairs = list(zip(labels, values, strict=True))
     if labels is not None and (missing := [label for label in labels if label not in dict(pairs)]):
         raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
+    if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
+        pairs = [(label, value) for label, value in pairs if label in set(labels)]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
 

@@ -54,8 +54,8 @@ class CounterOverflowError(StreamevalError, OverflowError):
 
 def as_number(value: object) -> float | None:
     """A real number as a float64, infinite where too large; None for anything else, booleans and text among it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return None
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
+        return None  # numpy counts a duration among its integers
     try:
         return float(value)
     except OverflowError:

@@ -29,7 +29,7 @@ def normalise(label: object) -> Label:
                 f"label {shown(label)} holds a lone surrogate, which is not valid Unicode; decode the text properly"
             ) from None
         return str.__str__(label)
-    if isinstance(label, int | np.integer) and not isinstance(label, bool):
+    if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
     if isinstance(label, float | np.floating):
         raise LabelError(
@@ -91,6 +91,7 @@ class LabelIndex:
 
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
-        twin = LabelIndex(self.labels)
-        twin.fixed = self.fixed
+        twin = LabelIndex()
+        twin.labels, twin.columns = self.labels.copy(), self.columns.copy()
+        twin.fixed, twin._order = self.fixed, self._order
         return twin

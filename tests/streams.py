@@ -135,7 +135,8 @@ def setups(draw: st.DrawFn) -> Setup:
     declared = draw(st.none() | st.lists(st.sampled_from(POOL), max_size=6, unique=True).map(tuple))
     unknown = "error" if declared is None else draw(st.sampled_from(["error", "ignore", "add"]))
     number = st.sampled_from([0.5, 0.7, 0.0, -1.0, 1.5, 1e-300])
-    threshold = draw(st.none() | number | st.fixed_dictionaries(dict.fromkeys(POOL, number)))
+    named = POOL if declared is None or unknown == "add" else declared
+    threshold = draw(st.none() | number | st.fixed_dictionaries(dict.fromkeys(named, number)))
     return Setup(declared, unknown, threshold)
 
 

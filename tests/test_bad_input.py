@@ -406,14 +406,13 @@ def test_scores_without_a_threshold_are_refused(bad: Bad):
     bad.check()
 
 
-def test_a_bad_score_is_refused_also_for_a_label_that_is_ignored():
+def test_a_bad_score_is_refused_beside_a_label_that_is_ignored():
     def ignoring() -> se.Evaluator:
         return se.Evaluator(["f1_macro"], labels=["cat"], unknown="ignore", threshold=0.5)
 
     for value in (NAN, INF, "x", None):
-        Bad("", ignoring, lambda ev, v=value: ev.update({"cat"}, {"x": v}), ("y_pred",)).check()
-        Bad("", ignoring, lambda ev, v=value: ev.update_many([{"cat"}], [{"x": v}]), ("y_pred",)).check()
-        Bad("", ignoring, lambda ev, v=value: ev.update({"cat": 1}, {"cat": 0.4, "x": v}), ("y_pred",)).check()
+        Bad("", ignoring, lambda ev, v=value: ev.update({"cat"}, {"x": 1, "cat": v}), ("y_pred",)).check()
+        Bad("", ignoring, lambda ev, v=value: ev.update_many([{"cat"}], [{"cat": v, "x": v}]), ("y_pred",)).check()
 
 
 def test_a_label_without_a_threshold_of_its_own_is_refused():

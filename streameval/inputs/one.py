@@ -65,7 +65,11 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
     if hasattr(given, "shape") and hasattr(given, "columns"):  # a data frame, or a row of one kept as a frame
         raise _not_one(given.shape, role)
     if isinstance(given, Mapping):
-        return [(reader.column(label), decided_bit(value, label, role, reader)) for label, value in given.items()]
+        return [
+            (column, decided_bit(value, label, role, reader))
+            for label, value in given.items()
+            if (column := reader.column(label)) != IGNORED
+        ]
     if isinstance(given, str | bytes):
         raise InputError(f"{NAMES[role]} is the string {shown(given)}; for one label write {{{shown(given)}}}")
     if isinstance(given, AbstractSet):

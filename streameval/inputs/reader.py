@@ -15,7 +15,7 @@ from streameval.labels import Label, LabelIndex, normalise
 __all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader"]
 
 TRUE, PRED, HIDDEN = 1, 2, 4
-"""What a positive value of an argument says of its cell; also the bits of `EntryBatch`."""
+"""What a positive value of an argument says of its cell; and the bits by which cells are told apart."""
 
 NAMES = {TRUE: "y_true", PRED: "y_pred", HIDDEN: "mask"}
 

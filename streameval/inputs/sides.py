@@ -48,7 +48,10 @@ class DensePiece:
         """The same, but bytes that are already there are not looked at: the kernel does so while it counts them."""
         scores = self.role == PRED and self.reader.reads_scores
         if self._read is None and (self.block.dtype == np.bool_ or (self.block.dtype == np.uint8 and not scores)):
-            return np.ascontiguousarray(self.block).view(np.uint8), None
+            rows = np.ascontiguousarray(self.block).view(np.uint8)
+            # A boolean array can hold other bytes than 0 and 1, all of which are true.
+            if self.block.dtype == np.uint8 or rows.max(initial=0) <= 1:
+                return rows, None
         return self.read()
 
     def scores(self) -> tuple[ScoreArray, ScoreArray] | None:
@@ -56,7 +59,7 @@ class DensePiece:
         if self.role != PRED or not self.reader.reads_scores or self.block.dtype not in (np.float32, np.float64):
             return None
         bounds = np.broadcast_to(bound_of(self.block.dtype, self.thresholds), self.columns.shape)
-        return np.ascontiguousarray(self.block, self.block.dtype.newbyteorder("=")), np.ascontiguousarray(bounds)
+        return np.ascontiguousarray(self.block), np.ascontiguousarray(bounds)
 
     def lists(self) -> ListPiece:
         """The same, as lists of columns."""
@@ -94,6 +97,12 @@ def _listed(bits: UInt8Array, columns: IntArray) -> Lists:
 
 def _offsets(lengths: IntArray) -> IntArray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _check_offsets(offsets: IntArray, values: int, name: str) -> None:
+    """Refuse offsets that do not bound lists within their values, since the kernel trusts them."""
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > values or (np.diff(offsets) < 0).any():
+        raise InputError(f"{name} is damaged: its offsets do not bound lists within its {values} values")
 
 
 def _filtered(lists: Lists, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Lists:
@@ -142,10 +151,17 @@ class _Sparse:
         if not matrix.has_canonical_format:
             matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
             matrix.sum_duplicates()
-        self._indptr = np.asarray(matrix.indptr, np.int64)
-        self._columns = columns
-        self._indices = columns[np.asarray(matrix.indices, np.int64)]
-        self._data = plain_array(matrix.data, NAMES[role])
+        offsets, places = np.asarray(matrix.indptr, np.int64), np.asarray(matrix.indices, np.int64)
+        _check_offsets(offsets, min(len(places), len(matrix.data)), NAMES[role])
+        if len(offsets) != matrix.shape[0] + 1 or int(places.min(initial=0)) < 0 or (places >= len(columns)).any():
+            raise InputError(
+                f"{NAMES[role]} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}"
+            )
+        places = places[: offsets[-1]]
+        # Values of ignored labels are not even looked at.
+        kept = columns[places] != IGNORED
+        self._indptr, self._indices = _filtered((offsets, columns[places]), kept)
+        self._data = plain_array(matrix.data[: offsets[-1]][kept], NAMES[role])
         self._everywhere = columns[columns != IGNORED]
         self._role, self._reader = role, reader
         self._start = 0
@@ -171,14 +187,13 @@ class _Sparse:
         columns, values = self._indices[span], self._data[span]
         thresholds: float | FloatArray = 0.0
         if isinstance(self._thresholds, np.ndarray):
-            thresholds = self._thresholds[np.maximum(columns, 0)]
+            thresholds = self._thresholds[columns]
         bits, hidden = decided_block(values, self._role, self._reader, thresholds)
-        kept = columns != IGNORED
-        positive = _filtered((offsets, columns), (bits != 0) & kept)
-        unknown = None if hidden is None else _filtered((offsets, columns), (hidden != 0) & kept)
+        positive = _filtered((offsets, columns), bits != 0)
+        unknown = None if hidden is None else _filtered((offsets, columns), hidden != 0)
         if len(self._zeros):  # a threshold at or below 0 makes the cells that are not stored positive
             stored = np.zeros((examples, len(self._reader.labels)), np.bool_)
-            stored[np.repeat(np.arange(examples), np.diff(offsets))[kept], columns[kept]] = True
+            stored[np.repeat(np.arange(examples), np.diff(offsets)), columns] = True
             positive = joined([positive, _listed((~stored[:, self._zeros]).view(np.uint8), self._zeros)], examples)
         return ListPiece(examples, positive, unknown, None, self._everywhere)
 
@@ -326,7 +341,8 @@ def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> S
             seen.add(column)
     if hasattr(frame, "to_numpy") and not hasattr(frame, "num_rows"):
         values = frame.to_numpy()
-        if role == PRED and reader.reads_scores and values.dtype.kind in "fO" and len(set(map(str, frame.dtypes))) > 1:
+        kinds = {str(kind).lower() for kind in frame.dtypes}
+        if role == PRED and reader.reads_scores and len(kinds) > 1:
             # One type for all columns would round integers and take booleans for scores.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
     else:  # an Arrow table or record batch
@@ -352,6 +368,7 @@ def _arrow_side(array: Any, role: int, reader: Reader) -> Side:
         if not len(chunk):
             continue
         bounds = chunk.offsets.to_numpy().astype(np.int64)
+        _check_offsets(bounds, len(chunk.values), name)
         values = chunk.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
         if values.null_count:
             raise InputError(f"{name} holds null labels; drop them first")

@@ -58,7 +58,9 @@ def decided(value: object, label: object, role: int, reader: Reader, threshold: 
     """What one value says of one cell; None where the truth is unknown. The threshold is by default the label's."""
     if value is True or value is False:
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, np.timedelta64):
+        value = str(value)  # numpy counts a duration among its integers
+    if isinstance(value, np.number | np.bool_):
         value = value.item()
         if isinstance(value, bool):
             return value

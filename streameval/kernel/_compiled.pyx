@@ -1,8 +1,9 @@
 """The loops of `_numpy`, compiled. Same names, same signatures, same bits; `_numpy` says what they mean."""
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.list cimport PyList_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -13,6 +14,8 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
+
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 cdef extern from "Python.h":
     PyObject* Py_True
@@ -52,10 +55,14 @@ cdef extern from "counting.h" nogil:
     int se_dense(const se_rows*, int, int64_t*, se_histogram*)
     int se_decide_float(const float*, ptrdiff_t, const float*, ptrdiff_t, ptrdiff_t, uint8_t*)
     int se_decide_double(const double*, ptrdiff_t, const double*, ptrdiff_t, ptrdiff_t, uint8_t*)
-    ptrdiff_t se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
-                             int64_t*, se_histogram*, int64_t*, int64_t*, int64_t*)
+    int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
+                       int64_t*, se_histogram*, int64_t*)
 
-DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
+cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
+cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
+
+# The same codes as constants of C.
+cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t LOW = 4294967295
@@ -81,6 +88,9 @@ cdef class Counts:
     cdef int64_t* mark
     cdef int64_t turn
     cdef Py_ssize_t* touched
+    # Whether numbers in y_pred are scores, and from which on they are predictions.
+    cdef bint scored
+    cdef double bound
     # The columns of the keys of the last mappings, by side and position.
     cdef PyObject** known
     cdef Py_ssize_t* column
@@ -136,13 +146,17 @@ cdef class Counts:
         self.touched = NULL
 
     cdef int prepare(self) except -1:
-        if self.mark == NULL:
+        if self.mark == NULL or self.touched == NULL:
+            free(self.mark)
+            free(self.touched)
             self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
             self.touched = <Py_ssize_t*>malloc(self.width * sizeof(Py_ssize_t))
             if self.mark == NULL or self.touched == NULL:
                 raise MemoryError
             self.turn = 0
-        if self.known == NULL:
+        if self.known == NULL or self.column == NULL:
+            free(self.known)
+            free(self.column)
             self.known = <PyObject**>calloc(2 * REMEMBERED, sizeof(PyObject*))
             self.column = <Py_ssize_t*>calloc(2 * REMEMBERED, sizeof(Py_ssize_t))
             if self.known == NULL or self.column == NULL:
@@ -154,10 +168,14 @@ cdef class Counts:
     cdef Py_ssize_t column_of(self, dict columns, PyObject* label) except -2:
         """The column of a label that is known and needs no conversion, else -1."""
         cdef PyObject* found
+        cdef Py_ssize_t column
         if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
             return -1
         found = PyDict_GetItemWithError(columns, <object>label)
-        return -1 if found == NULL else PyLong_AsLong(<object>found)
+        if found == NULL:
+            return -1
+        column = PyLong_AsLong(<object>found)
+        return column if column < self.width else -1
 
     cdef int hear(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
         """Note what a side says of a column."""
@@ -169,12 +187,18 @@ cdef class Counts:
             self.mark[column] |= bit
         return 0
 
-    cdef int says(self, PyObject* value) except -2:
+    cdef int says(self, PyObject* value, bint scored) except -2:
         """1 for true, 0 for false, -1 for what is for others to read."""
-        if value == Py_True:
+        cdef double score
+        if value == Py_True or value == NUMPY_TRUE:
             return 1
-        if value == Py_False:
+        if value == Py_False or value == NUMPY_FALSE:
             return 0
+        if scored:
+            if not PyFloat_CheckExact(<object>value):
+                return -1
+            score = PyFloat_AS_DOUBLE(<object>value)
+            return score >= self.bound if score - score == 0 else -1
         if PyLong_CheckExact(<object>value):
             if <object>value == 0:
                 return 0
@@ -208,7 +232,7 @@ cdef class Counts:
         while PyDict_Next(y_true, &here, &key, &actual) and PyDict_Next(y_pred, &there, &other, &guess):
             if key != other:
                 return -1
-            true, pred = self.says(actual), self.says(guess)
+            true, pred = self.says(actual, False), self.says(guess, self.scored)
             if true < 0 or pred < 0:
                 return -1
             column = self.remembered(columns, key, position)
@@ -233,7 +257,7 @@ cdef class Counts:
         cdef object item
         if PyDict_CheckExact(given):
             while PyDict_Next(given, &at, &key, &value):
-                says = self.says(value)
+                says = self.says(value, self.scored and bit == 2)
                 if says < 0:
                     return 0
                 if position < REMEMBERED:
@@ -266,7 +290,7 @@ cdef class Counts:
                     return 0
                 self.hear(column, bit, count)
             return 1
-        if fixed and type(given) is np.ndarray:
+        if fixed and type(given) is np.ndarray and not (self.scored and bit == 2 and given.dtype.char != "?"):
             return self.row(given, fixed, bit, count)
         return 0
 
@@ -275,14 +299,11 @@ cdef class Counts:
         cdef Py_buffer view
         cdef Py_ssize_t column, stride
         cdef const uint8_t* data
-        cdef int fits, value
-        if given.ndim != 1 or len(given) != fixed:
+        cdef int value
+        if given.dtype.char not in "?B" or given.ndim != 1 or len(given) != fixed:
             return 0
-        PyObject_GetBuffer(given, &view, PyBUF_FORMAT | 0x0010 | 0x0008)  # strided, with format
+        PyObject_GetBuffer(given, &view, PyBUF_STRIDES)
         try:
-            fits = view.itemsize == 1 and view.format != NULL and view.format[0] in (c"B", c"?")
-            if not fits:
-                return 0
             data = <const uint8_t*>view.buf
             stride = view.strides[0]
             for column in range(fixed):
@@ -295,19 +316,24 @@ cdef class Counts:
         finally:
             PyBuffer_Release(&view)
 
-    cpdef int count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, int sign) except -1:
+    cpdef int count_example(
+        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
+    ) except -1:
         cdef Py_ssize_t count = 0, position, column, outcome, slots = -1
         cdef uint64_t totals[3]
         cdef int64_t bits
         self.reserve(len(columns))
         self.prepare()
         totals[0] = totals[1] = totals[2] = 0
+        self.scored = threshold is not None
+        if self.scored:
+            self.bound = threshold
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
             slots = self.in_step(columns, fixed, y_true, y_pred, totals)
         if slots < 0:
             self.turn += 1
             if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
-                return 1
+                return OTHER_CODE
             slots = 0
             totals[0] = totals[1] = totals[2] = 0
             for position in range(count):
@@ -320,11 +346,11 @@ cdef class Counts:
                 totals[1] += bits >> 1
                 totals[2] += bits == 3
         if sign > 0 and self.n == COUNT_MAX:
-            return 3
+            return FULL_CODE
         if sign > 0 and not se_reserve(&self.rows, 1):
             raise MemoryError
         if sign < 0:
-            return 0 if self.take_back(self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2]) else 2
+            return 0 if self.take_back(self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2]) else REFUSED_CODE
         for position in range(slots):
             self.cell[self.touched[position]] += 1
         se_add(&self.rows, totals[0] | totals[1] << 32, totals[2], 1)
@@ -388,6 +414,7 @@ cdef class Counts:
         cdef uint64_t inner = <uint64_t>key[2] | <uint64_t>key[3] << 32
         cdef Py_ssize_t position, count = slot.shape[0]
         self.prepare()
+        self.check(slot)
         if sign < 0:
             for position in range(count):
                 self.touched[position] = slot[position]
@@ -401,6 +428,14 @@ cdef class Counts:
         se_add(&self.rows, outer, inner, 1)
         self.n += 1
         return DONE
+
+    cdef int check(self, const int64_t[::1] slot) except -1:
+        """Slots can be out of range if two threads use one object without a lock."""
+        cdef Py_ssize_t position
+        for position in range(slot.shape[0]):
+            if not 0 <= slot[position] < 5 * self.width:
+                raise IndexError(f"slot {slot[position]} is out of range; one object is for one thread at a time")
+        return 0
 
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
 
@@ -524,7 +559,7 @@ cdef class Counts:
         cdef se_lists sides[4]
         cdef Py_ssize_t position, side, column
         cdef int64_t* before = NULL
-        cdef ptrdiff_t written
+        cdef int written
         kept = []
         for side, lists in enumerate((true, pred, hidden, named)):
             sides[side].offsets = sides[side].columns = NULL
@@ -542,9 +577,11 @@ cdef class Counts:
                 before[position] = self.said(always[position])
             with nogil:
                 written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.cell,
-                                         &self.rows, mark, NULL, NULL)
-            if written < 0:
+                                         &self.rows, mark)
+            if written == -1:
                 raise MemoryError
+            if written == -2:
+                raise IndexError("a column is out of range")
             for position in range(always.shape[0]):
                 column = always[position]
                 self.cell[5 * column] += examples - (self.said(column) - before[position])
@@ -620,6 +657,7 @@ cdef class Counts:
 
     def at(self, slots):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
+        self.check(slot)
         out = np.empty(slot.shape[0], np.int64)
         cdef int64_t[::1] view = out
         cdef Py_ssize_t position

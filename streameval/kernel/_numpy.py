@@ -86,11 +86,20 @@ class Counts:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def count_example(self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, sign: int) -> int:
+    def count_example(
+        self,
+        columns: Mapping[Any, int],
+        fixed: int,
+        y_true: object,
+        y_pred: object,
+        threshold: float | None,
+        sign: int,
+    ) -> int:
         """Count one example, or take it back with sign -1, if its form is common and all its labels are known.
 
-        ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. Here only
-        mappings with the same string labels and values 0 and 1 are read; the compiled twin reads more forms.
+        ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. With a
+        ``threshold``, numbers in ``y_pred`` are scores. Here only mappings with the same string labels and values 0
+        and 1 are read; the compiled twin reads more forms.
         """
         if type(y_true) is not dict or type(y_pred) is not dict:
             return OTHER
@@ -101,9 +110,11 @@ class Counts:
             guesses = [y_pred[label] for label in labels]
         else:
             return OTHER
+        if threshold is not None or not {*map(type, y_true.values()), *map(type, guesses)} <= {bool, int}:
+            return OTHER
         try:
             true, pred = bytes(y_true.values()), bytes(guesses)
-        except (TypeError, ValueError):
+        except ValueError:
             return OTHER
         if true.translate(None, _ALLOWED) or pred.translate(None, _ALLOWED):
             return OTHER
@@ -470,16 +481,19 @@ def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, d
         known = hidden ^ np.uint8(1)
         true, pred = true & known, pred & known
     total = np.zeros((true.shape[1], 5, digits.shape[1]), np.float64)
-    total[:, 3] = (true & pred).T.astype(np.float64) @ digits
-    total[:, 2] = pred.T.astype(np.float64) @ digits - total[:, 3]
-    total[:, 1] = true.T.astype(np.float64) @ digits - total[:, 3]
-    if hidden is not None:
-        total[:, 4] = hidden.T.astype(np.float64) @ digits
+    for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
+        part = slice(start, start + 1024)
+        both = (true[part] & pred[part]).astype(np.float64).T @ digits[part]
+        total[:, 3] += both
+        total[:, 2] += pred[part].astype(np.float64).T @ digits[part] - both
+        total[:, 1] += true[part].astype(np.float64).T @ digits[part] - both
+        if hidden is not None:
+            total[:, 4] += hidden[part].astype(np.float64).T @ digits[part]
     return total
 
 
 def weigh_cells(slots: IntArray, rows: IntArray, digits: FloatArray, width: int) -> FloatArray:
-    """Sum the weight digits of the cells from `count_entries`: shape (columns, 5, digits). True negatives stay 0."""
+    """Sum the weight digits of the cells from `list_rows`: shape (columns, 5, digits). True negatives stay 0."""
     total = np.zeros((width, 5, digits.shape[1]), np.float64)
     for place in range(digits.shape[1]):
         total[:, :, place] = np.bincount(slots, weights=digits[rows, place], minlength=5 * width).reshape(width, 5)

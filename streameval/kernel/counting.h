@@ -297,12 +297,10 @@ static int se_dense(const se_rows *in, int vector, int64_t *cells, se_histogram 
         for (ptrdiff_t r = 0; r < rows; r++) {                                                                        \
             const TYPE *row = (const TYPE *)((const char *)scores + r * stride);                                      \
             uint8_t *to = out + r * columns;                                                                          \
-            TYPE rest = 0; /* 0 * x is 0 for finite x and NaN for others */                                           \
             for (ptrdiff_t j = 0; j < columns; j++) {                                                                 \
                 to[j] = row[j] >= bound[j];                                                                           \
-                finite &= (row[j] - row[j]) == 0;                                                                     \
+                finite &= (row[j] - row[j]) == 0; /* not so for NaN and infinity */                                                                  \
             }                                                                                                         \
-            (void)rest;                                                                                               \
         }                                                                                                             \
         return finite;                                                                                                \
     }
@@ -318,14 +316,12 @@ typedef struct {
 } se_lists;
 
 /* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
-   Returns how many distinct cells were written to slots/rows (if not NULL), or -1 if memory ran out. */
-static ptrdiff_t se_count_lists(
+   Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples are counted then). */
+static int se_count_lists(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, const se_lists *in_hidden,
-    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_histogram *h, int64_t *mark, int64_t *cell_rows,
-    int64_t *cell_slots) {
+    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_histogram *h, int64_t *mark) {
     const se_lists *sides[4] = {in_hidden, in_true, in_pred, in_named};
     const int64_t bits[4] = {4, 1, 2, 0};
-    ptrdiff_t written = 0;
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int64_t fresh = 8 * (r + 1);
         uint64_t nt = 0, np = 0, nb = 0, nm = 0;
@@ -335,6 +331,7 @@ static ptrdiff_t se_count_lists(
             const int64_t bit = bits[side];
             for (int64_t i = sides[side]->offsets[r]; i < sides[side]->offsets[r + 1]; i++) {
                 const int64_t column = sides[side]->columns[i];
+                if ((uint64_t)column >= (uint64_t)width) return -2;
                 int64_t *cell = cells + 5 * column;
                 const int64_t old = mark[column];
                 if (old < fresh) { /* the first word of this example about this column */
@@ -352,22 +349,9 @@ static ptrdiff_t se_count_lists(
                 }
             }
         }
-        if (cell_slots) {
-            for (int side = 0; side < 4; side++) {
-                if (!sides[side]->offsets) continue;
-                for (int64_t i = sides[side]->offsets[r]; i < sides[side]->offsets[r + 1]; i++) {
-                    const int64_t column = sides[side]->columns[i], said = mark[column] - fresh;
-                    if (said < 0) continue; /* already written */
-                    mark[column] = fresh - 1;
-                    cell_rows[written] = r;
-                    cell_slots[written++] = 5 * column + said;
-                }
-            }
-        }
         se_add(h, nt | np << 32, nb | nm << 32, 1);
     }
-    (void)width;
-    return written;
+    return 0;
 }
 
 #endif

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from streameval.states.exact import ExactSums, common_scale, exact_integers, tra
 
 __all__ = ["Content", "Decisions"]
 
+_PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
@@ -116,13 +117,14 @@ class Decisions:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_plain(self, y_true: object, y_pred: object, sign: int) -> bool:
+    def count_plain(self, y_true: object, y_pred: object, threshold: float | None, sign: int) -> bool:
         """Count one unweighted example straight from what the user gave, if it is of a common form."""
         if self._plan is not None:
             self._settle()
         if self._weights is not None:
             return False
-        code = self._counts.count_example(self._labels.columns, self._labels.fixed, y_true, y_pred, sign)
+        labels = self._labels
+        code = self._counts.count_example(labels.columns, labels.fixed, y_true, y_pred, threshold, sign)
         if code == DONE:
             return True
         if code == OTHER:
@@ -151,14 +153,9 @@ class Decisions:
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
-        if threads > 1 and batch.examples >= threads:
-            bounds = [batch.examples * part // threads for part in range(threads + 1)]
-            parts = [batch.part(start, stop) for start, stop in pairwise(bounds)]
-            states = [self.empty(self._labels) for _ in parts]
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(Decisions.count, states, parts))
-            for state in states:
-                self.merge(state)
+        threads = min(threads, batch.examples // _PER_THREAD)
+        if threads > 1:
+            self._count_in_parts(batch, threads)
             return
         self._counts.reserve(len(self._labels))
         fixed = self._labels.fixed
@@ -181,6 +178,15 @@ class Decisions:
             for key, value in added.at(weights.scale).sums.items():
                 weights.sums[key] = weights.sums.get(key, 0) + value
             self._weights = weights
+
+    def _count_in_parts(self, batch: Batch, threads: int) -> None:
+        bounds = [batch.examples * part // threads for part in range(threads + 1)]
+        parts = [batch.part(start, stop) for start, stop in pairwise(bounds)]
+        states = [self.empty(self._labels) for _ in parts]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(Decisions.count, states, parts))
+        for state in states:
+            self.merge(state)
 
     def merge(self, other: Decisions) -> None:
         """Add all that ``other`` has counted. ``other`` may be this very state."""
@@ -210,9 +216,11 @@ class Decisions:
         names = other._labels.labels
         if other._labels is self._labels or names == self._labels.labels:
             return None
-        present = set(other.columns().tolist())
+        mentioned = np.asarray(other._counts.cells(len(names)).any(axis=1))
+        mentioned[: other._labels.fixed] = True
         return np.array(
-            [self._labels.add(name) if column in present else 0 for column, name in enumerate(names)], np.int64
+            [self._labels.add(name) if there else 0 for name, there in zip(names, mentioned.tolist(), strict=True)],
+            np.int64,
         )
 
     def _finish(self, code: int) -> None:
@@ -294,15 +302,22 @@ class Decisions:
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def tidy(self) -> None:
-        """Drop weight sums that say no more than the counts, so that equal states read alike whatever their history."""
+    def tidy(self) -> int | None:
+        """The scale to read weight sums at: the smallest that keeps them integers; None if every example weighs 1.
+
+        Weight sums that say no more than the counts are dropped. So equal states read alike, whatever their history.
+        """
         self._settle()
-        if self._weights is not None:
-            one = 1 << self._weights.scale
-            sums = {key: value for key, value in self._weights.sums.items() if value}
-            plain = self._counts_as_sums()
-            if len(sums) == len(plain) and all(sums.get(key) == value * one for key, value in plain.items()):
-                self._weights = None
+        if self._weights is None:
+            return None
+        scale = self._weights.scale
+        sums = {key: value for key, value in self._weights.sums.items() if value}
+        plain = self._counts_as_sums()
+        if len(sums) == len(plain) and all(sums.get(key) == value << scale for key, value in plain.items()):
+            self._weights = None
+            return None
+        zeros = trailing_zeros(sums.values())
+        return 0 if zeros is None else scale - min(scale, zeros)
 
     def columns(self) -> IntArray:
         """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
@@ -317,45 +332,36 @@ class Decisions:
         """The labels of columns."""
         return tuple(map(self._labels.labels.__getitem__, columns.tolist()))
 
-    def by_label(self, columns: IntArray) -> tuple[IntArray, list[list[int]] | None]:
-        """For each column the counts of the five outcomes, and the weight sums (of the first outcome always 0)."""
-        self._settle()
+    def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, list[list[int]] | None]:
+        """For each column the counts of the five outcomes, and the weight sums (of the first outcome always 0).
+
+        ``scale`` is what `tidy` returned.
+        """
         cells = self._counts.cells(len(self._labels))[columns]
-        if self._weights is None:
+        if self._weights is None or scale is None:
             return cells, None
-        get = self._weights.sums.get
-        return cells, [[0, *(get(5 * column + outcome, 0) for outcome in range(1, 5))] for column in columns.tolist()]
+        get, shift = self._weights.sums.get, self._weights.scale - scale
+        rows = [[0, *(get(5 * column + part, 0) >> shift for part in range(1, 5))] for column in columns.tolist()]
+        return cells, rows
 
-    def by_example(self) -> tuple[IntArray, IntArray, list[int] | None]:
+    def by_example(self, scale: int | None) -> tuple[IntArray, IntArray, list[int] | None]:
         """The row keys that occur, in no particular order, the count of each, and its weight sum."""
-        self._settle()
         keys, times = self._counts.row_keys()
-        if self._weights is None:
+        if self._weights is None or scale is None:
             return keys, times, None
-        get = self._weights.sums.get
-        return keys, times, [get(key, 0) for key in _tuples(keys)]
-
-    @property
-    def scale(self) -> int | None:
-        """Weight sums are in units of ``2**-scale``; None if every example weighs 1."""
-        self._settle()
-        return None if self._weights is None else self._weights.scale
+        get, shift = self._weights.sums.get, self._weights.scale - scale
+        return keys, times, [get(key, 0) >> shift for key in _tuples(keys)]
 
     def content(self) -> Content:
         """What is held, in canonical order."""
-        self.tidy()
-        columns, scale = self.columns(), self.scale
-        cells, cell_weights = self.by_label(columns)
-        keys, times, key_weights = self.by_example()
+        scale, columns = self.tidy(), self.columns()
+        cells, cell_weights = self.by_label(columns, scale)
+        keys, times, key_weights = self.by_example(scale)
         order = np.lexsort(keys.T[::-1])
-        keys, times = keys[order], times[order]
-        if scale is not None and cell_weights is not None and key_weights is not None:
+        if key_weights is not None:
             key_weights = [key_weights[position] for position in order.tolist()]
-            scale, cell_weights, key_weights = _reduced(scale, cell_weights, key_weights)
-        fixed = self._labels.fixed
-        return Content(
-            self.examples, self.labels_of(columns), fixed, cells, keys, times, scale, cell_weights, key_weights
-        )
+        labels, fixed = self.labels_of(columns), self._labels.fixed
+        return Content(self.examples, labels, fixed, cells, keys[order], times[order], scale, cell_weights, key_weights)
 
     @classmethod
     def from_content(cls, content: Content, labels: LabelIndex) -> Decisions:
@@ -410,15 +416,3 @@ def _outweighs(sums: dict[int | RowKey, int]) -> bool:
 def _tuples(keys: IntArray) -> Iterable[RowKey]:
     """Row keys as tuples."""
     return zip(*keys.T.tolist(), strict=True)
-
-
-def _reduced(
-    scale: int, cell_weights: list[list[int]], key_weights: list[int]
-) -> tuple[int, list[list[int]], list[int]]:
-    """The same sums in the coarsest unit that keeps them integers."""
-    zeros = trailing_zeros(chain(chain.from_iterable(cell_weights), key_weights))
-    shift = scale if zeros is None else min(scale, zeros)
-    if not shift:
-        return scale, cell_weights, key_weights
-    cell_weights = [[value >> shift for value in values] for values in cell_weights]
-    return scale - shift, cell_weights, [value >> shift for value in key_weights]

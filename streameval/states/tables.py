@@ -47,8 +47,8 @@ class Tables:
     """
 
     def __init__(self, decisions: Decisions) -> None:
-        decisions.tidy()
         self._decisions = decisions
+        self._scale = decisions.tidy()
         self._columns = decisions.columns()
 
     @cached_property
@@ -69,12 +69,12 @@ class Tables:
     @property
     def weighted(self) -> bool:
         """Whether any example weighed other than 1."""
-        return self._decisions.scale is not None
+        return self._scale is not None
 
     @cached_property
     def unit(self) -> Fraction:
         """The weight of one unit of the counts."""
-        return Fraction(1, 1 << (self._decisions.scale or 0))
+        return Fraction(1, 1 << (self._scale or 0))
 
     @cached_property
     def weight(self) -> int:
@@ -85,14 +85,14 @@ class Tables:
     def by_label(self) -> Counts:
         """The outcomes of each label, weighted, in units; true negatives are what the other outcomes leave."""
         cells: Integers
-        cells, weights = self._decisions.by_label(self._columns)
+        cells, weights = self._decisions.by_label(self._columns, self._scale)
         cells = _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5)
         _, fn, fp, tp, masked = np.ascontiguousarray(cells.T)
         return Counts(tp, fp, fn, self.weight - tp - fp - fn - masked)
 
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray, list[int] | None]:
-        return self._decisions.by_example()
+        return self._decisions.by_example(self._scale)
 
     @cached_property
     def times(self) -> Integers:
