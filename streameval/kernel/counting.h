@@ -162,7 +162,7 @@ static uint8_t se_block_words(const se_rows *in, uint8_t *strips, se_histogram *
 #ifdef SE_X86
 #define SE_WIDE 32
 #ifndef SE_DEEP
-#define SE_DEEP 4
+#define SE_DEEP 2
 #endif
 
 /* Thirty-two columns to a vector. Rows are read to a multiple of 32 columns and the rest is masked off; only rows so
@@ -189,6 +189,7 @@ __attribute__((target("avx2,popcnt"), always_inline)) static inline __m256i se_r
     for (ptrdiff_t j = 0; j < in->columns; j += SE_WIDE) {
         __m256i *sums = (__m256i *)(strips + 4 * j);
         __m256i st = _mm256_setzero_si256(), sp = st, sb = st, sm = st;
+#pragma GCC unroll 4
         for (int i = 0; i < deep; i++) {
             __m256i a = se_load_wide(in->true_ + (r + i) * in->true_stride + j, in->columns - j, in->true_end, keep);
             __m256i b = se_load_wide(in->pred + (r + i) * in->pred_stride + j, in->columns - j, in->pred_end, keep);
@@ -215,6 +216,7 @@ __attribute__((target("avx2,popcnt"), always_inline)) static inline __m256i se_r
         sums[2] = _mm256_add_epi8(sums[2], sb);
         if (hides) sums[3] = _mm256_add_epi8(sums[3], sm);
     }
+#pragma GCC unroll 4
     for (int i = 0; i < deep; i++) se_add(h, nt[i] | np[i] << 32, nb[i] | nm[i] << 32, 1);
     return seen;
 }
@@ -238,7 +240,47 @@ __attribute__((target("avx2,popcnt"))) static uint8_t se_block_wide(
     const se_rows *in, uint8_t *strips, se_histogram *h) {
     return in->hidden ? se_block_wide_of(in, strips, h, 1) : se_block_wide_of(in, strips, h, 0);
 }
+
+/* Rows that fit into one vector: row keys are few enough for a table without hashing, (true * q + predicted) * q + both
+   with q = columns + 1, and the byte counters stay in registers. */
+__attribute__((target("avx2,popcnt"))) static uint8_t se_block_narrow(
+    const se_rows *in, uint8_t *strips, uint32_t *table) {
+    uint8_t mask[SE_WIDE], bytes[SE_WIDE], all = 0;
+    for (int i = 0; i < SE_WIDE; i++) mask[i] = i < in->columns ? 255 : 0;
+    const __m256i keep = _mm256_loadu_si256((const __m256i *)mask);
+    const size_t q = (size_t)in->columns + 1;
+    __m256i seen = _mm256_setzero_si256(), st = seen, sp = seen, sb = seen;
+    for (ptrdiff_t r = 0; r < in->rows; r++) {
+        __m256i a = se_load_wide(in->true_ + r * in->true_stride, in->columns, in->true_end, keep);
+        __m256i b = se_load_wide(in->pred + r * in->pred_stride, in->columns, in->pred_end, keep);
+        seen = _mm256_or_si256(seen, _mm256_or_si256(a, b));
+        st = _mm256_add_epi8(st, a);
+        sp = _mm256_add_epi8(sp, b);
+        sb = _mm256_add_epi8(sb, _mm256_and_si256(a, b));
+        uint64_t in_true = se_bits(a), in_pred = se_bits(b);
+        size_t t = (size_t)_mm_popcnt_u64(in_true), p = (size_t)_mm_popcnt_u64(in_pred);
+        table[(t * q + p) * q + (size_t)_mm_popcnt_u64(in_true & in_pred)]++;
+    }
+    __m256i *sums = (__m256i *)strips;
+    sums[0] = st;
+    sums[1] = sp;
+    sums[2] = sb;
+    _mm256_storeu_si256((__m256i *)bytes, seen);
+    for (int i = 0; i < SE_WIDE; i++) all |= bytes[i];
+    return all;
+}
 #endif
+
+/* Move the counts of a table of row keys to the histogram. 0 if memory ran out. */
+static int se_unfold(const uint32_t *table, ptrdiff_t columns, se_histogram *h) {
+    const uint64_t q = (uint64_t)columns + 1;
+    for (uint64_t at = 0; at < q * q * q; at++) {
+        if (!table[at]) continue;
+        if (!se_reserve(h, 1)) return 0;
+        se_add(h, at / (q * q) | (at / q % q) << 32, at % q, table[at]);
+    }
+    return 1;
+}
 
 /* 0 for the portable loops; otherwise how many columns go into a vector. */
 static int se_vector(void) {
@@ -263,6 +305,12 @@ static int se_dense(const se_rows *in, int vector, int64_t *cells, se_histogram 
     if (!memory) return -1;
     uint8_t *strips = memory + (64 - (uintptr_t)memory % 64);
     int seen = 0;
+    uint32_t *table = NULL;
+    const size_t keys = (size_t)(in->columns + 1) * (size_t)(in->columns + 1) * (size_t)(in->columns + 1);
+    /* The table pays once there are as many rows as entries to clear and to read back. */
+    if (vector > in->columns && !in->hidden && (size_t)in->rows >= keys && in->rows <= UINT32_MAX) {
+        table = (uint32_t *)calloc(keys, sizeof(uint32_t));
+    }
     for (ptrdiff_t start = 0; start < in->rows; start += SE_ROWS) {
         se_rows part = *in;
         part.true_end = se_end(in->true_, in->true_stride, in);
@@ -272,19 +320,22 @@ static int se_dense(const se_rows *in, int vector, int64_t *cells, se_histogram 
         part.true_ += start * in->true_stride;
         part.pred += start * in->pred_stride;
         if (part.hidden) part.hidden += start * in->hidden_stride;
-        if (!se_reserve(h, (size_t)part.rows)) {
+        if (!table && !se_reserve(h, (size_t)part.rows)) {
             free(memory);
             return -1;
         }
         memset(strips, 0, size - 64);
 #ifdef SE_X86
-        if (vector) seen |= se_block_wide(&part, strips, h);
+        if (table) seen |= se_block_narrow(&part, strips, table);
+        else if (vector) seen |= se_block_wide(&part, strips, h);
         else
 #endif
             seen |= se_block_words(&part, strips, h);
         se_flush(strips, wide, &part, cells);
     }
     free(memory);
+    if (table && !se_unfold(table, in->columns, h)) seen = -1;
+    free(table);
     return seen;
 }
 

@@ -113,13 +113,10 @@ def _sum_of_small(num: Integers, den: Integers, times: Integers | None) -> Fract
     if int(num.min()) < 0 or largest >= 2**62 or int(den.max()) >= 2**31 or len(den) >= 2**31:
         return None
     digit, rest = np.divmod(num if times is None else num * times, den)
-    digits = [digit]
+    value = total(digit)
     for _ in range(3):
         digit, rest = np.divmod(rest << 32, den)
-        digits.append(digit)
-    value = 0
-    for digit in digits:
-        value = (value << 32) + total(digit)
+        value = (value << 32) + int(digit.sum())  # digits below 2**32, fewer than 2**31 of them
     if value < len(den) << 60 and rest.any():
         return None
     return Fraction(value, 1 << 96)

@@ -324,9 +324,10 @@ class Decisions:
         order, fixed = self._labels.order(), self._labels.fixed
         if fixed == len(order):
             return order
-        mentioned = np.asarray(self._counts.cells(len(order)).any(axis=1))
+        parts = self._counts.cells(len(order)).T
+        mentioned = (parts[0] | parts[1] | parts[2] | parts[3] | parts[4]) != 0
         mentioned[:fixed] = True
-        return order[mentioned[order]]
+        return order if mentioned.all() else order[mentioned[order]]
 
     def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
         """The labels of columns."""
@@ -337,7 +338,9 @@ class Decisions:
 
         ``scale`` is what `tidy` returned.
         """
-        cells = self._counts.cells(len(self._labels))[columns]
+        cells = self._counts.cells(len(self._labels))
+        if self._labels.fixed < len(self._labels):
+            cells = cells[columns]
         if self._weights is None or scale is None:
             return cells, None
         get, shift = self._weights.sums.get, self._weights.scale - scale

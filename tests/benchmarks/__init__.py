@@ -1,1 +1,1 @@
-"""How fast it is: `test_benchmarks` times single calls and checks their answers, `table` compares with other packages."""
+"""How fast it is: `test_benchmarks` times single calls and checks their answers, `table` compares with others."""
