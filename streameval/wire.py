@@ -9,7 +9,6 @@ same thing.
 from __future__ import annotations
 
 import os
-import secrets
 import struct
 import zlib
 from dataclasses import dataclass
@@ -323,7 +322,7 @@ def _require(holds: bool) -> None:
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write all of ``data`` or leave the old file: a temporary file beside it, flushed to disk, then renamed."""
     target = Path(path)
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             file.write(data)

@@ -28,7 +28,8 @@ if kernel.BACKEND == "compiled":
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65), (254, 3),
-    (255, 3), (256, 3), (511, 14), (600, 100), (3, 2041), (2, 4100), (8, 1), (7, 1), (3375, 14), (4100, 14), (33000, 31),
+    (255, 3), (256, 3), (511, 14), (600, 100), (3, 2041), (2, 4100), (8, 1), (7, 1), (3375, 14), (4100, 14),
+    (33000, 31),
 ]  # fmt: skip
 FILLS = ["random", "rare", "ones", "zeros", "alternating"]
 
@@ -221,6 +222,7 @@ def test_twins_merge_copy_and_restore_alike():
             fresh.restore(first.examples, first.cells(60), *first.row_keys())
             assert everything(fresh, 60) == everything(first, 60)
             slots = rng.integers(0, 300, 20)
+            assert first.mentioned(60).tolist() == first.cells(60).any(axis=1).tolist()
             assert first.at(slots).tolist() == first.cells(60).reshape(-1)[slots].tolist()
             parts.append(everything(first, 60))
         assert parts[0] == parts[1]

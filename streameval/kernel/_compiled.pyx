@@ -655,6 +655,14 @@ cdef class Counts:
                 row += 1
         return keys, times
 
+    def mentioned(self, Py_ssize_t width):
+        out = np.zeros(width, np.bool_)
+        cdef uint8_t[::1] view = out.view(np.uint8)
+        cdef Py_ssize_t column
+        for column in range(min(width, self.width)):
+            view[column] = self.said(column) != 0
+        return out
+
     def at(self, slots):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
         self.check(slot)

@@ -22,6 +22,7 @@ from streameval.kernel.types import (
     FULL,
     OTHER,
     REFUSED,
+    Flags,
     FloatArray,
     IntArray,
     Lists,
@@ -276,6 +277,10 @@ class Counts:
         self._complete()
         self.reserve(width)
         return self._flat[: 5 * width].reshape(-1, 5).copy()
+
+    def mentioned(self, width: int) -> Flags:
+        """For each of the first columns, whether some example mentions it."""
+        return np.asarray(self.cells(width).any(axis=1))
 
     def at(self, slots: IntArray) -> IntArray:
         """The counts in some slots."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from streameval.kernel.types import Flags
 from streameval.labels import Label
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, each, mean
@@ -17,7 +18,6 @@ from streameval.states.tables import Counts, Tables
 __all__ = ["Formula", "Reading", "by_formula", "f_of_averages"]
 
 Formula: TypeAlias = Callable[[Counts, Mapping[str, float]], Ratios]
-Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Reading: TypeAlias = Callable[[Tables, MetricSpec], Value | dict[Label, Value]]
 
 

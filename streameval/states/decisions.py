@@ -13,7 +13,6 @@ counts, so a stream whose weights are all 1 is the same state as an unweighted o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -180,6 +179,8 @@ class Decisions:
             self._weights = weights
 
     def _count_in_parts(self, batch: Batch, threads: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
+
         bounds = [batch.examples * part // threads for part in range(threads + 1)]
         parts = [batch.part(start, stop) for start, stop in pairwise(bounds)]
         states = [self.empty(self._labels) for _ in parts]
@@ -216,7 +217,7 @@ class Decisions:
         names = other._labels.labels
         if other._labels is self._labels or names == self._labels.labels:
             return None
-        mentioned = np.asarray(other._counts.cells(len(names)).any(axis=1))
+        mentioned = other._counts.mentioned(len(names))
         mentioned[: other._labels.fixed] = True
         return np.array(
             [self._labels.add(name) if there else 0 for name, there in zip(names, mentioned.tolist(), strict=True)],
@@ -296,7 +297,7 @@ class Decisions:
 
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
-        if len(self._labels) > size and not self._counts.cells(len(self._labels))[size:].any():
+        if len(self._labels) > size and not self._counts.mentioned(len(self._labels))[size:].any():
             self._counts.forget_columns()
             self._labels.truncate(size)
 
@@ -324,8 +325,7 @@ class Decisions:
         order, fixed = self._labels.order(), self._labels.fixed
         if fixed == len(order):
             return order
-        parts = self._counts.cells(len(order)).T
-        mentioned = (parts[0] | parts[1] | parts[2] | parts[3] | parts[4]) != 0
+        mentioned = self._counts.mentioned(len(order))
         mentioned[:fixed] = True
         return order if mentioned.all() else order[mentioned[order]]
 
