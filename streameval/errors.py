@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 
@@ -75,5 +74,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     """A hint naming the nearest known word, or nothing."""
     if not isinstance(word, str) or len(word) > 100:
         return ""
+    import difflib  # only once something is wrong, so that importing the package stays quick
+
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""

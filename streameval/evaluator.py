@@ -13,8 +13,6 @@ from streameval.errors import MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.naming import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.report.html import html_report
-from streameval.report.text import text_report
 from streameval.single import Metric
 
 __all__ = ["Evaluator", "load"]
@@ -97,6 +95,8 @@ class Evaluator(Accumulator):
         max_labels
             Beyond it only the labels with the largest support are shown.
         """
+        from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
+
         return text_report(self._tables(), self._specs, digits=digits, max_labels=max_labels)
 
     def __repr__(self) -> str:
@@ -106,6 +106,8 @@ class Evaluator(Accumulator):
         return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
 
     def _repr_html_(self) -> str:
+        from streameval.report.html import html_report
+
         return html_report(self._tables(), self._specs)
 
 
