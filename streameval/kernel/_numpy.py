@@ -136,11 +136,11 @@ class Counts:
 
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
         """Where the five counts of each label start; remembered, since a stream names the same labels again."""
+        if set(map(type, labels)) != {str}:  # before comparing: what is not plain may equal anything
+            return None
         known, slots = self._last
         if known == labels:
             return slots
-        if set(map(type, labels)) != {str}:
-            return None
         found = [columns.get(label) for label in labels]
         if None in found:
             return None
