@@ -1,4 +1,4 @@
-"""Write what follows from the catalogue: the reference of metrics, and the type stub of the metric classes.
+"""Write what follows from the catalogue: the reference of metrics, and the type stubs of the metric classes.
 
 Run ``python docs/generate.py`` after changing the catalogue; a test compares.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from streameval.adapters.river.classes import CLASSES
+from streameval.adapters.river.metric import CountedMetric
 from streameval.metrics.catalogue import Entry, catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,7 +89,49 @@ def _class(entry: Entry) -> list[str]:
     ]
 
 
-FILES = {ROOT / "docs" / "metrics.md": reference, ROOT / "streameval" / "classes.pyi": stub}
+def river_stub() -> str:
+    return "\n".join(
+        [
+            "# Written by docs/generate.py from the catalogue.",
+            "",
+            "from collections.abc import Iterable, Mapping",
+            "",
+            "from streameval.adapters.river.metric import CountedMetric",
+            "from streameval.config import Unknown",
+            "from streameval.labels import Label",
+            "from streameval.metrics.spec import Empty",
+            "",
+            "__all__ = [",
+            *(f'    "{name}",' for name in CLASSES),
+            "]",
+            "",
+            *(line for name, made in CLASSES.items() for line in _river_class(name, made)),
+        ]
+    )
+
+
+def _river_class(name: str, made: type[CountedMetric]) -> list[str]:
+    return [
+        f"class {name}(CountedMetric):",
+        "    def __init__(",
+        "        self,",
+        "        *,",
+        *(f"        {p.name}: float = {p.default!r}," for p in made._entry.parameters),
+        "        zero_division: float | None = None,",
+        '        empty: Empty = "zero_division",',
+        "        labels: Iterable[Label] | None = None,",
+        '        unknown: Unknown = "error",',
+        "        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,",
+        "    ) -> None: ...",
+        "",
+    ]
+
+
+FILES = {
+    ROOT / "docs" / "metrics.md": reference,
+    ROOT / "streameval" / "classes.pyi": stub,
+    ROOT / "streameval" / "adapters" / "river" / "classes.pyi": river_stub,
+}
 
 if __name__ == "__main__":
     for path, write in FILES.items():

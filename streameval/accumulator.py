@@ -230,6 +230,11 @@ class Accumulator:
         """Declared labels in their order, then those met in the stream, sorted."""
         return self._tables().labels
 
+    @property
+    def reads_scores(self) -> bool:
+        """Whether numbers in ``y_pred`` are scores, which a threshold turns into decisions."""
+        return self._config.threshold is not None
+
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them."""
         return LabelTable.of(self._tables())

@@ -15,7 +15,7 @@ from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec, number_text
 from streameval.wire import Saved
 
-__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of"]
+__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of", "summary_of"]
 
 
 class Metric(Accumulator):
@@ -132,7 +132,8 @@ def metric_class_of(name: str) -> type[Metric]:
     return METRIC_CLASSES[ENTRIES[name].class_name]
 
 
-def _docstring(entry: Entry) -> str:
+def summary_of(entry: Entry, without: str = "") -> str:
+    """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
     averages = ", ".join(repr(average) for average in entry.averages)
     lines = [
         entry.summary,
@@ -148,8 +149,14 @@ def _docstring(entry: Entry) -> str:
             for p in entry.parameters
             for line in (p.name, f"    In {p.range}; {number_text(p.default)} by default.")
         ),
-        "average",
-        f"    One of {averages}; {entry.default!r} by default. None gives a mapping label -> value.",
+        *(
+            []
+            if without == "average"
+            else [
+                "average",
+                f"    One of {averages}; {entry.default!r} by default. None gives a mapping label -> value.",
+            ]
+        ),
         "zero_division",
         f"    What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
         f"{number_text(entry.zero_division)} by default.",
@@ -180,7 +187,7 @@ def signature_of(entry: Entry) -> inspect.Signature:
 def _class_of(entry: Entry) -> type[Metric]:
     body = {
         "__slots__": (),
-        "__doc__": _docstring(entry),
+        "__doc__": summary_of(entry),
         "__module__": "streameval.classes",
         "__signature__": signature_of(entry),
         "_entry": entry,

@@ -1,18 +1,10 @@
-"""River: any metric or evaluator of ours as a River metric.
-
-River's progressive validation accepts whatever derives from its own metric class, so that is what `RiverMetric` does.
-It adds nothing to the counting.
-"""
+"""Any metric or evaluator of ours as one River metric."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias, cast
+from typing import cast
 
-from river.base import Estimator, MultiLabelClassifier
-from river.compose import Pipeline
-from river.metrics.multioutput.base import MultiOutputMetric
-
+from streameval.adapters.river.metric import MultiLabelMetric, Row, pass_on
 from streameval.errors import MetricError, shown
 from streameval.evaluator import Evaluator
 from streameval.labels import Label
@@ -22,11 +14,9 @@ from streameval.single import Metric
 
 __all__ = ["RiverMetric"]
 
-Row: TypeAlias = Mapping[Label, object]
 
-
-class RiverMetric(MultiOutputMetric):
-    """Carries a metric into ``river.evaluate.progressive_val_score`` and ``iter_progressive_val_score``.
+class RiverMetric(MultiLabelMetric):
+    """Carries a metric by name, or a whole `Evaluator`, into River's evaluation loops.
 
     Parameters
     ----------
@@ -57,15 +47,20 @@ class RiverMetric(MultiOutputMetric):
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        self.metric.update(y_true, _predicted(y_pred), weight=w)
+        pass_on(self.metric.update, y_true, y_pred, w)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back."""
-        self.metric.revert(y_true, _predicted(y_pred), weight=w)
+        pass_on(self.metric.revert, y_true, y_pred, w)
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
         """The value so far; for an evaluator, all of its values by name."""
         return cast("float | dict[str, float | dict[Label, float]]", self.metric.get())
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether predictions are meant to be scores, which a threshold turns into decisions."""
+        return self.metric.reads_scores
 
     @property
     def bigger_is_better(self) -> bool:
@@ -74,17 +69,6 @@ class RiverMetric(MultiOutputMetric):
         if better is None:
             raise NotImplementedError(f"{shown(self.metric)} has no direction; compare a single metric of quality")
         return better
-
-    @property
-    def requires_labels(self) -> bool:
-        """Always true: River passes hard labels to multi-label metrics."""
-        return True
-
-    def works_with(self, model: Estimator) -> bool:
-        """Whether the model, or the last step of a pipeline, predicts several labels."""
-        while isinstance(model, Pipeline):
-            model = list(model.steps.values())[-1]
-        return isinstance(model, MultiLabelClassifier)
 
     def clone(self, *_: object, **__: object) -> RiverMetric:
         """A metric of the same kind that has counted nothing."""
@@ -111,10 +95,3 @@ def _fresh(metric: str | MetricSpec) -> Metric:
     if not isinstance(spec, MetricSpec):
         raise MetricError(f"a metric must be a name, a spec, a metric object or an Evaluator, not {shown(metric)}")
     return Metric.from_spec(spec)
-
-
-def _predicted(y_pred: Row) -> Row:
-    """The predictions a model has made: before it has learnt, some of River's predict None."""
-    if None in y_pred.values():
-        return {label: value for label, value in y_pred.items() if value is not None}
-    return y_pred

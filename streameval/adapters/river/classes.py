@@ -1,0 +1,60 @@
+"""The metric classes by name. The stub beside this file, which ``docs/generate.py`` writes, is for type checkers."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from streameval.adapters.river.metric import CountedMetric
+from streameval.metrics.catalogue import CATALOGUE, Entry
+from streameval.metrics.spec import Average
+from streameval.single import signature_of, summary_of
+
+_PREFIXES: dict[Average, str] = {"micro": "Micro", "macro": "Macro", "weighted": "Weighted", "samples": "Samples"}
+
+
+def _name_of(entry: Entry, average: Average) -> str:
+    """The name of a class: that of the metric alone where the average goes without saying."""
+    several = len([each for each in entry.averages if each is not None]) > 1
+    bare = not several or (entry.bare and average == entry.default)
+    return entry.class_name if bare else _PREFIXES[average] + entry.class_name
+
+
+def _class_of(entry: Entry, average: Average) -> type[CountedMetric]:
+    """The class of one metric and average."""
+    shown = [part for part in signature_of(entry).parameters.values() if part.name != "average"]
+    signature = inspect.Signature(shown)
+
+    def start(self: CountedMetric, **choices: Any) -> None:
+        bound = signature.bind(**choices)
+        bound.apply_defaults()
+        self._start(dict(bound.arguments))
+
+    name = _name_of(entry, average)
+    start.__name__, start.__qualname__, start.__module__ = "__init__", f"{name}.__init__", __name__
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    start.__signature__ = inspect.Signature([first, *shown])  # type: ignore[attr-defined]  # River reads it
+    body = {
+        "__module__": __name__,
+        "__doc__": _docstring(entry, average),
+        "__init__": start,
+        "_entry": entry,
+        "_average": average,
+    }
+    return type(name, (CountedMetric,), body)
+
+
+def _docstring(entry: Entry, average: Average) -> str:
+    text = summary_of(entry, without="average")
+    return text.replace(entry.formula, f"{entry.formula}    (average: {average})", 1)
+
+
+CLASSES: dict[str, type[CountedMetric]] = {
+    _name_of(entry, average): _class_of(entry, average)
+    for entry in CATALOGUE
+    for average in entry.averages
+    if average is not None  # River wants one number
+}
+globals().update(CLASSES)
+
+__all__ = list(CLASSES)

@@ -1,0 +1,314 @@
+"""What River asks of every metric, and collections in which metrics share their counts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, ClassVar, Self, TypeAlias, cast
+
+from river.base import Estimator, MultiLabelClassifier
+from river.compose import Pipeline
+from river.metrics.base import Metrics
+from river.metrics.multioutput.base import MultiOutputMetric
+
+from streameval.errors import InputError, MergeError, MetricError, shown
+from streameval.evaluator import Evaluator
+from streameval.labels import Label
+from streameval.metrics.catalogue import Entry
+from streameval.metrics.naming import build_spec
+from streameval.metrics.spec import Average, MetricSpec
+
+__all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "pass_on"]
+
+Row: TypeAlias = Mapping[Label, Any]
+Counter: TypeAlias = Evaluator | MultiOutputMetric
+
+
+class MultiLabelMetric(MultiOutputMetric):
+    """The part of River's interface that does not depend on what is measured."""
+
+    @property
+    def requires_labels(self) -> bool:
+        """Always true: River passes hard labels, never probabilities, to multi-label metrics."""
+        return True
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether predictions are meant to be scores, which a threshold turns into decisions."""
+        return False
+
+    def works_with(self, model: Estimator) -> bool:
+        """Whether the model, or the last step of a pipeline, predicts several labels.
+
+        Raises
+        ------
+        InputError
+            If the metric was built to read scores: River's evaluation loops would never pass it any.
+        """
+        if self.reads_scores:
+            raise InputError(
+                f"{type(self).__name__} has a threshold, but River passes hard labels to multi-label metrics, never "
+                "scores; leave the threshold out, or use streameval.progressive_evaluate, which passes probabilities"
+            )
+        while isinstance(model, Pipeline):
+            model = list(model.steps.values())[-1]
+        return isinstance(model, MultiLabelClassifier)
+
+    def __add__(self, other: object) -> MetricCollection:
+        return _collected(self, other)
+
+    def __radd__(self, other: object) -> MetricCollection:
+        return _collected(other, self)
+
+
+class Bond:
+    """What the members of a collection share, so that it learns when one of them goes on by itself."""
+
+    def __init__(self) -> None:
+        self.whole = True
+
+
+class CountedMetric(MultiLabelMetric):
+    """A metric of the catalogue with its average. Not used directly: see its subclasses, such as `MicroF1`."""
+
+    _entry: ClassVar[Entry]
+    _average: ClassVar[Average]
+
+    def _start(self, choices: dict[str, Any]) -> None:
+        """Keep every parameter under its name, as River does, but none of the objects that were passed in."""
+        kept: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
+        for name, value in kept.items():
+            setattr(self, name, value)
+        self._counts = Evaluator([], **{name: kept.pop(name) for name in ("labels", "unknown", "threshold")})
+        self._spec = build_spec(
+            self._entry.name,
+            average=self._average,
+            zero_division=kept.pop("zero_division"),
+            empty=kept.pop("empty"),
+            parameters=kept,
+        )
+        self._bond: Bond | None = None
+
+    @property
+    def spec(self) -> MetricSpec:
+        """The metric as a value: name, average and parameters."""
+        return self._spec
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether predictions are meant to be scores, which a threshold turns into decisions."""
+        return self.threshold is not None  # type: ignore[attr-defined]  # a parameter of every subclass
+
+    @property
+    def bigger_is_better(self) -> bool:
+        """The direction. Metrics that describe the data have none; for them it is true, so that River can compare."""
+        return self._entry.bigger_is_better is not False
+
+    @property
+    def _fmt(self) -> str:
+        return ".2%" if self._entry.high == 1.0 else ".4f"
+
+    def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
+        """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
+        pass_on(self._own().update, y_true, y_pred, w)
+
+    def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
+        """Take one example back, given as it was given to `update`."""
+        pass_on(self._own().revert, y_true, y_pred, w)
+
+    def get(self) -> float:
+        """The value so far; a fresh object answers too."""
+        return cast("float", self._counts.get(self._spec))
+
+    def merge(self, other: Self) -> None:
+        """Add all that another object of this class has counted. It stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the other is of another class or was built differently. Nothing has changed then.
+        """
+        self._fits(other)
+        self._own().merge(other._counts)
+
+    def _fits(self, other: object) -> None:
+        if not isinstance(other, CountedMetric) or other._spec != self._spec:
+            told = other._spec.key if isinstance(other, CountedMetric) else shown(other)
+            raise MergeError(f"cannot merge: metrics differ ({self._spec.key} and {told}); build both alike")
+
+    def snapshot(self) -> Evaluator:
+        """The counts so far as an independent `Evaluator`, from which any other metric can be read."""
+        return self._counts.copy()
+
+    def _own(self) -> Evaluator:
+        """Counts of this metric alone: those that a collection shares are copied before they change."""
+        if self._bond is not None:
+            self._bond.whole = False
+            self._counts, self._bond = self._counts.copy(), None
+        return self._counts
+
+    def _lend(self, counts: Evaluator, bond: Bond) -> CountedMetric:
+        """The same metric over counts that are shared."""
+        twin = copy.copy(self)
+        twin._counts, twin._bond = counts, bond
+        return twin
+
+
+def _copied(value: object) -> object:
+    """A parameter that nobody else can change; what has no order is left for the checks to refuse."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | AbstractSet) else value
+
+
+class MetricCollection(MultiLabelMetric, Metrics):
+    """A collection of multi-label metrics, as River's ``metrics.base.Metrics``, in which ours share their counts.
+
+    Metrics of ours with equal labels, threshold and counts count together, so twenty cost about as much as one. The
+    members are copies: what was passed in stays as it is. A member that is updated by itself goes on by itself.
+    River's own metrics, and a `RiverMetric`, may be among them; these are not copied and count on their own.
+
+    Parameters
+    ----------
+    metrics
+        The metrics, in the order in which they are shown.
+    str_sep
+        What stands between them when they are printed.
+
+    Examples
+    --------
+    >>> from streameval.adapters.river import MacroF1, MicroF1, SubsetAccuracy
+    >>> metric = MicroF1() + MacroF1() + SubsetAccuracy()
+    >>> metric.update({"a": True, "b": False}, {"a": True, "b": True})
+    >>> metric
+    MicroF1: 66.67%
+    MacroF1: 50.00%
+    SubsetAccuracy: 0.00%
+    """
+
+    def __init__(self, metrics: Iterable[MultiOutputMetric], str_sep: str = "\n") -> None:
+        self._bond = Bond()
+        shared: list[Evaluator] = []
+        members: list[MultiOutputMetric] = []
+        for member in metrics:
+            if isinstance(member, CountedMetric):
+                counts = next((known for known in shared if known == member._counts), None)
+                if counts is None:
+                    counts = member.snapshot()
+                    shared.append(counts)
+                member = member._lend(counts, self._bond)
+            members.append(member)
+        Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
+        self._read: list[MultiOutputMetric] = []
+        self._parts: list[Counter] = []
+
+    @property
+    def metrics(self) -> list[MultiOutputMetric]:
+        """The members, under the name of the parameter, as River reads it."""
+        return self.data
+
+    def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
+        """Count one example of weight ``w`` in every metric, or in none if one of them raises."""
+        self._each("update", "revert", y_true, y_pred, w)
+
+    def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
+        """Take one example back from every metric, or from none if one of them raises."""
+        self._each("revert", "update", y_true, y_pred, w)
+
+    def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
+        if not self._bond.whole or self._read != self.data:
+            self._find_parts()
+        done = 0
+        try:
+            for part in self._parts:
+                _pass(part, verb, y_true, y_pred, w)
+                done += 1
+        except BaseException:
+            for part in self._parts[:done]:
+                _pass(part, undo, y_true, y_pred, w)
+            raise
+
+    def _find_parts(self) -> None:
+        """List what counts: each shared count once, and every metric that counts on its own."""
+        parts: dict[int, Counter] = {}
+        for member in self.data:
+            part = member._counts if isinstance(member, CountedMetric) else member
+            parts[id(part)] = part
+        self._read, self._parts = list(self.data), list(parts.values())
+        self._bond.whole = True
+
+    def merge(self, other: Self) -> None:
+        """Add all that another collection of the same metrics has counted. It stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the metrics differ, were built differently, or are River's. Nothing has changed then.
+        """
+        if type(other) is not type(self) or len(other.data) != len(self.data):
+            raise MergeError("cannot merge: the metrics of the two collections differ; build both alike")
+        merged: dict[tuple[int, int], Evaluator] = {}
+        pairs: list[tuple[CountedMetric, Evaluator]] = []
+        for mine, theirs in zip(self.data, other.data, strict=True):
+            if not isinstance(mine, CountedMetric):
+                raise MergeError(f"cannot merge: {type(mine).__name__} has no merge; collect it elsewhere")
+            mine._fits(theirs)
+            key = id(mine._counts), id(theirs._counts)
+            if key not in merged:
+                merged[key] = mine._counts + theirs._counts
+            pairs.append((mine, merged[key]))
+        for mine, counts in pairs:
+            mine._counts, mine._bond = counts, self._bond
+        self._find_parts()
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether one of the metrics was built to read scores."""
+        return any(isinstance(member, MultiLabelMetric) and member.reads_scores for member in self.data)
+
+    def clone(self, *_: object, **__: object) -> Self:
+        """A collection of the same metrics that has counted nothing."""
+        return type(self)([member.clone() for member in self.data], self.str_sep)
+
+    def __add__(self, other: object) -> MetricCollection:
+        return _collected(self, other)
+
+    def __radd__(self, other: object) -> MetricCollection:
+        return _collected(other, self)
+
+
+def _collected(*parts: object) -> MetricCollection:
+    """A collection of metrics and of the members of collections."""
+    members: list[MultiOutputMetric] = []
+    for part in parts:
+        for member in part if isinstance(part, Metrics) else [part]:
+            if not isinstance(member, MultiOutputMetric):
+                raise MetricError(f"{type(member).__name__} is no multi-label metric; evaluate it on its own")
+            members.append(member)
+    return MetricCollection(members)
+
+
+def _pass(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
+    if isinstance(part, Evaluator):
+        pass_on(getattr(part, verb), y_true, y_pred, w)
+    else:
+        getattr(part, verb)(y_true, y_pred, w)
+
+
+def pass_on(verb: Callable[..., None], y_true: Row, y_pred: Row, w: float) -> None:
+    """Give one example to a verb of ours, as River's models predict it."""
+    try:
+        verb(y_true, y_pred, weight=w)
+    except InputError:
+        decided = _decided(y_pred)
+        if decided is None:
+            raise
+        verb(y_true, decided, weight=w)
+
+
+def _decided(y_pred: object) -> Row | None:
+    """The predictions without those that were not made: before they have learnt, some models predict None."""
+    if not isinstance(y_pred, Mapping) or None not in y_pred.values():
+        return None
+    return {label: value for label, value in y_pred.items() if value is not None}
