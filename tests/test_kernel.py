@@ -129,7 +129,7 @@ def lists_of(rng: random.Random, examples: int, width: int) -> tuple[np.ndarray,
 @needs_compiled
 @pytest.mark.parametrize("seed", range(60))
 def test_twins_count_lists_with_repeats_alike(seed: int):
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     examples, width = rng.choice([0, 1, 2, 40, 1025, 3000]), rng.choice([0, 1, 2, 9, 64, 500])
     sides = [lists_of(rng, examples, width) for _ in range(4)]
     everywhere = np.array(sorted(rng.sample(range(width), rng.randrange(width + 1))), np.int64)

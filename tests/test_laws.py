@@ -338,7 +338,7 @@ def test_outcomes_of_each_label_are_what_plain_loops_count(stream: Stream):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_thousand_shardings_give_the_same_bits(weighted: bool):
-    drawn = random.Random(11)  # noqa: S311
+    drawn = random.Random(11)
     factors = [5e-324, 1e-200, 0.1, 1 / 3, 1.0, 7.0, 1e17, 1e200, 1.7e308]
     stream = [
         (
@@ -444,7 +444,7 @@ def test_a_row_of_a_frame_with_missing_truths_means_what_it_means_in_the_frame(f
 
 
 def test_batches_longer_than_any_internal_piece_equal_updating_one_by_one():
-    drawn = random.Random(1)  # noqa: S311
+    drawn = random.Random(1)
     true = [{drawn.choice("abc"), drawn.choice("abcd")} for _ in range(70_000)]
     pred = [[drawn.choice("abce")] for _ in range(70_000)]
     factors = [drawn.choice([0.1, 0.7, 1e-9, 3.0]) for _ in range(70_000)]
@@ -688,7 +688,7 @@ def test_label_churn_under_a_sliding_window_stays_bounded(fresh_labels: float, w
 def test_row_keys_that_come_and_go_stay_bounded():
     names = [str(number) for number in range(100)]
     ev, window = se.Evaluator(labels=names), deque()
-    drawn = random.Random(2)  # noqa: S311
+    drawn = random.Random(2)
     largest = 0
     for _ in range(4000):
         example = (names[: drawn.randrange(100)], names[drawn.randrange(100) :])
