@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
 from streameval.kernel.types import FloatArray, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
-__all__ = ["Batch", "DenseBatch", "Example", "ListBatch", "ScoreBatch"]
+__all__ = ["Batch", "DenseBatch", "Example", "ListBatch", "ScoreBatch", "Scored", "ScoredLists", "ScoredRows"]
 
 
 class Example(NamedTuple):
@@ -94,6 +94,10 @@ class ListBatch:
         return ListBatch(stop - start, true, pred, hidden, named, self.everywhere, weights)
 
 
+@overload
+def _part(lists: Lists, start: int, stop: int) -> Lists: ...
+@overload
+def _part(lists: Lists | None, start: int, stop: int) -> Lists | None: ...
 def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
     if lists is None:
         return None
@@ -103,3 +107,60 @@ def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
 
 
 Batch: TypeAlias = DenseBatch | ScoreBatch | ListBatch
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """Matrices of truths and scores, for states that look at the scores themselves.
+
+    Checked: ``true`` and ``hidden`` hold 0 and 1, every score is finite unless its cell is hidden or not ranked, and
+    all arrays are C-contiguous. ``columns`` are distinct. A label that is not ranked ranks behind all that are.
+    """
+
+    columns: IntArray
+    true: UInt8Array
+    scores: ScoreArray
+    ranked: UInt8Array | None
+    hidden: UInt8Array | None
+    weights: FloatArray | None
+
+    @property
+    def examples(self) -> int:
+        """How many rows there are."""
+        return len(self.true)
+
+    def part(self, start: int, stop: int) -> ScoredRows:
+        """Some of the rows."""
+        rows = slice(start, stop)
+        ranked, hidden, weights = (
+            None if part is None else part[rows] for part in (self.ranked, self.hidden, self.weights)
+        )
+        return ScoredRows(self.columns, self.true[rows], self.scores[rows], ranked, hidden, weights)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLists:
+    """For each example the labels that have a score, and the true ones: sparse scores, mappings and ranked lists.
+
+    ``scores`` belong to the columns of ``ranked``. Within an example no column stands twice in ``ranked``; in ``true``
+    and ``hidden`` repeats count once. A label that is not ranked ranks behind all that are.
+    """
+
+    examples: int
+    true: Lists
+    ranked: Lists
+    scores: FloatArray
+    hidden: Lists | None
+    weights: FloatArray | None
+
+    def part(self, start: int, stop: int) -> ScoredLists:
+        """Some of the examples."""
+        bounds = self.ranked[0][start : stop + 1]
+        true, ranked = _part(self.true, start, stop), _part(self.ranked, start, stop)
+        weights = None if self.weights is None else self.weights[start:stop]
+        scores = self.scores[bounds[0] : bounds[-1]]
+        return ScoredLists(stop - start, true, ranked, scores, _part(self.hidden, start, stop), weights)
+
+
+Scored: TypeAlias = ScoredRows | ScoredLists
+"""Many examples with scores."""
