@@ -132,9 +132,9 @@ class ScoredRows:
     def part(self, start: int, stop: int) -> ScoredRows:
         """Some of the rows."""
         rows = slice(start, stop)
-        ranked, hidden, weights = (
-            None if part is None else part[rows] for part in (self.ranked, self.hidden, self.weights)
-        )
+        ranked = None if self.ranked is None else self.ranked[rows]
+        hidden = None if self.hidden is None else self.hidden[rows]
+        weights = None if self.weights is None else self.weights[rows]
         return ScoredRows(self.columns, self.true[rows], self.scores[rows], ranked, hidden, weights)
 
 
