@@ -1,7 +1,7 @@
 """A River model learns the Yeast stream (2417 genes, 14 functional classes) while streameval evaluates it.
 
-Every gene is first predicted, then learnt from. The evaluator counts each of them once; the report is read from the
-counts at the end, and could have been read at any moment before.
+Every gene is first predicted, then learnt from. The metrics added together count each of them once; from the same
+counts the full report is read at the end, and could have been read at any moment before.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import sys
 from river import datasets, evaluate, linear_model, multioutput, preprocessing
 from tqdm import tqdm
 
-from streameval import Evaluator
-from streameval.adapters.river import RiverMetric
+from streameval.adapters.river import HammingLoss, MacroF1, MicroF1, SamplesJaccard, SubsetAccuracy
 
 
 def main() -> None:
@@ -20,12 +19,14 @@ def main() -> None:
     order = [f"Class{number}" for number in range(1, 15)]
     chain = multioutput.ClassifierChain(linear_model.LogisticRegression(), order=order)
     model = preprocessing.StandardScaler() | chain
-    evaluator = Evaluator(labels=order)
+    metric = MicroF1() + MacroF1() + SamplesJaccard() + SubsetAccuracy() + HammingLoss()
 
     with tqdm(stream, total=stream.n_samples, desc="Yeast", unit=" genes", file=sys.stderr) as progress:
-        evaluate.progressive_val_score(progress, model, RiverMetric(evaluator))
+        evaluate.progressive_val_score(progress, model, metric)
 
-    print(evaluator.report())
+    print(metric[0].snapshot().report())
+    print()
+    print(metric)
 
 
 if __name__ == "__main__":
