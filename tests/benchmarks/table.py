@@ -150,6 +150,29 @@ def one_mapping(count: int, labels: int, each: int) -> Callable[[], Measured]:
     return measure
 
 
+def river_twenty() -> Measured:
+    """Twenty of our River metrics, collected, beside six of River's own."""
+    theirs = river_six()
+    from streameval.adapters.river import MetricCollection
+    from streameval.adapters.river.classes import CLASSES
+
+    first = ("SubsetAccuracy", "MicroF1", "MacroF1", "SamplesF1", "SamplesJaccard", "HammingLoss")
+    names = [*first, *(name for name in CLASSES if name not in first)][:20]
+    stream = examples(200, 14, 4)
+    ours = MetricCollection([CLASSES[name]() for name in names])
+    peers = list(theirs.values())
+
+    def update_all(t: dict[str, bool], p: dict[str, bool]) -> None:
+        for peer in peers:
+            peer.update(t, p)
+
+    run, mine = fed(update_all, *stream.mappings), fed(ours.update, *stream.mappings)
+    run(), mine()
+    for metric, (name, peer) in zip(ours, theirs.items(), strict=False):
+        same(metric.get(), 1 - peer.get() if name == "hamming_loss" else peer.get())
+    return in_turn(mine, run, units=200)
+
+
 def sets_of_3() -> Measured:
     rng = np.random.default_rng(3)
     stream = examples(500, 14, 3)
@@ -500,6 +523,7 @@ ROWS = (
     Row("one-100", "the same, 100 labels", SIX_IN_RIVER, 100, one_mapping(100, 100, 10)),
     Row("one-1000", "the same, 1,000 labels", SIX_IN_RIVER, 100, one_mapping(20, 1000, 19)),
     Row("one-fresh", "the same, 14 labels, keys equal but not the same objects", SIX_IN_RIVER, 0, fresh_keys),
+    Row("river", "`update`, 14 labels, twenty of our River metrics collected", SIX_IN_RIVER, 50, river_twenty),
     Row("sets", "`update`, sets of 3 of 14 labels", "our own mapping of 14 labels", 2, sets_of_3),
     Row("get", "`get()`, macro F1 of 1,000 labels", "River, `MacroAverage(F1)`", 20, get_macro),
     Row("dense", "`update_many`, 100,000 x 100 bytes, half ones", F1_ALONE, 200, dense_sklearn(100_000, 100, 0.5)),
