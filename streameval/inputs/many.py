@@ -70,9 +70,9 @@ def _batch(pieces: list[tuple[Piece, int]], weights: FloatArray | None) -> Batch
     parts: dict[int, list[Lists]] = {TRUE: [], PRED: [], HIDDEN: [], 0: []}
     for piece, role in lists:
         parts[role].append(piece.positive)
-        if piece.unknown is not None and len(piece.unknown[1]):
+        if piece.unknown is not None and len(piece.unknown.places):
             parts[HIDDEN].append(piece.unknown)
-        if piece.named is not None and len(piece.named[1]):
+        if piece.named is not None and len(piece.named.places):
             parts[0].append(piece.named)
     examples = lists[0][0].examples
     true, pred, hidden, named = (

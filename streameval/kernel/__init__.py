@@ -17,8 +17,8 @@ from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
-    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells",
-    "weigh_dense", "weigh_groups",
+    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_order", "list_rows",
+    "tally", "weigh_cells", "weigh_dense", "weigh_groups",
 ]  # fmt: skip
 
 
@@ -50,6 +50,6 @@ def _chosen() -> Literal["compiled", "numpy"]:
 BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
-    Counts = _numpy.Counts
+    Counts, list_order = _numpy.Counts, _numpy.list_order
 else:
-    from streameval.kernel._compiled import Counts
+    from streameval.kernel._compiled import Counts, list_order

@@ -18,20 +18,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streameval.kernel.types import (
+    DAMAGED,
+    DISTINCT,
     DONE,
     FULL,
     OTHER,
     REFUSED,
+    REPEATING,
     Flags,
     FloatArray,
     IntArray,
     Lists,
+    Places,
     RowKey,
     ScoreArray,
     UInt8Array,
 )
 
-__all__ = ["Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups"]
+__all__ = [
+    "Counts", "dense_rows", "limbs", "list_order", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
+]  # fmt: skip
 
 LIMB_BITS = 32
 _COUNT_MAX = 2**63 - 1
@@ -379,6 +385,20 @@ def _row_sums(words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> IntArr
     return total
 
 
+def list_order(offsets: Places, places: Places, limit: int) -> int:
+    """Whether lists of places below ``limit`` are ``DAMAGED`` (not to be read), ``DISTINCT`` or ``REPEATING``."""
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(places) or (offsets[1:] < offsets[:-1]).any():
+        return DAMAGED
+    held = places[offsets[0] : offsets[-1]].astype(np.int64)
+    if held.min(initial=0) < 0 or held.max(initial=-1) >= limit:
+        return DAMAGED
+    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + held
+    if (np.diff(cells) > 0).all():
+        return DISTINCT
+    cells.sort()
+    return REPEATING if (np.diff(cells) == 0).any() else DISTINCT
+
+
 def list_rows(
     examples: int,
     true: Lists | None,
@@ -394,9 +414,11 @@ def list_rows(
     """
     said = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
     nothing = [np.zeros(0, np.int64)]
-    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists[0])) for lists, _ in said] or nothing)
-    columns = np.concatenate([lists[1] for lists, _ in said] or nothing)
-    bits = np.concatenate([np.full(len(lists[1]), bit, np.uint8) for lists, bit in said] or nothing).astype(np.uint8)
+    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in said] or nothing)
+    columns = np.concatenate([lists.found() for lists, _ in said] or nothing)
+    bits = np.concatenate([np.full(len(lists.places), bit, np.uint8) for lists, bit in said] or nothing).astype(
+        np.uint8
+    )
     width = len(cells)
     cell = rows * width + columns
     order = np.argsort(cell, kind="stable")

@@ -361,13 +361,163 @@ SE_DECIDE(se_decide_double, double)
 
 /* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
 
+#if defined(__GNUC__)
+#define SE_INLINE __attribute__((always_inline)) static inline
+#else
+#define SE_INLINE static inline
+#endif
+
+/* Lists as `Lists` of types.py has them. What they say is checked before it is used as an address. */
 typedef struct {
-    const int64_t *offsets; /* rows + 1; NULL for no list at all */
-    const int64_t *columns;
+    const void *offsets, *places; /* of int32_t or of int64_t, `wide` says which */
+    int64_t held;                 /* how many places there are */
+    const int64_t *columns;       /* where places lead; NULL if to the column of that number */
+    int64_t limit;                /* places are below it */
 } se_lists;
 
+SE_INLINE int64_t se_at(const void *numbers, int wide, int64_t at) {
+    return wide ? ((const int64_t *)numbers)[at] : ((const int32_t *)numbers)[at];
+}
+
+/* A negative number becomes one beyond any limit. */
+SE_INLINE uint64_t se_place_at(const void *numbers, int wide, int64_t at) {
+    return wide ? ((const uint64_t *)numbers)[at] : ((const uint32_t *)numbers)[at];
+}
+
+#define SE_PART ((int64_t)1 << 30)
+
+/* Whether the lists are 0 damaged, 1 distinct, 2 with repeats; -1 if memory ran out.
+
+   A list that does not rise starts the next one or breaks the order. So rows in order, as they mostly are, are told by two
+   loops without a branch: how often does a place not exceed the one before, and how often where a list starts? */
+SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
+    const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
+    int64_t outside = 0;
+    uint64_t falls = 0, starts = 0;
+    int back = 0;
+    for (ptrdiff_t r = 0; r < rows; r++) back |= se_at(in->offsets, wide, r + 1) < se_at(in->offsets, wide, r);
+    if (back || first < 0 || last > in->held) return 0;
+    if (wide) {
+        const int64_t *places = (const int64_t *)in->places;
+        const uint64_t top = (uint64_t)in->limit - 1;
+        if (first < last) outside = places[first] | (int64_t)(top - (uint64_t)places[first]);
+        for (int64_t i = first + 1; i < last; i++) {
+            outside |= places[i] | (int64_t)(top - (uint64_t)places[i]);
+            falls += places[i] <= places[i - 1];
+        }
+    } else {
+        const int32_t *places = (const int32_t *)in->places;
+        const uint32_t top = in->limit > INT32_MAX ? INT32_MAX : (uint32_t)in->limit - 1;
+        int32_t beyond = 0;
+        if (first < last) beyond = places[first] | (int32_t)(top - (uint32_t)places[first]);
+        for (int64_t start = first + 1; start < last; start += SE_PART) { /* counted in 32 bits, so in more lanes */
+            const int64_t end = last - start < SE_PART ? last : start + SE_PART;
+            uint32_t some = 0;
+            for (int64_t i = start; i < end; i++) {
+                beyond |= places[i] | (int32_t)(top - (uint32_t)places[i]);
+                some += places[i] <= places[i - 1];
+            }
+            falls += some;
+        }
+        outside = beyond;
+    }
+    if (outside < 0) return 0;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int64_t at = se_at(in->offsets, wide, r);
+        if (at > first && at < last && at < se_at(in->offsets, wide, r + 1))
+            starts += se_at(in->places, wide, at) <= se_at(in->places, wide, at - 1);
+    }
+    if (falls == starts) return 1;
+    int64_t *mark = (int64_t *)calloc((size_t)in->limit, sizeof(int64_t));
+    int repeats = 0;
+    if (!mark) return -1;
+    for (ptrdiff_t r = 0; r < rows && !repeats; r++) {
+        for (int64_t i = se_at(in->offsets, wide, r); i < se_at(in->offsets, wide, r + 1); i++) {
+            const int64_t place = se_at(in->places, wide, i);
+            repeats |= mark[place] == r + 1;
+            mark[place] = r + 1;
+        }
+    }
+    free(mark);
+    return 1 + repeats;
+}
+
+static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
+    return wide ? se_order_of(rows, in, 1) : se_order_of(rows, in, 0);
+}
+
+/* What is counted of each column while only true and predicted ones are listed. */
+typedef struct {
+    uint32_t *in_true, *in_pred; /* the last row, plus 1, that listed the column */
+    uint32_t *true_;
+    uint64_t *pred; /* labels predicted | both << 32: one addition for two counts */
+} se_pairs;
+
+SE_INLINE int se_count_pairs_of(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
+    se_histogram *h) {
+    const se_lists t = *in_true, p = *in_pred;
+    uint32_t *const stamps = pairs->in_true, *const others = pairs->in_pred, *const trues = pairs->true_;
+    uint64_t *const preds = pairs->pred;
+    int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
+    if (t_start < 0 || p_start < 0) return -2;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const uint32_t stamp = (uint32_t)r + 1;
+        const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
+        uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
+        if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
+        if (r % 512 == 0 && !se_reserve(h, 512)) return -1;
+        for (; t_start < t_end; t_start++) {
+            uint64_t column = se_place_at(t.places, wide, t_start);
+            if (column >= (uint64_t)t.limit) return -2;
+            if (t.columns) column = (uint64_t)t.columns[column];
+            const uint32_t again = repeats && stamps[column] == stamp;
+            stamps[column] = stamp;
+            trues[column] += 1 - again;
+            nt -= again;
+        }
+        for (; p_start < p_end; p_start++) {
+            uint64_t column = se_place_at(p.places, wide, p_start);
+            if (column >= (uint64_t)p.limit) return -2;
+            if (p.columns) column = (uint64_t)p.columns[column];
+            const uint64_t again = repeats && others[column] == stamp, hit = stamps[column] == stamp && !again;
+            if (repeats) others[column] = stamp;
+            preds[column] += (1 - again) | hit << 32;
+            np -= again;
+            nb += hit;
+        }
+        se_add(h, nt | np << 32, nb, 1);
+    }
+    return 0;
+}
+
+/* The loop for the most common lists. Returns what se_count_lists does. */
+static int se_count_pairs(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, ptrdiff_t width,
+    int64_t *cells, se_histogram *h) {
+    const size_t places = (size_t)width + 1; /* nothing is allocated for nothing */
+    uint64_t *memory = (uint64_t *)calloc(places, sizeof(uint64_t) + 3 * sizeof(uint32_t));
+    uint32_t *words = (uint32_t *)(memory + places);
+    const se_pairs pairs = {words, words + places, words + 2 * places, memory};
+    int done;
+    if (!memory) return -1;
+    if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, &pairs, h);
+    else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, &pairs, h);
+    else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, &pairs, h);
+    else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, &pairs, h);
+    for (ptrdiff_t column = 0; column < width; column++) {
+        const int64_t t = pairs.true_[column], p = (uint32_t)pairs.pred[column], b = (int64_t)(pairs.pred[column] >> 32);
+        cells[5 * column + 1] += t - b;
+        cells[5 * column + 2] += p - b;
+        cells[5 * column + 3] += b;
+    }
+    free(memory);
+    return done;
+}
+
 /* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
-   Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples are counted then). */
+   Lists are wide, and lead to columns of their number, or are NULL.
+   Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_lists(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, const se_lists *in_hidden,
     const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_histogram *h, int64_t *mark) {
@@ -376,12 +526,14 @@ static int se_count_lists(
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int64_t fresh = 8 * (r + 1);
         uint64_t nt = 0, np = 0, nb = 0, nm = 0;
-        if (r % 1024 == 0 && !se_reserve(h, 1024)) return -1;
+        if (r % 512 == 0 && !se_reserve(h, 512)) return -1;
         for (int side = 0; side < 4; side++) {
             if (!sides[side]->offsets) continue;
-            const int64_t bit = bits[side];
-            for (int64_t i = sides[side]->offsets[r]; i < sides[side]->offsets[r + 1]; i++) {
-                const int64_t column = sides[side]->columns[i];
+            const int64_t bit = bits[side], start = se_at(sides[side]->offsets, 1, r);
+            const int64_t end = se_at(sides[side]->offsets, 1, r + 1);
+            if (start < 0 || end < start || end > sides[side]->held) return -2;
+            for (int64_t i = start; i < end; i++) {
+                const int64_t column = se_at(sides[side]->places, 1, i);
                 if ((uint64_t)column >= (uint64_t)width) return -2;
                 int64_t *cell = cells + 5 * column;
                 const int64_t old = mark[column];
