@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import kernel
 from streameval.kernel import _numpy
-from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists
+from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 
 # Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -218,6 +219,80 @@ def test_twins_tell_what_lists_are(kind: type, seed: int):
     assert rows < 3 or width < 3 or told == {DISTINCT, REPEATING}
     for twin in (_compiled, _numpy):
         assert twin.list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
+
+
+WEIGHTS = {
+    "equal": lambda _, rows: np.full(rows, 3.0),
+    "uniform": lambda rng, rows: rng.random(rows),
+    "far apart": lambda rng, rows: rng.random(rows) * 10.0 ** rng.integers(-300, 300, rows),
+    "powers of two": lambda rng, rows: 2.0 ** rng.integers(-40, 40, rows),
+    "extreme": lambda rng, rows: rng.choice([5e-324, 2.2250738585072014e-308, 0.0, -0.0, 1.7976931348623157e308], rows),
+    "largest": lambda _, rows: np.full(rows, 1.7976931348623157e308),
+    "nothing": lambda _, rows: np.zeros(rows),
+}
+
+
+def exact(weighed: Weighed) -> tuple[list[object], dict[object, Fraction]]:
+    """The sums as numbers: of each column and outcome, and of each row key."""
+
+    def number(digits: list[int]) -> Fraction:
+        return sum(digit << 32 * place for place, digit in enumerate(digits)) / Fraction(2) ** weighed.scale
+
+    keys = [tuple(key) for key in weighed.keys.tolist()]
+    assert len(set(keys)) == len(keys)
+    cells = [[number(digits) for digits in column] for column in weighed.cells.tolist()]
+    return cells, dict(zip(keys, map(number, weighed.of_keys.tolist()), strict=True))
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("shape", [*SHAPES[:-1], (257, 5), (263, 8), (2200, 40)], ids=str)
+def test_twins_weigh_dense_rows_alike(shape: tuple[int, int], kind: str):
+    rng = np.random.default_rng([*shape, *kind.encode()])
+    weights = WEIGHTS[kind](rng, shape[0])
+    true, pred, mask = bits(rng, shape, "random"), bits(rng, shape, "ones"), bits(rng, shape, "rare")
+    pred[::3] = true[::3]
+    spread = np.zeros((shape[0], shape[1] + 3), np.uint8)
+    spread[:, 1 : shape[1] + 1] = true
+    for hidden in (None, mask):
+        twins = [
+            exact(twin.weigh_dense(spread[:, 1 : shape[1] + 1], pred, hidden, weights)) for twin in (_compiled, _numpy)
+        ]
+        assert twins[0] == twins[1]
+
+
+def test_weights_are_summed_as_the_definition_says():
+    rng = np.random.default_rng(9)
+    for kind, draw in WEIGHTS.items():
+        weights = draw(rng, 30)
+        true, pred, mask = (bits(rng, (30, 9), fill) for fill in ("random", "random", "rare"))
+        cells, keys = [[Fraction()] * 5 for _ in range(9)], dict[object, Fraction]()
+        for row, weight in enumerate(map(Fraction, weights.tolist())):
+            t, p, m = ({*np.flatnonzero(side[row]).tolist()} for side in (true, pred, mask))
+            for column in range(9):
+                outcome = 4 if column in m else (column in t) + 2 * (column in p)
+                cells[column][outcome] += weight if outcome else 0
+            key = len(t - m), len(p - m), len((t & p) - m), len(m)
+            keys[key] = keys.get(key, Fraction()) + weight
+        lists = [
+            Lists(np.concatenate([[0], np.cumsum(side.sum(axis=1, dtype=np.int64))]), np.nonzero(side)[1])
+            for side in (true, pred, mask)
+        ]
+        assert exact(kernel.weigh_dense(true, pred, mask, weights)) == (cells, keys), kind
+        assert exact(kernel.weigh_lists(30, 9, *lists, None, weights)) == (cells, keys), kind
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_twins_weigh_lists_alike(kind: str, seed: int):
+    rng = random.Random(seed)  # noqa: S311
+    examples, width = rng.choice([0, 1, 2, 40, 1025]), rng.choice([0, 1, 2, 9, 64])
+    weights = WEIGHTS[kind](np.random.default_rng(seed), examples)
+    number = [np.int32, np.int64][seed % 2]
+    sides = [lists_of(rng, examples, width, number) for _ in range(4)]
+    twins = [exact(twin.weigh_lists(examples, width, *sides, weights)) for twin in (_compiled, _numpy)]
+    assert twins[0] == twins[1]
 
 
 @needs_compiled

@@ -94,7 +94,7 @@ def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseB
         return AssertionError("the kernel refused what can be read")
 
     def bits_of(piece: DensePiece) -> tuple[UInt8Array, UInt8Array | None]:
-        if weights is None and np.array_equal(piece.columns, columns):
+        if np.array_equal(piece.columns, columns):
             return piece.raw()
         bits, unknown = piece.read()
         return _aligned(bits, piece, columns), None if unknown is None else _aligned(unknown, piece, columns)

@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.types import DAMAGED, DONE, FULL, OTHER, REFUSED
+from streameval.kernel.types import DAMAGED, DONE, FULL, OTHER, REFUSED, Weighed
 
 cdef extern from "Python.h":
     PyObject* Py_True
@@ -61,7 +61,17 @@ cdef extern from "counting.h" nogil:
     int se_order(ptrdiff_t, const se_lists*, bint)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, ptrdiff_t, int64_t*, se_histogram*)
     int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
-                       int64_t*, se_histogram*, int64_t*)
+                       int64_t*, se_histogram*, int64_t*, const se_weighed*)
+    ctypedef struct se_weighed:
+        const double* weights
+        int lowest
+        int highest
+        int limbs
+        int64_t* of_column
+        se_histogram* keys
+        int64_t* of_key
+    void se_span(const double*, ptrdiff_t, int*, int*)
+    int se_weigh_dense(const se_rows*, const se_weighed*)
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
@@ -120,6 +130,18 @@ cdef borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t width):
     return offsets, places
 
 
+cdef borrow_all(se_lists* sides, true, pred, hidden, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
+    """Point to all lists; unless `led`, to the columns where they lead."""
+    cdef Py_ssize_t side
+    kept = []
+    for side, lists in enumerate((true, pred, hidden, named)):
+        sides[side].offsets = NULL
+        if lists is not None:
+            lists = lists if led else (lists.offsets, lists.found(), None, False)
+            kept.append(borrow(&sides[side], lists, wide, examples, width))
+    return kept
+
+
 def list_order(offsets, places, int64_t limit):
     cdef se_lists lists
     cdef int order
@@ -133,6 +155,97 @@ def list_order(offsets, places, int64_t limit):
     if order < 0:
         raise MemoryError
     return order
+
+
+cdef class Sums:
+    """Room for sums of weights, and what they become."""
+
+    cdef se_weighed to
+    cdef se_histogram groups
+    cdef object weights, of_column, of_key
+
+    def __cinit__(self, weights, Py_ssize_t columns):
+        cdef const double[::1] factors = weights
+        cdef Py_ssize_t rows = factors.shape[0]
+        cdef int64_t[:, :, ::1] cells
+        cdef int64_t[:, ::1] sums
+        self.weights = weights
+        self.to.weights = &factors[0] if rows else NULL
+        se_span(self.to.weights, rows, &self.to.lowest, &self.to.highest)
+        self.to.limbs = (self.to.highest - self.to.lowest) // 32 + 3
+        # One more than needed, so that nothing is empty.
+        cells = self.of_column = np.zeros((columns + 1, 4, self.to.limbs), np.int64)
+        sums = self.of_key = np.zeros((rows + 1, self.to.limbs), np.int64)
+        self.to.of_column, self.to.of_key, self.to.keys = &cells[0, 0, 0], &sums[0, 0], &self.groups
+        if not se_histogram_init(&self.groups, 64):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.groups.places)
+
+    cdef result(self):
+        cdef size_t at
+        cdef se_place* here
+        true, pred, both, hidden = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
+        cells = np.stack([np.zeros_like(both), true - both, pred - both, both, hidden], axis=1)
+        keys = np.zeros((self.groups.used, 4), np.int64)
+        cdef int64_t[:, :] key = keys
+        for at in range(self.groups.mask + 1):
+            here = self.groups.places + at
+            if here.count:
+                key[here.count - 1, 0] = here.outer & LOW
+                key[here.count - 1, 1] = here.outer >> 32
+                key[here.count - 1, 2] = here.inner & LOW
+                key[here.count - 1, 3] = here.inner >> 32
+        return Weighed(-self.to.lowest, cells, keys, self.of_key[:self.groups.used])
+
+
+def weigh_dense(true, pred, hidden, weights):
+    cdef const uint8_t[:, :] t = true
+    cdef const uint8_t[:, :] p = pred
+    cdef const uint8_t[:, :] m
+    cdef Sums sums = Sums(weights, t.shape[1])
+    cdef se_rows rows
+    cdef int done
+    rows.rows, rows.columns = t.shape[0], t.shape[1]
+    rows.true_ = rows.pred = rows.hidden = NULL
+    rows.true_stride, rows.pred_stride, rows.hidden_stride = t.strides[0], p.strides[0], 0
+    if rows.rows and rows.columns:
+        rows.true_, rows.pred = &t[0, 0], &p[0, 0]
+        if hidden is not None:
+            m = hidden
+            rows.hidden, rows.hidden_stride = &m[0, 0], m.strides[0]
+    with nogil:
+        done = se_weigh_dense(&rows, &sums.to)
+    if not done:
+        raise MemoryError
+    return sums.result()
+
+
+def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named, weights):
+    cdef Sums sums = Sums(weights, width)
+    cdef se_lists sides[4]
+    cdef int64_t* mark = NULL
+    cdef int64_t* cells = NULL
+    cdef se_histogram rows
+    cdef int written
+    kept = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
+    rows.places = NULL
+    try:
+        mark, cells = <int64_t*>calloc(width + 1, sizeof(int64_t)), <int64_t*>calloc(5 * width + 1, sizeof(int64_t))
+        if mark == NULL or cells == NULL or not se_histogram_init(&rows, 64):
+            raise MemoryError
+        with nogil:
+            written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], width, cells, &rows, mark, &sums.to)
+        if written == -1:
+            raise MemoryError
+        if written == -2:
+            raise IndexError("a list or a column is out of range")
+        return sums.result()
+    finally:
+        free(mark)
+        free(cells)
+        free(rows.places)
 
 
 cdef class Counts:
@@ -618,19 +731,11 @@ cdef class Counts:
         cdef int64_t* mark = NULL
         cdef int written
         cdef bint wide = True, repeats = True, pairs
-        given = [true, pred, hidden, named]
         pairs = hidden is None and named is None and true is not None and pred is not None and examples < MANY
         if pairs:
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
-        else:
-            given = [None if lists is None else (lists.offsets, lists.found(), None, False) for lists in given]
-        # What is converted must be kept while it is counted.
-        kept = [None if lists is None else borrow(&sides[side], lists, wide, examples, self.width)
-                for side, lists in enumerate(given)]
-        for position in range(4):
-            if kept[position] is None:
-                sides[position].offsets = NULL
+        kept = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
         before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
         try:
             if not pairs:
@@ -644,7 +749,7 @@ cdef class Counts:
                     written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, self.width, self.cell, &self.rows)
                 else:
                     written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.cell,
-                                             &self.rows, mark)
+                                             &self.rows, mark, NULL)
             if written == -1:
                 raise MemoryError
             if written == -2:

@@ -33,6 +33,18 @@ class Lists(NamedTuple):
         return self.places if self.columns is None else self.columns[self.places]
 
 
+class Weighed(NamedTuple):
+    """Exact sums of weights, as digits: ``sum(digit[j] * 2**(32 * j)) / 2**scale``."""
+
+    scale: int
+    cells: IntArray
+    """For each column and outcome, shape (columns, 5, digits). True negatives stay 0."""
+    keys: IntArray
+    """The row keys that occur, in any order, shape (distinct, 4)."""
+    of_keys: IntArray
+    """For each row key, shape (distinct, digits)."""
+
+
 DAMAGED, DISTINCT, REPEATING = 0, 1, 2
 """What lists can be; see `streameval.kernel._numpy.list_order`."""
 
