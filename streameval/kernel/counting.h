@@ -388,7 +388,7 @@ SE_INLINE uint64_t se_place_at(const void *numbers, int wide, int64_t at) {
 
 /* Whether the lists are 0 damaged, 1 distinct, 2 with repeats; -1 if memory ran out.
 
-   A list that does not rise starts the next one or breaks the order. So rows in order, as they mostly are, are told by two
+   Where places do not rise, a list starts or the order is broken. So rows in order, as they mostly are, are told by two
    loops without a branch: how often does a place not exceed the one before, and how often where a list starts? */
 SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
     const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
@@ -506,7 +506,8 @@ static int se_count_pairs(
     else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, &pairs, h);
     else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, &pairs, h);
     for (ptrdiff_t column = 0; column < width; column++) {
-        const int64_t t = pairs.true_[column], p = (uint32_t)pairs.pred[column], b = (int64_t)(pairs.pred[column] >> 32);
+        const int64_t t = pairs.true_[column], p = (uint32_t)pairs.pred[column];
+        const int64_t b = (int64_t)(pairs.pred[column] >> 32);
         cells[5 * column + 1] += t - b;
         cells[5 * column + 2] += p - b;
         cells[5 * column + 3] += b;
@@ -517,8 +518,8 @@ static int se_count_pairs(
 
 /* -- exact sums of weights ---------------------------------------------------------------------------------------------- */
 
-/* A weight is an odd number, or 0, times a power of two. Sums of them are kept as limbs: sum(limb[i] * 2**(32 * i)), where a
-   limb may be any int64_t. 2**29 numbers can be added. */
+/* A weight is an odd number, or 0, times a power of two. Sums of them are kept as limbs: sum(limb[i] * 2**(32 * i)),
+   where a limb may be any int64_t. 2**29 numbers can be added. */
 static inline uint64_t se_odd(double weight, int *exponent, int *top) {
     uint64_t bits, mantissa;
     memcpy(&bits, &weight, sizeof bits);
@@ -559,7 +560,8 @@ static inline void se_put(int64_t *limbs, uint64_t number, int shift) {
     at[2] += (int64_t)(high >> 32);
 }
 
-/* Sums of `limbs` limbs in units of 2**lowest: four for each column, where it is true, predicted, both, hidden; and of row keys. */
+/* Sums of `limbs` limbs in units of 2**lowest: four for each column, where it is true, predicted, both and hidden, and
+   one for each row key. */
 typedef struct {
     const double *weights;
     int lowest, highest, limbs;
