@@ -101,9 +101,8 @@ def _part(lists: Lists | None, start: int, stop: int) -> Lists | None: ...
 def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
     if lists is None:
         return None
-    offsets, columns = lists
-    bounds = offsets[start : stop + 1]
-    return bounds - bounds[0], columns[bounds[0] : bounds[-1]]
+    bounds = lists.offsets[start : stop + 1]
+    return lists._replace(offsets=bounds - bounds[0], places=lists.places[bounds[0] : bounds[-1]])
 
 
 Batch: TypeAlias = DenseBatch | ScoreBatch | ListBatch

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import kernel
 from streameval.kernel import _numpy
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
+from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 
 # Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -118,12 +119,20 @@ def test_twins_tell_scores_that_are_not_finite(bad: float):
                 assert counts.count_scores(*args, np.ones(columns, np.float32), None)[1] is False
 
 
-def lists_of(rng: random.Random, examples: int, width: int) -> tuple[np.ndarray, np.ndarray] | None:
+def lists_of(
+    rng: random.Random, examples: int, width: int, kind: type = np.int64, distinct: bool = False
+) -> Lists | None:
     if rng.random() < 0.2:
         return None
-    rows = [[rng.randrange(width) for _ in range(rng.randrange(5))] if width else [] for _ in range(examples)]
-    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return offsets, np.array([column for row in rows for column in row], np.int64)
+    columns = np.array([rng.randrange(width) for _ in range(rng.choice([1, 9, width]))] if width else [], np.int64)
+    if distinct or rng.random() < 0.4:
+        columns = None if rng.random() < 0.5 else np.array(rng.sample(range(width), width), np.int64)
+    limit = width if columns is None else len(columns)
+    rows = [[rng.randrange(limit) for _ in range(rng.randrange(5))] if limit else [] for _ in range(examples)]
+    if distinct:
+        rows = [list(dict.fromkeys(row)) for row in rows]
+    offsets = np.cumsum([0, *map(len, rows)]).astype(kind)
+    return Lists(offsets, np.array([place for row in rows for place in row], kind), columns, distinct)
 
 
 @needs_compiled
@@ -138,6 +147,152 @@ def test_twins_count_lists_with_repeats_alike(seed: int):
         counts.count_lists(examples, width // 2, *sides, everywhere)
         counts.count_lists(examples, width // 2, *reversed(sides), everywhere)
     assert everything(twins[0], width) == everything(twins[1], width)
+
+
+@needs_compiled
+@pytest.mark.parametrize("distinct", [(True, True), (True, False), (False, True), (False, False)], ids=str)
+@pytest.mark.parametrize(
+    "kinds", [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64), (np.int64, np.int32)], ids=str
+)
+def test_twins_count_true_and_predicted_lists_alike(kinds: tuple[type, type], distinct: tuple[bool, bool]):
+    for seed in range(20):
+        rng = random.Random(seed)  # noqa: S311
+        examples, width = rng.choice([0, 1, 40, 1024, 3000]), rng.choice([0, 1, 2, 9, 64, 500])
+        sides = [lists_of(rng, examples, width, kind, told) for kind, told in zip(kinds, distinct, strict=True)]
+        everywhere = np.arange(rng.choice([0, width // 2, width]))
+        twins = both(width)
+        for counts in twins:
+            counts.count_lists(examples, width // 3, *sides, None, None, everywhere)
+        assert everything(twins[0], width) == everything(twins[1], width)
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_lists_that_lead_out_of_range_are_not_followed(kind: type):
+    fine = Lists(np.array([0, 1, 2], kind), np.array([0, 1], kind), None, True)
+    top = np.iinfo(kind).max
+    wrong = [
+        Lists(np.array(offsets, kind), np.array(places, kind), columns, distinct)
+        for offsets, places, columns in (
+            ([0, 1, 2], [0, 9], None), ([0, 1, 2], [0, -1], None), ([0, 1, 2], [top, 0], None),
+            ([0, 1, 3], [0, 1], None), ([-1, 1, 2], [0, 1], None), ([0, 2, 1], [0, 1], None),
+            ([0, top, 1], [0, 1], None), ([0, 0, 1], [], None), ([0, 1], [0], None), ([], [], None),
+            ([0, 1, 2], [0, 1], np.array([0])),
+            ([0, 1, 2], [0, 1], np.array([0, 9])), ([0, 1, 2], [0, 1], np.array([0, -1])),
+        )
+        for distinct in (False, True)
+    ]  # fmt: skip
+    for lists in wrong:
+        for sides in ((lists, fine, None), (fine, lists, None), (lists, fine, fine), (fine, None, lists)):
+            with pytest.raises(IndexError):
+                _compiled.Counts(9).count_lists(2, 0, *sides, None, np.zeros(0, np.int64))
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("seed", range(40))
+def test_twins_tell_what_lists_are(kind: type, seed: int):
+    rng = np.random.default_rng(seed)
+    rows, width = int(rng.integers(0, 40)), int(rng.integers(1, 30))
+    told = set()
+    for how in range(30):
+        lengths = rng.integers(0, min(width, 6) + 1, rows)
+        drawn = [rng.choice(width, size, replace=how % 3 == 2) for size in lengths]
+        drawn = [np.sort(places) for places in drawn] if how % 2 else drawn
+        start = int(rng.integers(0, 3))
+        offsets = (start + np.concatenate([[0], np.cumsum(lengths)])).astype(kind)
+        places = np.concatenate([np.full(start, -1), *drawn, np.full(int(rng.integers(0, 3)), 99)]).astype(kind)
+        orders = {twin.list_order(offsets, places, width) for twin in (_compiled, _numpy)}
+        repeated = any(len(set(row.tolist())) < len(row) for row in drawn)
+        assert orders == {REPEATING if repeated else DISTINCT}
+        for array, at, value in (
+            (offsets, 0, -1), (offsets, -1, len(places) + 1), (offsets, rows // 2, np.iinfo(kind).max),
+            (offsets, rows // 2, np.iinfo(kind).min), (places, start, width), (places, start, -1),
+            (places, start, np.iinfo(kind).max), (places, start, np.iinfo(kind).min),
+        ):  # fmt: skip
+            if array is offsets or lengths.sum():
+                kept = array[at]
+                array[at] = value
+                assert {twin.list_order(offsets, places, width) for twin in (_compiled, _numpy)} == {DAMAGED}
+                array[at] = kept
+        told |= orders
+    assert rows < 3 or width < 3 or told == {DISTINCT, REPEATING}
+    for twin in (_compiled, _numpy):
+        assert twin.list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
+
+
+WEIGHTS = {
+    "equal": lambda _, rows: np.full(rows, 3.0),
+    "uniform": lambda rng, rows: rng.random(rows),
+    "far apart": lambda rng, rows: rng.random(rows) * 10.0 ** rng.integers(-300, 300, rows),
+    "powers of two": lambda rng, rows: 2.0 ** rng.integers(-40, 40, rows),
+    "extreme": lambda rng, rows: rng.choice([5e-324, 2.2250738585072014e-308, 0.0, -0.0, 1.7976931348623157e308], rows),
+    "largest": lambda _, rows: np.full(rows, 1.7976931348623157e308),
+    "nothing": lambda _, rows: np.zeros(rows),
+}
+
+
+def exact(weighed: Weighed) -> tuple[list[object], dict[object, Fraction]]:
+    """The sums as numbers: of each column and outcome, and of each row key."""
+
+    def number(digits: list[int]) -> Fraction:
+        return sum(digit << 32 * place for place, digit in enumerate(digits)) / Fraction(2) ** weighed.scale
+
+    keys = [tuple(key) for key in weighed.keys.tolist()]
+    assert len(set(keys)) == len(keys)
+    cells = [[number(digits) for digits in column] for column in weighed.cells.tolist()]
+    return cells, dict(zip(keys, map(number, weighed.of_keys.tolist()), strict=True))
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("shape", [*SHAPES[:-1], (257, 5), (263, 8), (2200, 40)], ids=str)
+def test_twins_weigh_dense_rows_alike(shape: tuple[int, int], kind: str):
+    rng = np.random.default_rng([*shape, *kind.encode()])
+    weights = WEIGHTS[kind](rng, shape[0])
+    true, pred, mask = bits(rng, shape, "random"), bits(rng, shape, "ones"), bits(rng, shape, "rare")
+    pred[::3] = true[::3]
+    spread = np.zeros((shape[0], shape[1] + 3), np.uint8)
+    spread[:, 1 : shape[1] + 1] = true
+    for hidden in (None, mask):
+        twins = [
+            exact(twin.weigh_dense(spread[:, 1 : shape[1] + 1], pred, hidden, weights)) for twin in (_compiled, _numpy)
+        ]
+        assert twins[0] == twins[1]
+
+
+def test_weights_are_summed_as_the_definition_says():
+    rng = np.random.default_rng(9)
+    for kind, draw in WEIGHTS.items():
+        weights = draw(rng, 30)
+        true, pred, mask = (bits(rng, (30, 9), fill) for fill in ("random", "random", "rare"))
+        cells, keys = [[Fraction()] * 5 for _ in range(9)], dict[object, Fraction]()
+        for row, weight in enumerate(map(Fraction, weights.tolist())):
+            t, p, m = ({*np.flatnonzero(side[row]).tolist()} for side in (true, pred, mask))
+            for column in range(9):
+                outcome = 4 if column in m else (column in t) + 2 * (column in p)
+                cells[column][outcome] += weight if outcome else 0
+            key = len(t - m), len(p - m), len((t & p) - m), len(m)
+            keys[key] = keys.get(key, Fraction()) + weight
+        lists = [
+            Lists(np.concatenate([[0], np.cumsum(side.sum(axis=1, dtype=np.int64))]), np.nonzero(side)[1])
+            for side in (true, pred, mask)
+        ]
+        assert exact(kernel.weigh_dense(true, pred, mask, weights)) == (cells, keys), kind
+        assert exact(kernel.weigh_lists(30, 9, *lists, None, weights)) == (cells, keys), kind
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_twins_weigh_lists_alike(kind: str, seed: int):
+    rng = random.Random(seed)  # noqa: S311
+    examples, width = rng.choice([0, 1, 2, 40, 1025]), rng.choice([0, 1, 2, 9, 64])
+    weights = WEIGHTS[kind](np.random.default_rng(seed), examples)
+    number = [np.int32, np.int64][seed % 2]
+    sides = [lists_of(rng, examples, width, number) for _ in range(4)]
+    twins = [exact(twin.weigh_lists(examples, width, *sides, weights)) for twin in (_compiled, _numpy)]
+    assert twins[0] == twins[1]
 
 
 @needs_compiled

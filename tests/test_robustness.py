@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -47,6 +48,53 @@ def test_a_damaged_arrow_column_is_refused(offsets: list[int]):
     good = pa.array([["a"], ["b"], []], pa.list_(pa.string()))
     for given in ((damaged, good), (good, damaged)):
         assert "damaged" in unchanged(se.Evaluator(), *given)
+
+
+def test_codes_outside_an_arrow_dictionary_are_refused():
+    good = pa.array([["a"], []], pa.list_(pa.string()))
+    for codes in ([0, 2], [0, -1], [2**30, 0]):
+        values = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(["a", "b"]), safe=False)
+        damaged = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), values)
+        for given in ((damaged, good), (good, damaged)):
+            assert "damaged" in unchanged(se.Evaluator(), *given)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sparse_matrix_counts_as_its_arrays_say_or_is_refused(kind: type, seed: int):
+    rng = np.random.default_rng(seed)
+    extremes = [0, 1, -1, 2, 7, 8, 9, 30, np.iinfo(kind).max, np.iinfo(kind).min]
+    outcomes = set()
+    for _ in range(200):
+        lengths = rng.integers(0, 4, 6)
+        matrix = sp.csr_array(np.eye(6, 8, dtype=np.uint8))
+        parts = {
+            "indptr": np.concatenate([[0], np.cumsum(lengths)]).astype(kind),
+            "indices": np.concatenate([rng.permutation(8)[:size] for size in lengths]).astype(kind),
+        }
+        size = len(parts["indices"])
+        for part in rng.choice(["indptr", "indices"], rng.integers(0, 3)):
+            if len(parts[part]):
+                parts[part][rng.integers(len(parts[part]))] = rng.choice(extremes)
+        matrix.indptr, matrix.indices, matrix.data = parts["indptr"], parts["indices"], np.ones(size, np.uint8)
+        starts, columns = parts["indptr"].tolist(), parts["indices"].tolist()
+        fits = all(low <= high for low, high in pairwise(starts)) and starts[0] >= 0 and starts[-1] <= size
+        rows = [columns[low:high] for low, high in pairwise(starts)] if fits else []
+        other = (rng.random((6, 8)) < 0.4).astype(np.uint8)
+        if not fits or not all(0 <= column < 8 for row in rows for column in row):
+            outcomes.add("damaged")
+            assert "damaged" in unchanged(se.Evaluator(labels=range(8)), matrix, sp.csr_array(other))
+            continue
+        if any(len(set(row)) < len(row) for row in rows):
+            outcomes.add("adds up")  # to 2, which is no decision
+            assert "holds 2" in unchanged(se.Evaluator(labels=range(8)), matrix, sp.csr_array(other))
+            continue
+        outcomes.add("counted")
+        ev, reference = se.Evaluator(labels=range(8)), se.Evaluator(labels=range(8))
+        ev.update_many(matrix, sp.csr_array(other))
+        reference.update_many(rows, [np.flatnonzero(row).tolist() for row in other])
+        assert ev.to_bytes() == reference.to_bytes()
+    assert outcomes == {"damaged", "adds up", "counted"}
 
 
 def test_slots_out_of_range_are_refused_before_anything_changes():

@@ -70,9 +70,9 @@ def _batch(pieces: list[tuple[Piece, int]], weights: FloatArray | None) -> Batch
     parts: dict[int, list[Lists]] = {TRUE: [], PRED: [], HIDDEN: [], 0: []}
     for piece, role in lists:
         parts[role].append(piece.positive)
-        if piece.unknown is not None and len(piece.unknown[1]):
+        if piece.unknown is not None and len(piece.unknown.places):
             parts[HIDDEN].append(piece.unknown)
-        if piece.named is not None and len(piece.named[1]):
+        if piece.named is not None and len(piece.named.places):
             parts[0].append(piece.named)
     examples = lists[0][0].examples
     true, pred, hidden, named = (
@@ -94,7 +94,7 @@ def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseB
         return AssertionError("the kernel refused what can be read")
 
     def bits_of(piece: DensePiece) -> tuple[UInt8Array, UInt8Array | None]:
-        if weights is None and np.array_equal(piece.columns, columns):
+        if np.array_equal(piece.columns, columns):
             return piece.raw()
         bits, unknown = piece.read()
         return _aligned(bits, piece, columns), None if unknown is None else _aligned(unknown, piece, columns)

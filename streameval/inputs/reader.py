@@ -12,7 +12,7 @@ from streameval.errors import InputError, LabelError, did_you_mean, shown
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.labels import Label, LabelIndex, normalise
 
-__all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader"]
+__all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader", "registered"]
 
 TRUE, PRED, HIDDEN = 1, 2, 4
 """What a positive value of an argument says of its cell; and the bits by which cells are told apart."""
@@ -106,6 +106,8 @@ class Reader:
             if given != width:
                 raise InputError(f"{other} has {given} columns and {name} has {width}; give one column per label")
         self._unnamed[name] = width
+        if self.labels.labels[:width] == list(range(width)):  # the usual order, told in a tenth of the time
+            return np.arange(width)
         return np.array(self.columns(range(width)), np.int64)
 
     def threshold(self, label: object) -> float:
@@ -125,3 +127,13 @@ class Reader:
             return self.threshold(None)
         names = self.labels.labels
         return np.array([self.threshold(names[column]) for column in columns.tolist()], np.float64)
+
+
+def registered(labels: list[object], name: str, reader: Reader) -> list[int]:
+    """The columns of labels; errors name the argument that holds them."""
+    try:
+        return reader.columns(labels)
+    except LabelError as error:
+        raise LabelError(f"{name}: {error}") from None
+    except TypeError:
+        raise LabelError(f"{name} holds labels that cannot be hashed, of type {type(labels[0]).__name__}") from None

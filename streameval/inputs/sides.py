@@ -11,10 +11,21 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from streameval.errors import InputError, LabelError, shown
+from streameval.inputs.arrow import lists_of_arrow
 from streameval.inputs.one import COLLECTIONS, named, named_entries
-from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader
+from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, registered
 from streameval.inputs.values import bound_of, decided_block, plain_array
-from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
+from streameval.kernel import list_order
+from streameval.kernel.types import (
+    DAMAGED,
+    DISTINCT,
+    FloatArray,
+    IntArray,
+    Lists,
+    Places,
+    ScoreArray,
+    UInt8Array,
+)
 
 __all__ = ["DensePiece", "ListPiece", "Piece", "Side", "joined", "names_of", "side_of"]
 
@@ -92,25 +103,35 @@ Piece: TypeAlias = DensePiece | ListPiece
 def _listed(bits: UInt8Array, columns: IntArray) -> Lists:
     """The columns of the ones of each row."""
     row, column = np.nonzero(bits)
-    return _offsets(np.bincount(row, minlength=len(bits))), columns[column]
+    return Lists(_offsets(np.bincount(row, minlength=len(bits))), column, columns, True)
 
 
 def _offsets(lengths: IntArray) -> IntArray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-def _check_offsets(offsets: IntArray, values: int, name: str) -> None:
-    """Refuse offsets that do not bound lists within their values, since the kernel trusts them."""
-    if not len(offsets) or offsets[0] < 0 or offsets[-1] > values or (np.diff(offsets) < 0).any():
-        raise InputError(f"{name} is damaged: its offsets do not bound lists within its {values} values")
+def _plain(numbers: Any, *others: Any) -> list[Places]:
+    """Index arrays as the kernel reads them: as they are if all are plain and of one type, else copies."""
+    arrays = [np.asarray(array) for array in (numbers, *others)]
+    plain = all(array.ndim == 1 and array.flags.c_contiguous and array.dtype == np.int32 for array in arrays)
+    return arrays if plain else [np.ascontiguousarray(array, np.int64) for array in arrays]
 
 
 def _filtered(lists: Lists, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Lists:
     """The lists without some of their entries."""
-    offsets, columns = lists
     if kept.all():
         return lists
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)])[offsets], columns[kept]
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)])
+    return lists._replace(offsets=before[lists.offsets], places=lists.places[kept].astype(np.int64))
+
+
+def _unignored(lists: Lists) -> Lists:
+    """The lists without the labels that are ignored."""
+    columns = lists.places if lists.columns is None else lists.columns
+    if not (columns == IGNORED).any():
+        return lists
+    found = lists.found()
+    return _filtered(Lists(lists.offsets, found, None, lists.distinct), found != IGNORED)
 
 
 class Side(Protocol):
@@ -148,21 +169,19 @@ class _Sparse:
     """A sparse matrix in compressed rows. A cell that is not stored is 0, also where 0 is a score."""
 
     def __init__(self, matrix: Any, columns: IntArray, role: int, reader: Reader) -> None:
-        if not matrix.has_canonical_format:
+        lists = _rows_of(matrix, role)
+        if not lists.distinct:
             matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
             matrix.sum_duplicates()
-        offsets, places = np.asarray(matrix.indptr, np.int64), np.asarray(matrix.indices, np.int64)
-        _check_offsets(offsets, min(len(places), len(matrix.data)), NAMES[role])
-        if len(offsets) != matrix.shape[0] + 1 or int(places.min(initial=0)) < 0 or (places >= len(columns)).any():
-            raise InputError(
-                f"{NAMES[role]} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}"
-            )
-        places = places[: offsets[-1]]
-        # Values of ignored labels are not even looked at.
-        kept = columns[places] != IGNORED
-        self._indptr, self._indices = _filtered((offsets, columns[places]), kept)
-        self._data = plain_array(matrix.data[: offsets[-1]][kept], NAMES[role])
-        self._everywhere = columns[columns != IGNORED]
+            lists = _rows_of(matrix, role)
+        data = matrix.data[: len(lists.places)]
+        self._everywhere = columns
+        if (columns == IGNORED).any():  # values of ignored labels are not even looked at
+            self._everywhere = columns[columns != IGNORED]
+            lists, data = _unignored(lists._replace(columns=columns)), data[columns[lists.places] != IGNORED]
+        elif not np.array_equal(columns, np.arange(len(columns))):
+            lists = lists._replace(columns=columns)
+        self._lists, self._data = lists, plain_array(data, NAMES[role])
         self._role, self._reader = role, reader
         self._start = 0
         self.length: int | None = matrix.shape[0]
@@ -178,40 +197,60 @@ class _Sparse:
             self.width = max(4096, len(reader.labels)) if len(self._zeros) else 0
 
     def take(self, size: int) -> Piece:
-        stop = min(self._start + size, len(self._indptr) - 1)
-        offsets = self._indptr[self._start : stop + 1]
-        span = slice(int(offsets[0]), int(offsets[-1]))
-        offsets = offsets - offsets[0]
-        examples = stop - self._start
-        self._start = stop
-        columns, values = self._indices[span], self._data[span]
+        lists, span = _taken(self._lists, self._start, size)
+        values = self._data[span]
+        examples = len(lists.offsets) - 1
+        self._start += examples
+        scored = self._role == PRED and self._reader.reads_scores
+        if not scored and values.dtype.kind in "biuf" and (values == 1).all():
+            return ListPiece(examples, lists, None, None, self._everywhere)
         thresholds: float | FloatArray = 0.0
         if isinstance(self._thresholds, np.ndarray):
-            thresholds = self._thresholds[columns]
+            thresholds = self._thresholds[lists.found()]
         bits, hidden = decided_block(values, self._role, self._reader, thresholds)
-        positive = _filtered((offsets, columns), bits != 0)
-        unknown = None if hidden is None else _filtered((offsets, columns), hidden != 0)
+        positive = _filtered(lists, bits != 0)
+        unknown = None if hidden is None else _filtered(lists, hidden != 0)
         if len(self._zeros):  # a threshold at or below 0 makes the cells that are not stored positive
             stored = np.zeros((examples, len(self._reader.labels)), np.bool_)
-            stored[np.repeat(np.arange(examples), np.diff(offsets)), columns] = True
+            stored[np.repeat(np.arange(examples), np.diff(lists.offsets)), lists.found()] = True
             positive = joined([positive, _listed((~stored[:, self._zeros]).view(np.uint8), self._zeros)], examples)
         return ListPiece(examples, positive, unknown, None, self._everywhere)
 
 
-class _Lists:
-    """A column of lists: offsets into one array of columns."""
+def _rows_of(matrix: Any, role: int) -> Lists:
+    """The columns of what is stored in each row, in the arrays of the matrix if the kernel can read them."""
+    offsets, places = _plain(matrix.indptr, matrix.indices)
+    order = list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
+    if order == DAMAGED or len(offsets) != matrix.shape[0] + 1:
+        raise InputError(
+            f"{NAMES[role]} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}, "
+            f"or its offsets outside its {len(matrix.data)} values"
+        )
+    return Lists(offsets, places[: offsets[-1]], None, order == DISTINCT)
 
-    def __init__(self, offsets: IntArray, columns: IntArray) -> None:
-        self._offsets, self._columns = offsets, columns
+
+def _taken(lists: Lists, start: int, size: int) -> tuple[Lists, slice]:
+    """Some of the lists, and where their places were."""
+    offsets = lists.offsets[start : start + size + 1]
+    span = slice(int(offsets[0]), int(offsets[-1]))
+    if span == slice(0, len(lists.places)) and len(offsets) == len(lists.offsets):
+        return lists, span
+    return lists._replace(offsets=offsets - offsets[0], places=lists.places[span]), span
+
+
+class _Lists:
+    """A column of lists."""
+
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
         self._start = 0
-        self.length: int | None = len(offsets) - 1
+        self.length: int | None = len(lists.offsets) - 1
         self.width = 0
 
     def take(self, size: int) -> Piece:
-        offsets = self._offsets[self._start : self._start + size + 1]
-        self._start += len(offsets) - 1
-        lists = offsets - offsets[0], self._columns[offsets[0] : offsets[-1]]
-        return ListPiece(len(offsets) - 1, _filtered(lists, lists[1] != IGNORED), None, None, _NOTHING)
+        lists, _ = _taken(self._lists, self._start, size)
+        self._start += len(lists.offsets) - 1
+        return ListPiece(len(lists.offsets) - 1, lists, None, None, _NOTHING)
 
 
 class _Examples:
@@ -233,8 +272,8 @@ class _Examples:
             except LabelError as error:
                 raise named(error, self._role) from None
             lengths = np.fromiter(map(len, cast("list[list[object]]", examples)), np.int64, len(examples))
-            lists = _offsets(lengths), np.array(flat, np.int64)
-            return ListPiece(len(examples), _filtered(lists, lists[1] != IGNORED), None, None, _NOTHING)
+            lists = Lists(_offsets(lengths), np.array(flat, np.int64))
+            return ListPiece(len(examples), _unignored(lists), None, None, _NOTHING)
         if kinds == {np.ndarray} and len({(row.shape, row.dtype) for row in examples}) == 1:  # type: ignore[attr-defined]
             stacked = np.stack(cast("list[np.ndarray[Any, Any]]", examples))
             if stacked.ndim == 2 and stacked.dtype.kind in "biuf":
@@ -250,7 +289,7 @@ class _Examples:
                 ends[bit].append(len(columns_so_far))
 
         def lists_of(bit: int) -> Lists:
-            return np.array(ends[bit], np.int64), np.array(found[bit], np.int64)
+            return Lists(np.array(ends[bit], np.int64), np.array(found[bit], np.int64))
 
         return ListPiece(len(examples), lists_of(self._role), lists_of(HIDDEN), lists_of(0), _NOTHING)
 
@@ -259,10 +298,10 @@ def joined(parts: list[Lists], examples: int) -> Lists:
     """For each example, the lists of all parts one after the other."""
     if len(parts) == 1:
         return parts[0]
-    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(offsets)) for offsets, _ in parts])
+    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists in parts])
     order = np.argsort(rows, kind="stable")
-    columns = np.concatenate([columns for _, columns in parts])[order]
-    return _offsets(np.bincount(rows, minlength=examples)), columns
+    columns = np.concatenate([lists.found() for lists in parts])[order]
+    return Lists(_offsets(np.bincount(rows, minlength=examples)), columns)
 
 
 # -- recognising what was given: by its methods, so that no library needs to be imported ------------------------------
@@ -328,11 +367,11 @@ def _positions(width: int, borrowed: list[object] | None, role: int, reader: Rea
         raise InputError(
             f"{NAMES[role]} has {width} columns but the data frame beside it has {len(borrowed)}; give the same columns"
         )
-    return np.array(_registered(borrowed, NAMES[role], reader), np.int64)
+    return np.array(registered(borrowed, NAMES[role], reader), np.int64)
 
 
 def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> Side:
-    columns = np.array(_registered(names, NAMES[role], reader), np.int64)
+    columns = np.array(registered(names, NAMES[role], reader), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
         if column in seen:
@@ -361,35 +400,4 @@ def _arrow_side(array: Any, role: int, reader: Reader) -> Side:
         )
     if not kind.startswith(("list<", "large_list<")):
         return _Examples(iter(array.to_pylist()), len(array), role, reader)
-    chunks = array.chunks if hasattr(array, "chunks") else [array]
-    offsets = [np.zeros(1, np.int64)]
-    columns = []
-    for chunk in chunks:
-        if not len(chunk):
-            continue
-        bounds = chunk.offsets.to_numpy().astype(np.int64)
-        _check_offsets(bounds, len(chunk.values), name)
-        values = chunk.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
-        if values.null_count:
-            raise InputError(f"{name} holds null labels; drop them first")
-        try:
-            encoded = values if str(values.type).startswith("dictionary<") else values.dictionary_encode()
-        except NotImplementedError:
-            raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
-        codes = encoded.indices.to_numpy()
-        used = np.flatnonzero(np.bincount(codes)) if len(codes) else _NOTHING
-        dictionary = encoded.dictionary.to_pylist()
-        of_code = np.zeros(len(dictionary), np.int64)
-        of_code[used] = _registered([dictionary[code] for code in used.tolist()], name, reader)
-        columns.append(of_code[codes])
-        offsets.append(bounds[1:] - bounds[0] + offsets[-1][-1])
-    return _Lists(np.concatenate(offsets), np.concatenate(columns) if columns else _NOTHING)
-
-
-def _registered(labels: list[object], name: str, reader: Reader) -> list[int]:
-    try:
-        return reader.columns(labels)
-    except LabelError as error:
-        raise LabelError(f"{name}: {error}") from None
-    except TypeError:
-        raise LabelError(f"{name} holds labels that cannot be hashed, of type {type(labels[0]).__name__}") from None
+    return _Lists(_unignored(lists_of_arrow(array, name, reader)))

@@ -13,13 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from streameval.kernel import _numpy
-from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_cells, weigh_dense, weigh_groups
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
-__all__ = [
-    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells",
-    "weigh_dense", "weigh_groups",
-]  # fmt: skip
+__all__ = ["BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "list_order", "weigh_dense", "weigh_lists"]
 
 
 def _chosen() -> Literal["compiled", "numpy"]:
@@ -50,6 +46,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
 BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
-    Counts = _numpy.Counts
+    Counts, list_order = _numpy.Counts, _numpy.list_order
+    weigh_dense, weigh_lists = _numpy.weigh_dense, _numpy.weigh_lists
 else:
-    from streameval.kernel._compiled import Counts
+    from streameval.kernel._compiled import Counts, list_order, weigh_dense, weigh_lists

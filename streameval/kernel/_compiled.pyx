@@ -9,13 +9,13 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
+from streameval.kernel.types import DAMAGED, DONE, FULL, OTHER, REFUSED, Weighed
 
 cdef extern from "Python.h":
     PyObject* Py_True
@@ -45,8 +45,11 @@ cdef extern from "counting.h" nogil:
         ptrdiff_t rows
         ptrdiff_t columns
     ctypedef struct se_lists:
-        const int64_t* offsets
+        const void* offsets
+        const void* places
+        int64_t held
         const int64_t* columns
+        int64_t limit
     int se_histogram_init(se_histogram*, size_t)
     se_place* se_find(const se_histogram*, uint64_t, uint64_t)
     int se_reserve(se_histogram*, size_t)
@@ -55,8 +58,20 @@ cdef extern from "counting.h" nogil:
     int se_dense(const se_rows*, int, int64_t*, se_histogram*)
     int se_decide_float(const float*, ptrdiff_t, const float*, ptrdiff_t, ptrdiff_t, uint8_t*)
     int se_decide_double(const double*, ptrdiff_t, const double*, ptrdiff_t, ptrdiff_t, uint8_t*)
+    int se_order(ptrdiff_t, const se_lists*, bint)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, ptrdiff_t, int64_t*, se_histogram*)
     int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
-                       int64_t*, se_histogram*, int64_t*)
+                       int64_t*, se_histogram*, int64_t*, const se_weighed*)
+    ctypedef struct se_weighed:
+        const double* weights
+        int lowest
+        int highest
+        int limbs
+        int64_t* of_column
+        se_histogram* keys
+        int64_t* of_key
+    void se_span(const double*, ptrdiff_t, int*, int*)
+    int se_weigh_dense(const se_rows*, const se_weighed*)
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
@@ -68,6 +83,8 @@ cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t LOW = 4294967295
 cdef int VECTOR = se_vector()
 cdef Py_ssize_t REMEMBERED = 4096
+# Row numbers and counts of so many examples fit into 32 bits.
+cdef Py_ssize_t MANY = 2147483647
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 65536
 
@@ -75,6 +92,160 @@ cdef Py_ssize_t RELEASE = 65536
 def vector_columns():
     """How many columns go into one vector on this machine; 0 where the portable loops run."""
     return VECTOR
+
+
+cdef bint is_narrow(lists):
+    return lists.offsets.dtype == np.int32 and lists.places.dtype == np.int32
+
+
+cdef const void* start_of(numbers, bint wide) except? NULL:
+    cdef const int64_t[::1] long_numbers
+    cdef const int32_t[::1] short_numbers
+    if not len(numbers):
+        return NULL
+    if wide:
+        long_numbers = numbers
+        return &long_numbers[0]
+    short_numbers = numbers
+    return &short_numbers[0]
+
+
+cdef borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t width):
+    """Point to lists, whose numbers are 64-bit ones if `wide`; returns the arrays that must outlive this."""
+    cdef const int64_t[::1] leads
+    cdef Py_ssize_t place
+    offsets, places, columns, _ = lists
+    if wide:
+        offsets, places = np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(places, np.int64)
+    if len(offsets) != examples + 1:
+        raise IndexError(f"{len(offsets)} offsets do not bound {examples} lists")
+    to.offsets, to.places, to.held = start_of(offsets, wide), start_of(places, wide), len(places)
+    to.columns, to.limit = NULL, width
+    if columns is not None:
+        leads = columns
+        to.columns, to.limit = <const int64_t*>start_of(columns, True), leads.shape[0]
+        for place in range(leads.shape[0]):
+            if not 0 <= leads[place] < width:
+                raise IndexError(f"column {leads[place]} is out of range")
+    return offsets, places
+
+
+cdef borrow_all(se_lists* sides, true, pred, hidden, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
+    """Point to all lists; unless `led`, to the columns where they lead."""
+    cdef Py_ssize_t side
+    kept = []
+    for side, lists in enumerate((true, pred, hidden, named)):
+        sides[side].offsets = NULL
+        if lists is not None:
+            lists = lists if led else (lists.offsets, lists.found(), None, False)
+            kept.append(borrow(&sides[side], lists, wide, examples, width))
+    return kept
+
+
+def list_order(offsets, places, int64_t limit):
+    cdef se_lists lists
+    cdef int order
+    cdef Py_ssize_t rows = len(offsets) - 1
+    cdef bint wide = offsets.dtype != np.int32 or places.dtype != np.int32
+    if rows < 0:
+        return DAMAGED
+    kept = borrow(&lists, (offsets, places, None, False), wide, rows, limit)
+    with nogil:
+        order = se_order(rows, &lists, wide)
+    if order < 0:
+        raise MemoryError
+    return order
+
+
+cdef class Sums:
+    """Room for sums of weights, and what they become."""
+
+    cdef se_weighed to
+    cdef se_histogram groups
+    cdef object weights, of_column, of_key
+
+    def __cinit__(self, weights, Py_ssize_t columns):
+        cdef const double[::1] factors = weights
+        cdef Py_ssize_t rows = factors.shape[0]
+        cdef int64_t[:, :, ::1] cells
+        cdef int64_t[:, ::1] sums
+        self.weights = weights
+        self.to.weights = &factors[0] if rows else NULL
+        se_span(self.to.weights, rows, &self.to.lowest, &self.to.highest)
+        self.to.limbs = (self.to.highest - self.to.lowest) // 32 + 3
+        # One more than needed, so that nothing is empty.
+        cells = self.of_column = np.zeros((columns + 1, 4, self.to.limbs), np.int64)
+        sums = self.of_key = np.zeros((rows + 1, self.to.limbs), np.int64)
+        self.to.of_column, self.to.of_key, self.to.keys = &cells[0, 0, 0], &sums[0, 0], &self.groups
+        if not se_histogram_init(&self.groups, 64):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.groups.places)
+
+    cdef result(self):
+        cdef size_t at
+        cdef se_place* here
+        true, pred, both, hidden = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
+        cells = np.stack([np.zeros_like(both), true - both, pred - both, both, hidden], axis=1)
+        keys = np.zeros((self.groups.used, 4), np.int64)
+        cdef int64_t[:, :] key = keys
+        for at in range(self.groups.mask + 1):
+            here = self.groups.places + at
+            if here.count:
+                key[here.count - 1, 0] = here.outer & LOW
+                key[here.count - 1, 1] = here.outer >> 32
+                key[here.count - 1, 2] = here.inner & LOW
+                key[here.count - 1, 3] = here.inner >> 32
+        return Weighed(-self.to.lowest, cells, keys, self.of_key[:self.groups.used])
+
+
+def weigh_dense(true, pred, hidden, weights):
+    cdef const uint8_t[:, :] t = true
+    cdef const uint8_t[:, :] p = pred
+    cdef const uint8_t[:, :] m
+    cdef Sums sums = Sums(weights, t.shape[1])
+    cdef se_rows rows
+    cdef int done
+    rows.rows, rows.columns = t.shape[0], t.shape[1]
+    rows.true_ = rows.pred = rows.hidden = NULL
+    rows.true_stride, rows.pred_stride, rows.hidden_stride = t.strides[0], p.strides[0], 0
+    if rows.rows and rows.columns:
+        rows.true_, rows.pred = &t[0, 0], &p[0, 0]
+        if hidden is not None:
+            m = hidden
+            rows.hidden, rows.hidden_stride = &m[0, 0], m.strides[0]
+    with nogil:
+        done = se_weigh_dense(&rows, &sums.to)
+    if not done:
+        raise MemoryError
+    return sums.result()
+
+
+def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named, weights):
+    cdef Sums sums = Sums(weights, width)
+    cdef se_lists sides[4]
+    cdef int64_t* mark = NULL
+    cdef int64_t* cells = NULL
+    cdef se_histogram rows
+    cdef int written
+    kept = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
+    rows.places = NULL
+    try:
+        mark, cells = <int64_t*>calloc(width + 1, sizeof(int64_t)), <int64_t*>calloc(5 * width + 1, sizeof(int64_t))
+        if mark == NULL or cells == NULL or not se_histogram_init(&rows, 64):
+            raise MemoryError
+        with nogil:
+            written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], width, cells, &rows, mark, &sums.to)
+        if written == -1:
+            raise MemoryError
+        if written == -2:
+            raise IndexError("a list or a column is out of range")
+        return sums.result()
+    finally:
+        free(mark)
+        free(cells)
+        free(rows.places)
 
 
 cdef class Counts:
@@ -553,35 +724,36 @@ cdef class Counts:
             free(decided)
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
-        cdef const int64_t[::1] offsets
-        cdef const int64_t[::1] values
         cdef const int64_t[::1] always = everywhere
         cdef se_lists sides[4]
-        cdef Py_ssize_t position, side, column
+        cdef Py_ssize_t position, column
         cdef int64_t* before = NULL
+        cdef int64_t* mark = NULL
         cdef int written
-        kept = []
-        for side, lists in enumerate((true, pred, hidden, named)):
-            sides[side].offsets = sides[side].columns = NULL
-            if lists is None or not len(lists[1]):
-                continue
-            offsets, values = lists
-            kept.append((offsets, values))
-            sides[side].offsets, sides[side].columns = &offsets[0], &values[0]
+        cdef bint wide = True, repeats = True, pairs
+        pairs = hidden is None and named is None and true is not None and pred is not None and examples < MANY
+        if pairs:
+            wide = not (is_narrow(true) and is_narrow(pred))
+            repeats = not (true.distinct and pred.distinct)
+        kept = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
         before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
-        cdef int64_t* mark = <int64_t*>calloc(self.width, sizeof(int64_t))
         try:
-            if before == NULL or mark == NULL:
+            if not pairs:
+                mark = <int64_t*>calloc(self.width, sizeof(int64_t))
+            if before == NULL or (mark == NULL and not pairs):
                 raise MemoryError
             for position in range(always.shape[0]):
                 before[position] = self.said(always[position])
             with nogil:
-                written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.cell,
-                                         &self.rows, mark)
+                if pairs:
+                    written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, self.width, self.cell, &self.rows)
+                else:
+                    written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.cell,
+                                             &self.rows, mark, NULL)
             if written == -1:
                 raise MemoryError
             if written == -2:
-                raise IndexError("a column is out of range")
+                raise IndexError("a list or a column is out of range")
             for position in range(always.shape[0]):
                 column = always[position]
                 self.cell[5 * column] += examples - (self.said(column) - before[position])

@@ -18,20 +18,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streameval.kernel.types import (
+    DAMAGED,
+    DISTINCT,
     DONE,
     FULL,
     OTHER,
     REFUSED,
+    REPEATING,
     Flags,
     FloatArray,
     IntArray,
     Lists,
+    Places,
     RowKey,
     ScoreArray,
     UInt8Array,
+    Weighed,
 )
 
-__all__ = ["Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups"]
+__all__ = ["Counts", "list_order", "weigh_dense", "weigh_lists"]
 
 LIMB_BITS = 32
 _COUNT_MAX = 2**63 - 1
@@ -379,6 +384,20 @@ def _row_sums(words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> IntArr
     return total
 
 
+def list_order(offsets: Places, places: Places, limit: int) -> int:
+    """Whether lists of places below ``limit`` are ``DAMAGED`` (not to be read), ``DISTINCT`` or ``REPEATING``."""
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(places) or (offsets[1:] < offsets[:-1]).any():
+        return DAMAGED
+    held = places[offsets[0] : offsets[-1]].astype(np.int64)
+    if held.min(initial=0) < 0 or held.max(initial=-1) >= limit:
+        return DAMAGED
+    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + held
+    if (np.diff(cells) > 0).all():
+        return DISTINCT
+    cells.sort()
+    return REPEATING if (np.diff(cells) == 0).any() else DISTINCT
+
+
 def list_rows(
     examples: int,
     true: Lists | None,
@@ -394,9 +413,11 @@ def list_rows(
     """
     said = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
     nothing = [np.zeros(0, np.int64)]
-    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists[0])) for lists, _ in said] or nothing)
-    columns = np.concatenate([lists[1] for lists, _ in said] or nothing)
-    bits = np.concatenate([np.full(len(lists[1]), bit, np.uint8) for lists, bit in said] or nothing).astype(np.uint8)
+    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in said] or nothing)
+    columns = np.concatenate([lists.found() for lists, _ in said] or nothing)
+    bits = np.concatenate([np.full(len(lists.places), bit, np.uint8) for lists, bit in said] or nothing).astype(
+        np.uint8
+    )
     width = len(cells)
     cell = rows * width + columns
     order = np.argsort(cell, kind="stable")
@@ -480,35 +501,48 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
     return -lowest, digits
 
 
-def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, digits: FloatArray) -> FloatArray:
-    """Sum the weight digits of each outcome of each column: shape (columns, 5, digits). True negatives stay 0."""
-    if hidden is not None:
-        known = hidden ^ np.uint8(1)
-        true, pred = true & known, pred & known
+def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, weights: FloatArray) -> Weighed:
+    """Sum the weights of rows of 0 and 1."""
+    scale, digits = limbs(weights)
     total = np.zeros((true.shape[1], 5, digits.shape[1]), np.float64)
     for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
         part = slice(start, start + 1024)
-        both = (true[part] & pred[part]).astype(np.float64).T @ digits[part]
+        known = 1 if hidden is None else hidden[part] ^ np.uint8(1)
+        both = (true[part] & pred[part] & known).astype(np.float64).T @ digits[part]
         total[:, 3] += both
-        total[:, 2] += pred[part].astype(np.float64).T @ digits[part] - both
-        total[:, 1] += true[part].astype(np.float64).T @ digits[part] - both
+        total[:, 2] += (pred[part] & known).astype(np.float64).T @ digits[part] - both
+        total[:, 1] += (true[part] & known).astype(np.float64).T @ digits[part] - both
         if hidden is not None:
             total[:, 4] += hidden[part].astype(np.float64).T @ digits[part]
-    return total
+    keys = dense_rows(true, pred, hidden, np.zeros((true.shape[1], 5), np.int64))
+    return Weighed(scale, total.astype(np.int64), *_weigh_keys(keys, digits))
 
 
-def weigh_cells(slots: IntArray, rows: IntArray, digits: FloatArray, width: int) -> FloatArray:
-    """Sum the weight digits of the cells from `list_rows`: shape (columns, 5, digits). True negatives stay 0."""
-    total = np.zeros((width, 5, digits.shape[1]), np.float64)
+def weigh_lists(
+    examples: int,
+    width: int,
+    true: Lists | None,
+    pred: Lists | None,
+    hidden: Lists | None,
+    named: Lists | None,
+    weights: FloatArray,
+) -> Weighed:
+    """Sum the weights of examples given as lists; see `Counts.count_lists`."""
+    scale, digits = limbs(weights)
+    cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
+    keys, rows, slots = list_rows(examples, true, pred, hidden, named, nowhere, cells)
+    total = np.zeros((width, 5, digits.shape[1]), np.int64)
     for place in range(digits.shape[1]):
-        total[:, :, place] = np.bincount(slots, weights=digits[rows, place], minlength=5 * width).reshape(width, 5)
-    total[:, 0] = 0.0
-    return total
+        sums = np.bincount(slots, weights=digits[rows, place], minlength=5 * width)
+        total[:, :, place] = sums.reshape(width, 5)
+    total[:, 0] = 0
+    return Weighed(scale, total, *_weigh_keys(keys, digits))
 
 
-def weigh_groups(inverse: IntArray, digits: FloatArray, groups: int) -> FloatArray:
-    """Sum the weight digits of the examples of each group: shape (groups, digits)."""
-    total = np.zeros((groups, digits.shape[1]), np.float64)
+def _weigh_keys(keys: IntArray, digits: FloatArray) -> tuple[IntArray, IntArray]:
+    """The distinct row keys, and the sums of the digits of each."""
+    distinct, times, inverse = tally(keys)
+    total = np.zeros((len(times), digits.shape[1]), np.int64)
     for place in range(digits.shape[1]):
-        total[:, place] = np.bincount(inverse, weights=digits[:, place], minlength=groups)
-    return total
+        total[:, place] = np.bincount(inverse, weights=digits[:, place], minlength=len(times))
+    return distinct, total

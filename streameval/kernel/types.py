@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,8 +15,38 @@ ScoreArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]] | FloatArray
 RowKey: TypeAlias = tuple[int, int, int, int]
 """How many labels of an example are true, predicted, both, and masked."""
 
-Lists: TypeAlias = tuple[IntArray, IntArray]
-"""Lists of columns: offsets, one more than there are lists, and what stands between them."""
+Places: TypeAlias = np.ndarray[Any, np.dtype[np.int32]] | IntArray
+
+
+class Lists(NamedTuple):
+    """For each example a list of columns: those where ``places[offsets[i]:offsets[i + 1]]`` lead."""
+
+    offsets: Places
+    places: Places
+    columns: IntArray | None = None
+    """Where each place leads; None if places are columns. Its entries are distinct if ``distinct``."""
+    distinct: bool = False
+    """Whether it is known that no list holds a place twice."""
+
+    def found(self) -> Places:
+        """The columns of all lists, one after the other."""
+        return self.places if self.columns is None else self.columns[self.places]
+
+
+class Weighed(NamedTuple):
+    """Exact sums of weights, as digits: ``sum(digit[j] * 2**(32 * j)) / 2**scale``."""
+
+    scale: int
+    cells: IntArray
+    """For each column and outcome, shape (columns, 5, digits). True negatives stay 0."""
+    keys: IntArray
+    """The row keys that occur, in any order, shape (distinct, 4)."""
+    of_keys: IntArray
+    """For each row key, shape (distinct, digits)."""
+
+
+DAMAGED, DISTINCT, REPEATING = 0, 1, 2
+"""What lists can be; see `streameval.kernel._numpy.list_order`."""
 
 DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
 """What a method answers that can decline; see `streameval.kernel._numpy.Counts`."""

@@ -260,24 +260,19 @@ class Decisions:
 
     def _weigh(self, batch: DenseBatch | ListBatch, factors: FloatArray) -> ExactSums[int | RowKey]:
         """The weight sums of the examples of a batch."""
-        scale, digits = kernel.limbs(factors)
-        target = common_scale(scale)
         if isinstance(batch, DenseBatch):
             columns = batch.columns
-            keys = kernel.dense_rows(batch.true, batch.pred, batch.hidden, np.zeros((len(columns), 5), np.int64))
-            weighed = kernel.weigh_dense(batch.true, batch.pred, batch.hidden, digits)
+            weighed = kernel.weigh_dense(batch.true, batch.pred, batch.hidden, factors)
         else:
             columns = np.arange(len(self._labels))
             lists = (batch.true, batch.pred, batch.hidden, batch.named)
-            cells = np.zeros((len(columns), 5), np.int64)
-            keys, rows, slots = kernel.list_rows(batch.examples, *lists, batch.everywhere, cells)
-            weighed = kernel.weigh_cells(slots, rows, digits, len(columns))
-        distinct, times, inverse = kernel.tally(keys)
-        place, outcome = np.nonzero(weighed.any(axis=2))
-        by_slot = exact_integers(weighed[place, outcome], scale, target)
-        by_key = exact_integers(kernel.weigh_groups(inverse, digits, len(times)), scale, target)
+            weighed = kernel.weigh_lists(batch.examples, len(columns), *lists, factors)
+        target = common_scale(weighed.scale)
+        place, outcome = np.nonzero(weighed.cells.any(axis=2))
+        by_slot = exact_integers(weighed.cells[place, outcome], weighed.scale, target)
+        by_key = exact_integers(weighed.of_keys, weighed.scale, target)
         sums: dict[int | RowKey, int] = dict(zip((5 * columns[place] + outcome).tolist(), by_slot, strict=True))
-        sums.update(zip(_tuples(distinct), by_key, strict=True))
+        sums.update(zip(_tuples(weighed.keys), by_key, strict=True))
         return ExactSums(target, sums)
 
     # -- labels -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from streameval.kernel.types import FloatArray
+from streameval.kernel.types import IntArray
 
 __all__ = ["ExactSums", "exact_integers", "trailing_zeros", "units_of"]
 
@@ -52,11 +52,11 @@ def units_of(weight: float) -> tuple[int, int]:
     return numerator, denominator.bit_length() - 1
 
 
-def exact_integers(digits: FloatArray, scale: int, target: int) -> list[int]:
+def exact_integers(digits: IntArray, scale: int, target: int) -> list[int]:
     """Join rows of base 2**32 digits in units of ``2**-scale`` into integers in units of ``2**-target``."""
     total = np.zeros(len(digits), object)
     for place in range(digits.shape[1]):
-        total += digits[:, place].astype(np.int64).astype(object) << 32 * place
+        total += digits[:, place].astype(object) << 32 * place
     values: list[int] = (total << target - scale).tolist()
     return values
 
