@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 
-from streameval.kernel.types import FloatArray, IntArray, Lists, RowKey, ScoreArray, UInt8Array
+from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, RowKey, ScoreArray, UInt8Array
 
 __all__ = ["Batch", "DenseBatch", "Example", "ListBatch", "ScoreBatch", "Scored", "ScoredLists", "ScoredRows"]
 
@@ -94,10 +94,6 @@ class ListBatch:
         return ListBatch(stop - start, true, pred, hidden, named, self.everywhere, weights)
 
 
-@overload
-def _part(lists: Lists, start: int, stop: int) -> Lists: ...
-@overload
-def _part(lists: Lists | None, start: int, stop: int) -> Lists | None: ...
 def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
     if lists is None:
         return None
@@ -146,19 +142,25 @@ class ScoredLists:
     """
 
     examples: int
-    true: Lists
-    ranked: Lists
+    true: Ragged
+    ranked: Ragged
     scores: FloatArray
-    hidden: Lists | None
+    hidden: Ragged | None
     weights: FloatArray | None
 
     def part(self, start: int, stop: int) -> ScoredLists:
         """Some of the examples."""
         bounds = self.ranked[0][start : stop + 1]
-        true, ranked = _part(self.true, start, stop), _part(self.ranked, start, stop)
+        true, ranked = _ragged_part(self.true, start, stop), _ragged_part(self.ranked, start, stop)
+        hidden = None if self.hidden is None else _ragged_part(self.hidden, start, stop)
         weights = None if self.weights is None else self.weights[start:stop]
-        scores = self.scores[bounds[0] : bounds[-1]]
-        return ScoredLists(stop - start, true, ranked, scores, _part(self.hidden, start, stop), weights)
+        return ScoredLists(stop - start, true, ranked, self.scores[bounds[0] : bounds[-1]], hidden, weights)
+
+
+def _ragged_part(lists: Ragged, start: int, stop: int) -> Ragged:
+    offsets, columns = lists
+    bounds = offsets[start : stop + 1]
+    return bounds - bounds[0], columns[bounds[0] : bounds[-1]]
 
 
 Scored: TypeAlias = ScoredRows | ScoredLists

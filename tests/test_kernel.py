@@ -156,7 +156,7 @@ def test_twins_count_lists_with_repeats_alike(seed: int):
 )
 def test_twins_count_true_and_predicted_lists_alike(kinds: tuple[type, type], distinct: tuple[bool, bool]):
     for seed in range(20):
-        rng = random.Random(seed)  # noqa: S311
+        rng = random.Random(seed)
         examples, width = rng.choice([0, 1, 40, 1024, 3000]), rng.choice([0, 1, 2, 9, 64, 500])
         sides = [lists_of(rng, examples, width, kind, told) for kind, told in zip(kinds, distinct, strict=True)]
         everywhere = np.arange(rng.choice([0, width // 2, width]))
@@ -286,7 +286,7 @@ def test_weights_are_summed_as_the_definition_says():
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("seed", range(8))
 def test_twins_weigh_lists_alike(kind: str, seed: int):
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     examples, width = rng.choice([0, 1, 2, 40, 1025]), rng.choice([0, 1, 2, 9, 64])
     weights = WEIGHTS[kind](np.random.default_rng(seed), examples)
     number = [np.int32, np.int64][seed % 2]

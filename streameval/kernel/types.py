@@ -33,6 +33,10 @@ class Lists(NamedTuple):
         return self.places if self.columns is None else self.columns[self.places]
 
 
+Ragged: TypeAlias = tuple[IntArray, IntArray]
+"""For each example a list: offsets, and the columns of all lists one after the other."""
+
+
 class Weighed(NamedTuple):
     """Exact sums of weights, as digits: ``sum(digit[j] * 2**(32 * j)) / 2**scale``."""
 
