@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Accumulator"]
 
 _PLAIN = (float, int)
+_FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
 
 
 class _Core:
@@ -31,20 +32,24 @@ class _Core:
 
     __slots__ = ("decisions", "direct", "labels", "reader", "threshold")
 
-    def __init__(self, config: Config, labels: LabelIndex, decisions: Decisions) -> None:
+    def __init__(
+        self, config: Config, labels: LabelIndex, decisions: Decisions, known: LabelIndex | None = None
+    ) -> None:
         self.labels = labels
-        self.reader = Reader(config, labels)
+        self.reader = Reader(config, labels, known)
         self.decisions = decisions
         # Whether the kernel may read examples as they are, and with which threshold.
         self.direct = not isinstance(config.threshold, tuple)
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     def beside(self) -> _Core:
-        """An empty core whose labels have the same columns; the same labels where they cannot change."""
-        config = self.reader.config
-        grows = config.labels is None or config.unknown == "add"
-        labels = self.labels.copy() if grows else self.labels
-        return _Core(config, labels, self.decisions.empty(labels))
+        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
+        reader = self.reader
+        if len(self.labels) > _FEW:
+            labels = LabelIndex()
+            return _Core(reader.config, labels, self.decisions.empty(labels), self.labels)
+        labels = self.labels.copy() if reader.grows else self.labels
+        return _Core(reader.config, labels, self.decisions.empty(labels))
 
     @classmethod
     def fresh(cls, config: Config) -> _Core:

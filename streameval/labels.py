@@ -89,6 +89,10 @@ class LabelIndex:
             self.columns.pop(self.labels[-1], None)
             self.labels.pop()
 
+    def adopt(self, other: LabelIndex) -> None:
+        """Become the same index as another that does not change any more."""
+        self.labels, self.columns, self.fixed, self._order = other.labels, other.columns, other.fixed, other._order
+
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
         twin = LabelIndex()

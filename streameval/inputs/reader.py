@@ -29,11 +29,13 @@ PLAIN = frozenset((str, int))
 class Reader:
     """Turns labels into columns and scores into decisions, as a `Config` says."""
 
-    __slots__ = ("_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds")
+    __slots__ = ("_known", "_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds")
 
-    def __init__(self, config: Config, labels: LabelIndex) -> None:
+    def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
+        """``known`` holds the declared labels if ``labels`` does not: it then registers those that are met."""
         self.config = config
         self.labels = labels
+        self._known = labels if known is None else known
         self._unnamed: dict[str, int] = {}
         self._spelled = False
         given = config.threshold
@@ -44,6 +46,11 @@ class Reader:
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are scores, to be compared with a threshold."""
         return self.config.threshold is not None
+
+    @property
+    def grows(self) -> bool:
+        """Whether labels that were not declared are registered."""
+        return self.config.labels is None or self.config.unknown == "add"
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
@@ -59,7 +66,7 @@ class Reader:
         if known is not None:
             return known
         declared = self.config.labels
-        if declared is None or self.config.unknown == "add":
+        if declared is None or self.config.unknown == "add" or name in self._known.columns:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
@@ -78,9 +85,12 @@ class Reader:
             return [self.column(label) for label in flat]
         known: dict[Any, int] = self.labels.columns
         found = list(map(known.get, flat))
-        if None in found:
-            return [self.column(label) if column is None else column for column, label in zip(found, flat, strict=True)]
-        return cast("list[int]", found)
+        if None not in found:
+            return cast("list[int]", found)
+        for label in dict.fromkeys(flat):
+            if label not in known:
+                self.column(label)
+        return [known.get(label, IGNORED) for label in flat]
 
     def begin(self) -> None:
         """Forget which arguments had columns without names, and whether any label was a string."""
@@ -101,7 +111,9 @@ class Reader:
                 raise InputError(
                     f"{name} has {width} columns but {len(declared)} labels are declared; give one column per label"
                 )
-            return np.arange(width)
+            if not self.grows and not len(self.labels):
+                self.labels.adopt(self._known)
+            return np.arange(width) if self.labels.fixed else np.array(self.columns(declared), np.int64)
         for other, given in self._unnamed.items():
             if given != width:
                 raise InputError(f"{other} has {given} columns and {name} has {width}; give one column per label")

@@ -594,7 +594,7 @@ cdef class Counts:
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
-    def merge(self, Counts other, columns):
+    def merge(self, Counts other, columns, Py_ssize_t fixed=0):
         cdef const int64_t[::1] place
         cdef Py_ssize_t column, outcome, width
         cdef size_t at
@@ -616,7 +616,7 @@ cdef class Counts:
         else:
             for column in range(width):
                 here = self.cell + 5 * place[column]
-                for outcome in range(5):
+                for outcome in range(place[column] < fixed, 5):
                     here[outcome] += other.cell[5 * column + outcome]
         for at in range(other.rows.mask + 1):
             row = other.rows.places + at

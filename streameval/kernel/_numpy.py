@@ -219,16 +219,21 @@ class Counts:
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
-    def merge(self, other: Counts, columns: IntArray | None) -> int:
-        """Add the other's counts; ``columns`` says where its columns are here (None: the same)."""
+    def merge(self, other: Counts, columns: IntArray | None, fixed: int = 0) -> int:
+        """Add the other's counts; ``columns`` says where its columns are here (None: the same).
+
+        The first ``fixed`` columns here belong to declared labels, whose true negatives are derived.
+        """
         other._complete()
         width = len(other._flat) // 5 if columns is None else len(columns)
         self.reserve(width if columns is None else 0)
         cells = other._flat[: 5 * width].reshape(-1, 5)
         used = np.flatnonzero(cells.any(axis=1))
         places = used if columns is None else columns[used]
+        added = cells[used]
+        added[places < fixed, 0] = 0
         histogram = [(key, times) for key, times in other._histogram.items() if times]
-        return self._change(other._examples, places, cells[used], histogram)
+        return self._change(other._examples, places, added, histogram)
 
     def _change(self, examples: int, columns: IntArray, cells: IntArray, keys: Iterable[tuple[RowKey, int]]) -> int:
         self._complete()

@@ -210,19 +210,20 @@ class Decisions:
             old, new = weights.sums, added.at(weights.scale).sums
             sums = {key: old.get(key, 0) + value for key, value in new.items()}
             self._plan = _Plan(self._counts.examples, weights, sums)
-        self._finish(self._counts.merge(other._counts, columns))
+        self._finish(self._counts.merge(other._counts, columns, self._labels.fixed))
 
     def _columns_of(self, other: Decisions) -> IntArray | None:
         """Where the columns of another state are here, its labels registered; None if they are the same."""
-        names = other._labels.labels
-        if other._labels is self._labels or names == self._labels.labels:
+        theirs, ours = other._labels, self._labels
+        if theirs.labels is ours.labels or (theirs.fixed == ours.fixed and theirs.labels == ours.labels):
             return None
-        mentioned = other._counts.mentioned(len(names))
-        mentioned[: other._labels.fixed] = True
-        return np.array(
-            [self._labels.add(name) if there else 0 for name, there in zip(names, mentioned.tolist(), strict=True)],
-            np.int64,
-        )
+        columns: list[int | None] = list(map(ours.columns.get, theirs.labels))
+        if None in columns:
+            mentioned = other._counts.mentioned(len(columns)).tolist()
+            for place, column in enumerate(columns):
+                if column is None:
+                    columns[place] = ours.add(theirs.labels[place]) if mentioned[place] else 0
+        return np.array(columns, np.int64)
 
     def _finish(self, code: int) -> None:
         """Complete a change whose counts were changed, or undo its plan if they declined."""
