@@ -165,8 +165,12 @@ class Accumulator:
         """
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads must be an integer of at least 1, not {shown(threads)}")
+        core = self._core
+        plain = core.direct and mask is None and weights is None
+        if plain and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
+            return
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
-        gathered = self._core.beside()
+        gathered = core.beside()
         for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
             gathered.decisions.count(batch, threads)
         core = self._core

@@ -899,6 +899,17 @@ def other() -> se.Evaluator:
     return ev
 
 
+def numbered(labels: int) -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro", "hamming_loss"])
+    ev.update({str(number) for number in range(labels)}, set())
+    return ev
+
+
+def merged(ev: se.Evaluator, other: se.Evaluator) -> se.Evaluator:
+    ev.merge(other)
+    return ev
+
+
 def long_lists() -> tuple[list[set[str]], list[set[str]]]:
     return [{"a", "x"}, {"y"}] * 300, [{"a"}, {"z", "b"}] * 300
 
@@ -915,6 +926,14 @@ OPERATIONS: dict[str, tuple[Callable[[], se.Evaluator], Callable[[se.Evaluator],
     "revert that fails": (started, lambda ev: ev.revert({"c", "new"}, {"a"})),
     "revert that compacts": (before_compaction, lambda ev: ev.revert({"a"}, {"a"})),
     "update_many with lists": (started, lambda ev: ev.update_many(*long_lists())),
+    "update_many with known labels": (
+        started,
+        lambda ev: ev.update_many([{"a": True, "b": False}] * 3, [{"a": True, "b": True}] * 3),
+    ),
+    "update_many beside many labels": (
+        lambda: merged(started(), numbered(600)),
+        lambda ev: ev.update_many([{"a", "x"}, {"7"}], [{"b"}, {"600"}]),
+    ),
     "update_many with weights": (
         started,
         lambda ev: ev.update_many([{"a", "x"}, set()], [{"a"}, {"y"}], weights=[0.1, 1e300]),

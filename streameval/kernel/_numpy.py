@@ -134,6 +134,22 @@ class Counts:
         self.reserve(len(columns))
         return self.count_slots(slots, key, fixed, sign)
 
+    def count_examples(
+        self,
+        columns: Mapping[Any, int],
+        fixed: int,
+        y_true: list[object],
+        y_pred: list[object],
+        threshold: float | None,
+    ) -> int:
+        """Count examples, as many on either side, if all are as `count_example` demands."""
+        counted = Counts(len(columns))
+        for true, pred in zip(y_true, y_pred, strict=True):
+            code = counted.count_example(columns, fixed, true, pred, threshold, 1)
+            if code != DONE:
+                return code
+        return self.merge(counted, None)
+
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
         """Where the five counts of each label start; remembered, since a stream names the same labels again."""
         if set(map(type, labels)) != {str}:  # before comparing: what is not plain may equal anything
@@ -252,12 +268,11 @@ class Counts:
         """Whether no stream of examples leaves such counts."""
         if examples < 0 or (counts < 0).any() or min(histogram.values(), default=0) < 0:
             return True
-        after = self._flat.copy()
-        after[slots] = counts
-        said = np.add.reduce(after.reshape(-1, 5), axis=1)
+        touched = slots // 5
+        said = np.add.reduce(self._flat.reshape(-1, 5), axis=1)
+        said[touched] -= 1
         if int(said.max(initial=0)) > examples:
             return True
-        touched = slots // 5
         if not (said[touched[touched >= fixed]] == 0).any():
             return False
         # A label has gone: no example may have more labels than are left.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from streameval.states.exact import ExactSums, common_scale, exact_integers, tra
 
 __all__ = ["Content", "Decisions"]
 
+_SEQUENCES = {list, tuple}
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
@@ -128,6 +129,19 @@ class Decisions:
             return True
         if code == OTHER:
             return False
+        raise _declined(code)
+
+    def count_plain_many(self, y_true: object, y_pred: object, threshold: float | None) -> bool:
+        """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
+        self._settle()
+        if self._weights is not None or not {type(y_true), type(y_pred)} <= _SEQUENCES:
+            return False
+        true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self._labels
+        if len(true) != len(pred):
+            return False
+        code = self._counts.count_examples(labels.columns, labels.fixed, true, pred, threshold)
+        if code in (DONE, OTHER):
+            return code == DONE
         raise _declined(code)
 
     def count_one(self, example: Example, sign: int) -> None:
