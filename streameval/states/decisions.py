@@ -26,6 +26,7 @@ from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, Row
 from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
+from streameval.states.margins import Margins
 
 __all__ = ["Content", "Decisions"]
 
@@ -98,12 +99,13 @@ class _Plan(NamedTuple):
 class Decisions:
     """Per-label and per-example counts of decisions, exact under any order, batching, merging and reverting."""
 
-    __slots__ = ("_counts", "_labels", "_plan", "_weights")
+    __slots__ = ("_counts", "_labels", "_margins", "_plan", "_weights")
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
         self._counts = kernel.Counts(len(labels))
         self._weights: ExactSums[int | RowKey] | None = None
+        self._margins: Margins | None = None
         self._plan: _Plan | None = None
 
     def empty(self, labels: LabelIndex) -> Decisions:
@@ -153,16 +155,29 @@ class Decisions:
             value, scale = units_of(weight)
             weights = self._weights_at(common_scale(scale))
             value <<= weights.scale - scale
-            weighed: list[int | RowKey] = [slot for slot in slots.tolist() if slot % 5]
-            sums = {place: weights.sums.get(place, 0) + sign * value for place in (*weighed, key)}
+            weighed = [slot for slot in slots.tolist() if slot % 5]
+            columns = {slot // 5 for slot in weighed}
+            places: tuple[int | RowKey, ...] = (*weighed, key)
+            sums = {place: weights.sums.get(place, 0) + sign * value for place in places}
             if sign < 0:
                 left: dict[int | RowKey, int] = dict(zip(slots.tolist(), self._counts.at(slots).tolist(), strict=True))
                 left[key] = self._counts.times(key)
                 gone = any(sums[place] < 0 or (sums[place] and left[place] <= 1) for place in sums)
-                if gone or _outweighs({**weights.sums, **sums}):
+                if gone or self._outweighs(weights, sums, columns, value):
                     raise RevertError(_NEVER_SEEN)
             self._plan = _Plan(self._counts.examples, weights, sums)
         self._finish(self._counts.count_slots(slots, key, self._labels.fixed, sign))
+        if sign > 0 and self._margins is not None:  # then the example was weighed
+            self._margins.raise_(columns, value)
+
+    def _outweighs(
+        self, weights: ExactSums[int | RowKey], sums: dict[int | RowKey, int], columns: set[int], value: int
+    ) -> bool:
+        """Whether a label would weigh more than all examples together, which no examples can leave."""
+        margins = self._margins
+        if margins is None or margins.scale != weights.scale or not margins.lower(columns, value):
+            self._margins = margins = Margins.of({**weights.sums, **sums}, weights.scale)
+        return margins is None
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
@@ -330,7 +345,7 @@ class Decisions:
         sums = {key: value for key, value in self._weights.sums.items() if value}
         plain = self._counts_as_sums()
         if len(sums) == len(plain) and all(sums.get(key) == value << scale for key, value in plain.items()):
-            self._weights = None
+            self._weights = self._margins = None
             return None
         zeros = trailing_zeros(sums.values())
         return 0 if zeros is None else scale - min(scale, zeros)
@@ -417,18 +432,6 @@ class Decisions:
 def _declined(code: int) -> Exception:
     """Why the counts declined a change."""
     return CounterOverflowError(_TOO_MANY) if code == FULL else RevertError(_NEVER_SEEN)
-
-
-def _outweighs(sums: dict[int | RowKey, int]) -> bool:
-    """Whether a label weighs more than all examples together, which nothing can leave."""
-    of_column: dict[int, int] = {}
-    whole = 0
-    for key, value in sums.items():
-        if isinstance(key, tuple):
-            whole += value
-        else:
-            of_column[key // 5] = of_column.get(key // 5, 0) + value
-    return max(of_column.values(), default=0) > whole
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:
