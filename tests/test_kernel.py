@@ -290,6 +290,7 @@ def test_twins_merge_copy_and_restore_alike():
             assert everything(fresh, 60) == everything(first, 60)
             slots = rng.integers(0, 300, 20)
             assert first.mentioned(60).tolist() == first.cells(60).any(axis=1).tolist()
+            assert first.outcomes(place).tolist() == first.cells(60)[place].T.tolist()
             assert first.at(slots).tolist() == first.cells(60).reshape(-1)[slots].tolist()
             parts.append(everything(first, 60))
         assert parts[0] == parts[1]

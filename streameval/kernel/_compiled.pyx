@@ -737,6 +737,18 @@ cdef class Counts:
             memcpy(&view[0, 0], self.cell, 5 * min(width, self.width) * sizeof(int64_t))
         return out
 
+    def outcomes(self, columns):
+        cdef const int64_t[::1] place = columns
+        cdef Py_ssize_t position, outcome, count = place.shape[0]
+        out = np.empty((5, count), np.int64)
+        cdef int64_t[:, ::1] view = out
+        for position in range(count):
+            if not 0 <= place[position] < self.width:
+                raise IndexError(f"column {place[position]} is out of range; one object is for one thread at a time")
+            for outcome in range(5):
+                view[outcome, position] = self.cell[5 * place[position] + outcome]
+        return out
+
     def row_keys(self):
         cdef size_t at, live = 0
         cdef Py_ssize_t row = 0

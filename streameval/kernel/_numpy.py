@@ -298,6 +298,11 @@ class Counts:
         self.reserve(width)
         return self._flat[: 5 * width].reshape(-1, 5).copy()
 
+    def outcomes(self, columns: IntArray) -> IntArray:
+        """The counts of some columns, shape (5, columns)."""
+        self._complete()
+        return np.ascontiguousarray(self._flat.reshape(-1, 5).take(columns, axis=0).T)
+
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
         return np.asarray(self.cells(width).any(axis=1))

@@ -364,13 +364,12 @@ class Decisions:
         return tuple(map(self._labels.labels.__getitem__, columns.tolist()))
 
     def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, list[list[int]] | None]:
-        """For each column the counts of the five outcomes, and the weight sums (of the first outcome always 0).
+        """The counts of the five outcomes of each column, shape (5, columns), and the weight sums of each column.
 
-        ``scale`` is what `tidy` returned.
+        ``scale`` is what `tidy` returned. The weight sum of the first outcome is always 0.
         """
-        cells = self._counts.cells(len(self._labels))
-        if self._labels.fixed < len(self._labels):
-            cells = cells[columns]
+        self._counts.reserve(len(self._labels))
+        cells = self._counts.outcomes(columns)
         if self._weights is None or scale is None:
             return cells, None
         get, shift = self._weights.sums.get, self._weights.scale - scale
@@ -394,7 +393,9 @@ class Decisions:
         if key_weights is not None:
             key_weights = [key_weights[position] for position in order.tolist()]
         labels, fixed = self.labels_of(columns), self._labels.fixed
-        return Content(self.examples, labels, fixed, cells, keys[order], times[order], scale, cell_weights, key_weights)
+        return Content(
+            self.examples, labels, fixed, cells.T, keys[order], times[order], scale, cell_weights, key_weights
+        )
 
     @classmethod
     def from_content(cls, content: Content, labels: LabelIndex) -> Decisions:
