@@ -171,8 +171,12 @@ class Accumulator:
             return
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.beside()
-        for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
-            gathered.decisions.count(batch, threads)
+        if plain:
+            gathered.reader.meet(y_true)
+            gathered.reader.meet(y_pred)
+        if not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
+            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
+                gathered.decisions.count(batch, threads)
         core = self._core
         known = len(core.labels)
         try:

@@ -130,3 +130,20 @@ def test_a_label_met_in_a_call_that_fails_is_not_registered():
         ev.update_many([{"new"}, {"newer"}], [{"new"}])
     ev.update_many(iter([{"label-0001"}]), iter([set()]))
     assert len(ev._core.labels) == known
+
+
+@pytest.mark.parametrize("odd", [True, 1.0, np.int64(1), "\ud800", None, (), [1]], ids=repr)
+@pytest.mark.parametrize("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
+def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[str, object], odd: object):
+    rows = [[1, "a"], [1, odd], ["a"]]
+    found = []
+    for kind in (list, tuple, iter):
+        ev = se.Evaluator(**setup)
+        try:
+            ev.update_many(kind(rows), kind(rows[::-1]))
+        except se.StreamevalError as error:
+            assert ev == se.Evaluator(**setup)
+            found.append(str(error))
+        else:
+            found.append(ev.to_bytes())
+    assert found[0] == found[1] == found[2]

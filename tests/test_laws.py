@@ -964,6 +964,7 @@ OPERATIONS: dict[str, tuple[Callable[[], se.Evaluator], Callable[[se.Evaluator],
     "revert that fails": (started, lambda ev: ev.revert({"c", "new"}, {"a"})),
     "revert that compacts": (before_compaction, lambda ev: ev.revert({"a"}, {"a"})),
     "update_many with lists": (started, lambda ev: ev.update_many(*long_lists())),
+    "update_many with generators": (started, lambda ev: ev.update_many(*map(iter, long_lists()))),
     "update_many with known labels": (
         started,
         lambda ev: ev.update_many([{"a": True, "b": False}] * 3, [{"a": True, "b": True}] * 3),

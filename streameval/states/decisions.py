@@ -249,9 +249,9 @@ class Decisions:
         columns: list[int | None] = list(map(ours.columns.get, theirs.labels))
         if None in columns:
             mentioned = other._counts.mentioned(len(columns)).tolist()
-            for place, column in enumerate(columns):
-                if column is None:
-                    columns[place] = ours.add(theirs.labels[place]) if mentioned[place] else 0
+            new = zip(theirs.labels, columns, mentioned, strict=True)
+            ours.extend([label for label, column, there in new if there and column is None])
+            columns = [ours.columns.get(label, 0) for label in theirs.labels]
         return np.array(columns, np.int64)
 
     def _finish(self, code: int) -> None:
