@@ -13,7 +13,6 @@ counts, so a stream whose weights are all 1 is the same state as an unweighted o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -25,63 +24,16 @@ from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
 from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
+from streameval.states.content import Content
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
 from streameval.states.margins import Margins
 
-__all__ = ["Content", "Decisions"]
+__all__ = ["Decisions"]
 
 _SEQUENCES = {list, tuple}
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Content:
-    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
-
-    Attributes
-    ----------
-    examples
-        How many examples were counted.
-    labels
-        Declared labels in their order, then the mentioned others, sorted.
-    fixed
-        How many of ``labels`` are declared.
-    cells
-        Shape (labels, 5).
-    keys, times
-        The row keys in lexicographic order, shape (distinct, 4), and how many examples had each.
-    scale, cell_weights, key_weights
-        None when every weight sum equals its count. Otherwise the sums in units of ``2**-scale``, for each label a
-        list over its outcomes (the first, true negatives, is 0), and for each row key; the scale is as small as it
-        can be.
-    """
-
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    cells: IntArray
-    keys: IntArray
-    times: IntArray
-    scale: int | None
-    cell_weights: list[list[int]] | None
-    key_weights: list[int] | None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Content):
-            return NotImplemented
-        return (
-            self.examples == other.examples
-            and self.labels == other.labels
-            and self.fixed == other.fixed
-            and np.array_equal(self.cells, other.cells)
-            and np.array_equal(self.keys, other.keys)
-            and np.array_equal(self.times, other.times)
-            and self.scale == other.scale
-            and self.cell_weights == other.cell_weights
-            and self.key_weights == other.key_weights
-        )
 
 
 class _Plan(NamedTuple):
@@ -327,9 +279,12 @@ class Decisions:
 
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
-        if len(self._labels) > size and not self._counts.mentioned(len(self._labels))[size:].any():
-            self._counts.forget_columns()
-            self._labels.truncate(size)
+        registered = len(self._labels)
+        if registered > size:
+            self._counts.reserve(registered)
+            if not self._counts.outcomes(np.arange(size, registered)).any():
+                self._counts.forget_columns()
+                self._labels.truncate(size)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
