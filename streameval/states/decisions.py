@@ -266,7 +266,8 @@ class Decisions:
 
     def sparse(self) -> bool:
         """Whether most registered labels have no example left."""
-        return 2 * len(self.columns()) < len(self._labels)
+        grown = self._counts.mentioned(len(self._labels))[self._labels.fixed :]
+        return 2 * (self._labels.fixed + int(np.count_nonzero(grown))) < len(self._labels)
 
     def compact(self) -> None:
         """Drop row keys of which no example is left."""
