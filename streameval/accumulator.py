@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Accumulator"]
 
 _PLAIN = (float, int)
+_FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
 
 
 class _Core:
@@ -31,20 +32,24 @@ class _Core:
 
     __slots__ = ("decisions", "direct", "labels", "reader", "threshold")
 
-    def __init__(self, config: Config, labels: LabelIndex, decisions: Decisions) -> None:
+    def __init__(
+        self, config: Config, labels: LabelIndex, decisions: Decisions, known: LabelIndex | None = None
+    ) -> None:
         self.labels = labels
-        self.reader = Reader(config, labels)
+        self.reader = Reader(config, labels, known)
         self.decisions = decisions
         # Whether the kernel may read examples as they are, and with which threshold.
         self.direct = not isinstance(config.threshold, tuple)
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     def beside(self) -> _Core:
-        """An empty core whose labels have the same columns; the same labels where they cannot change."""
-        config = self.reader.config
-        grows = config.labels is None or config.unknown == "add"
-        labels = self.labels.copy() if grows else self.labels
-        return _Core(config, labels, self.decisions.empty(labels))
+        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
+        reader = self.reader
+        if len(self.labels) > _FEW:
+            labels = LabelIndex()
+            return _Core(reader.config, labels, self.decisions.empty(labels), self.labels)
+        labels = self.labels.copy() if reader.grows else self.labels
+        return _Core(reader.config, labels, self.decisions.empty(labels))
 
     @classmethod
     def fresh(cls, config: Config) -> _Core:
@@ -160,10 +165,18 @@ class Accumulator:
         """
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads must be an integer of at least 1, not {shown(threads)}")
+        core = self._core
+        plain = core.direct and mask is None and weights is None
+        if plain and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
+            return
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
-        gathered = self._core.beside()
-        for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
-            gathered.decisions.count(batch, threads)
+        gathered = core.beside()
+        if plain:
+            gathered.reader.meet(y_true)
+            gathered.reader.meet(y_pred)
+        if not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
+            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
+                gathered.decisions.count(batch, threads)
         core = self._core
         known = len(core.labels)
         try:

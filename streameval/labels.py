@@ -14,20 +14,27 @@ import numpy as np
 from streameval.errors import LabelError, shown
 from streameval.kernel.types import IntArray
 
-__all__ = ["Label", "LabelIndex", "in_order", "normalise"]
+__all__ = ["Label", "LabelIndex", "in_order", "is_unicode", "normalise"]
 
 Label: TypeAlias = str | int
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a string holds no lone surrogate, so that it can be saved."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def normalise(label: object) -> Label:
     """The plain ``str`` or ``int`` behind a label, or `LabelError`."""
     if isinstance(label, str):
-        try:
-            label.encode("utf-8")
-        except UnicodeEncodeError:
+        if not is_unicode(label):
             raise LabelError(
                 f"label {shown(label)} holds a lone surrogate, which is not valid Unicode; decode the text properly"
-            ) from None
+            )
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
@@ -74,6 +81,12 @@ class LabelIndex:
             column = self.columns[label] = len(self.labels) - 1
         return column
 
+    def extend(self, labels: list[Label]) -> None:
+        """Add normalised labels, all of them new and different."""
+        start = len(self.labels)
+        self.labels += labels
+        self.columns.update(zip(labels, range(start, start + len(labels)), strict=True))
+
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the others by label. Remembered between changes."""
         order = self._order
@@ -88,6 +101,10 @@ class LabelIndex:
         while len(self.labels) > size:
             self.columns.pop(self.labels[-1], None)
             self.labels.pop()
+
+    def adopt(self, other: LabelIndex) -> None:
+        """Become the same index as another that does not change any more."""
+        self.labels, self.columns, self.fixed, self._order = other.labels, other.columns, other.fixed, other._order
 
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""

@@ -21,7 +21,7 @@ from streameval.errors import FormatError, StreamevalError, shown
 from streameval.kernel.types import IntArray
 from streameval.labels import Label, in_order, normalise
 from streameval.states.base import COUNT_MAX
-from streameval.states.decisions import Content
+from streameval.states.content import Content
 from streameval.states.exact import trailing_zeros
 
 __all__ = ["Saved", "decode", "encode", "read_file", "write_file"]

@@ -327,6 +327,73 @@ def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
 
 
 @needs_compiled
+@pytest.mark.parametrize("seed", range(120))
+def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
+    rng = random.Random(seed)
+    width, density = rng.choice([1, 2, 3, 5, 9, 30]), rng.choice([0.1, 0.5, 0.9])
+    fixed, reverts, ubiquitous = rng.choice([0, 0, width // 2, width]), rng.choice([0.3, 0.5, 0.7]), rng.random() < 0.5
+
+    def example() -> tuple[np.ndarray, tuple[int, int, int, int]]:
+        chance = [0.97 if ubiquitous and not column else density for column in range(width)]
+        outcomes = {column: rng.randrange(5) for column in range(width) if rng.random() < chance[column]}
+        counts = [list(outcomes.values()).count(outcome) for outcome in range(5)]
+        slots = [5 * column + outcome for column, outcome in outcomes.items() if outcome or column >= fixed]
+        return np.array(slots, np.int64), (counts[1] + counts[3], counts[2] + counts[3], counts[3], counts[4])
+
+    twins, counted = both(width), []
+    for step in range(200):
+        drawn = rng.random()
+        if drawn < reverts and (counted or drawn < 0.1):
+            wrong = not counted or rng.random() < 0.4
+            given = example() if wrong else counted.pop(rng.randrange(len(counted)))
+            codes = [counts.count_slots(*given, fixed, -1) for counts in twins]
+            assert codes[0] == codes[1], step
+        elif drawn < 0.95:
+            counted.append(example())
+            for counts in twins:
+                counts.count_slots(*counted[-1], fixed, 1)
+        elif drawn < 0.97:
+            added = [example() for _ in range(rng.randrange(6))]
+            counted += added
+            for counts, other in zip(twins, both(width), strict=True):
+                for given in added:
+                    other.count_slots(*given, fixed, 1)
+                assert counts.merge(other, None) == DONE
+        else:
+            twins = tuple(counts.copy() for counts in twins)
+    assert everything(twins[0], width) == everything(twins[1], width)
+
+
+@needs_compiled
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
+    labels = ["a", "b", "c", "d", 7]
+    columns = {label: column for column, label in enumerate(labels)}
+    fixed = data.draw(st.sampled_from([0, 2, 5]))
+    mapping = st.dictionaries(st.sampled_from(labels), st.sampled_from([True, False, 0, 1]))
+    size = data.draw(st.sampled_from([0, 1, 3, 70]))
+    alike = data.draw(mapping)
+    true, pred = ([dict(alike) for _ in range(size)] for _ in range(2))
+    for side in (true, pred):
+        for row in side[:4]:
+            row.update({label: data.draw(st.booleans()) for label in row})
+    if size and data.draw(st.booleans()):
+        data.draw(st.sampled_from([true, pred]))[data.draw(st.integers(0, size - 1))] = data.draw(
+            st.sampled_from([{"unknown"}, None, {"a": 2}, {"a": 0.5}])
+        )
+    for counts, single in zip(both(0), both(0), strict=True):
+        code = counts.count_examples(columns, fixed, true, pred, None)
+        one_by_one = [single.count_example(columns, fixed, t, p, None, 1) for t, p in zip(true, pred, strict=True)]
+        if code == OTHER:
+            assert OTHER in one_by_one
+            assert everything(counts, 5) == (0, [[0] * 5] * 5, [])
+        else:
+            assert code == DONE
+            assert everything(counts, 5) == everything(single, 5)
+
+
+@needs_compiled
 @pytest.mark.parametrize(
     ("true", "pred"),
     [
@@ -378,6 +445,7 @@ def test_twins_merge_copy_and_restore_alike():
             assert everything(fresh, 60) == everything(first, 60)
             slots = rng.integers(0, 300, 20)
             assert first.mentioned(60).tolist() == first.cells(60).any(axis=1).tolist()
+            assert first.outcomes(place).tolist() == first.cells(60)[place].T.tolist()
             assert first.at(slots).tolist() == first.cells(60).reshape(-1)[slots].tolist()
             parts.append(everything(first, 60))
         assert parts[0] == parts[1]
@@ -398,6 +466,7 @@ def test_twins_are_full_at_the_same_example():
         before = everything(counts, 1)
         assert counts.count_slots(np.array([3]), (1, 1, 1, 0), 0, 1) == FULL
         assert counts.count_example({"a": 0}, 0, {"a": True}, {"a": True}, None, 1) == FULL
+        assert counts.count_examples({"a": 0}, 0, [{"a": True}], [{"a": True}], None) == FULL
         assert everything(counts, 1) == before
 
 

@@ -770,6 +770,44 @@ def test_a_wrong_revert_never_leaves_negative_true_negatives():
     assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
 
 
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, 5.0, 10.0), (0.5, 0.1, 3.0)])
+@pytest.mark.parametrize("seed", range(12))
+def test_whether_a_revert_is_refused_depends_on_the_counts_and_not_on_the_history(seed: int, weights: tuple):
+    rng = random.Random(seed)
+    labels, ubiquitous = list("abcdefgh")[: rng.choice([2, 3, 5, 8])], rng.random() < 0.5
+    ev, counted_ones = se.Evaluator([], labels=rng.choice([None, labels])), []
+
+    def example() -> tuple[set[str], set[str], float]:
+        true, pred = ({label for label in labels if rng.random() < rng.choice([0.2, 0.8])} for _ in range(2))
+        return true | {"a"} if ubiquitous else true, pred, rng.choice(weights)
+
+    refused = 0
+    for _ in range(200):
+        drawn = rng.random()
+        if drawn < 0.5:
+            counted_ones.append(example())
+            true, pred, weight = counted_ones[-1]
+            ev.update(true, pred, weight=weight)
+        elif drawn < 0.95:
+            right = counted_ones and rng.random() < 0.7
+            true, pred, weight = counted_ones.pop(rng.randrange(len(counted_ones))) if right else example()
+            twin = se.Evaluator.from_bytes(ev.to_bytes())
+            answers = []
+            for either in (ev, twin):
+                try:
+                    answers.append(either.revert(true, pred, weight=weight))
+                except se.RevertError:
+                    answers.append("refused")
+            assert answers[0] == answers[1]
+            assert ev == twin
+            refused += answers[0] == "refused"
+        else:
+            more = [example() for _ in range(3)]
+            counted_ones += more
+            ev.update_many([t for t, _, _ in more], [p for _, p, _ in more], weights=[w for _, _, w in more])
+    assert refused
+
+
 # -- overflow ---------------------------------------------------------------------------------------------------------
 
 
@@ -899,6 +937,17 @@ def other() -> se.Evaluator:
     return ev
 
 
+def numbered(labels: int) -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro", "hamming_loss"])
+    ev.update({str(number) for number in range(labels)}, set())
+    return ev
+
+
+def merged(ev: se.Evaluator, other: se.Evaluator) -> se.Evaluator:
+    ev.merge(other)
+    return ev
+
+
 def long_lists() -> tuple[list[set[str]], list[set[str]]]:
     return [{"a", "x"}, {"y"}] * 300, [{"a"}, {"z", "b"}] * 300
 
@@ -915,6 +964,15 @@ OPERATIONS: dict[str, tuple[Callable[[], se.Evaluator], Callable[[se.Evaluator],
     "revert that fails": (started, lambda ev: ev.revert({"c", "new"}, {"a"})),
     "revert that compacts": (before_compaction, lambda ev: ev.revert({"a"}, {"a"})),
     "update_many with lists": (started, lambda ev: ev.update_many(*long_lists())),
+    "update_many with generators": (started, lambda ev: ev.update_many(*map(iter, long_lists()))),
+    "update_many with known labels": (
+        started,
+        lambda ev: ev.update_many([{"a": True, "b": False}] * 3, [{"a": True, "b": True}] * 3),
+    ),
+    "update_many beside many labels": (
+        lambda: merged(started(), numbered(600)),
+        lambda ev: ev.update_many([{"a", "x"}, {"7"}], [{"b"}, {"600"}]),
+    ),
     "update_many with weights": (
         started,
         lambda ev: ev.update_many([{"a", "x"}, set()], [{"a"}, {"y"}], weights=[0.1, 1e300]),

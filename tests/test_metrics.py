@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.metrics import averaging
 from tests.oracle import DEFINITIONS, Example, Oracle, Value
 
 ENTRIES = {entry.name: entry for entry in se.catalogue()}
@@ -216,6 +217,39 @@ def wide() -> tuple[se.Evaluator, Oracle]:
     """1,103 labels with supports from 0 to some hundreds, so that denominators share few factors."""
     stream = random_stream(7, 401, 1103, 60)
     return evaluated(stream, list(range(1103))), Oracle(stream, range(1103))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_sums_of_many_quotients_are_exact_enough_in_any_order(seed: int):
+    rng = np.random.default_rng(seed)
+    length = int(rng.choice([65, 100, 1000, 5000]))
+    tops = [2 ** int(bits) for bits in rng.integers(1, 32, 3)]
+    num, den, times = (rng.integers(0, top, length) for top in tops)
+    num[rng.random(length) < rng.choice([0.0, 0.9, 1.0])] = 0
+    den = np.minimum(den + 1, 2**31 - 1)
+    factors = times if seed % 2 else None
+    found = averaging._sum_of_small(num, den, factors)
+    weights = times.tolist() if seed % 2 else [1] * length
+    scale = 2**200
+    exact = sum(n * scale * t // d for n, d, t in zip(num.tolist(), den.tolist(), weights, strict=True))
+    if found is not None:
+        assert abs(found[0] * scale - exact * found[1]) <= found[1] * (exact // 2**59 + length)
+    order = rng.permutation(length)
+    shuffled = None if factors is None else factors[order]
+    assert averaging._sum_of_small(num[order], den[order], shuffled) == found
+    if 200 < exact // scale < 2**40:
+        assert found is not None
+
+
+@pytest.mark.parametrize("big", [2**31, 2**40, 2**62])
+@pytest.mark.parametrize("place", range(3))
+def test_quotients_too_large_for_the_quick_sum_are_summed_all_the_same(big: int, place: int):
+    arrays = [np.full(100, 3), np.full(100, 7), np.full(100, 2)]
+    arrays[place] = np.where(np.arange(100) == 50, big, arrays[place])
+    assert averaging._sum_of_small(*arrays) is None
+    num, den = averaging._sum(*arrays, False)
+    exact = sum(Fraction(n * t, d) for n, d, t in zip(*(a.tolist() for a in arrays), strict=True))
+    assert abs(Fraction(num, den) / exact - 1) < Fraction(1, 2**59)
 
 
 def test_a_ratio_of_weights_past_the_largest_float_is_infinite():

@@ -105,6 +105,8 @@ def test_slots_out_of_range_are_refused_before_anything_changes():
                 counts.count_slots(np.array(slots), (1, 0, 0, 0), 0, sign)
         with pytest.raises(IndexError):
             counts.at(np.array(slots))
+    with pytest.raises(IndexError):
+        counts.outcomes(np.array([0, 10**6]))
     assert counts.examples == 0
     assert not counts.cells(2).any()
 

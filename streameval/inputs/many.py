@@ -47,14 +47,15 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
             counts["weights"] = min(lengths["weights"], start + examples)
         if len(set(counts.values())) > 1:
             raise _lengths_differ(counts, "at least ")
-        if not examples:
+        if examples:
+            reader.refuse_mixture()
+            part = factors[start : start + examples] if factors is not None and len(factors) else None
+            start += examples
+            yield _batch(pieces, part)
+        if examples < size:  # then every side has come to its end
             if factors is not None and lengths["weights"] != start:
                 raise _lengths_differ({**counts, "weights": lengths["weights"]})
             return
-        reader.refuse_mixture()
-        part = factors[start : start + examples] if factors is not None and len(factors) else None
-        start += examples
-        yield _batch(pieces, part)
 
 
 def _lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
@@ -94,7 +95,7 @@ def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseB
         return AssertionError("the kernel refused what can be read")
 
     def bits_of(piece: DensePiece) -> tuple[UInt8Array, UInt8Array | None]:
-        if np.array_equal(piece.columns, columns):
+        if _same(piece.columns, columns):
             return piece.raw()
         bits, unknown = piece.read()
         return _aligned(bits, piece, columns), None if unknown is None else _aligned(unknown, piece, columns)
@@ -103,22 +104,26 @@ def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseB
     if len(pieces) == 3:
         mask, _ = bits_of(pieces[2])
         hidden = mask if hidden is None else hidden | mask
-    scores = pieces[1].scores() if weights is None and np.array_equal(pieces[1].columns, columns) else None
+    scores = pieces[1].scores() if weights is None and _same(pieces[1].columns, columns) else None
     if scores is not None:
         return ScoreBatch(columns, true, *scores, hidden, refusal)
     return DenseBatch(columns, true, bits_of(pieces[1])[0], hidden, weights, refusal)
 
 
+def _same(columns: IntArray, others: IntArray) -> bool:
+    return columns is others or np.array_equal(columns, others)
+
+
 def _union(columns: list[IntArray]) -> IntArray:
     """The distinct columns; the first array itself where all are equal."""
-    if all(np.array_equal(columns[0], other) for other in columns[1:]):
+    if all(_same(columns[0], other) for other in columns[1:]):
         return columns[0]
     return np.array(sorted(set(np.concatenate(columns).tolist())), np.int64)
 
 
 def _aligned(bits: UInt8Array, piece: DensePiece, columns: IntArray) -> UInt8Array:
     """The bits of a piece in the order of ``columns``; 0 where the piece has no such column."""
-    if piece.columns is columns or np.array_equal(piece.columns, columns):
+    if _same(piece.columns, columns):
         return bits
     aligned = np.zeros((len(bits), len(columns)), np.uint8)
     aligned[:, np.searchsorted(columns, piece.columns)] = bits

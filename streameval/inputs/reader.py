@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from streameval.config import Config
 from streameval.errors import InputError, LabelError, did_you_mean, shown
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.labels import Label, LabelIndex, normalise
+from streameval.labels import Label, LabelIndex, is_unicode, normalise
 
 __all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader", "registered"]
 
@@ -26,16 +28,22 @@ PLAIN = frozenset((str, int))
 """The types of labels that need no conversion. A bool or float may equal an int as a dict key, but is none of them."""
 
 
+_FORMS = {dict, set, frozenset, list, tuple}
+
+
 class Reader:
     """Turns labels into columns and scores into decisions, as a `Config` says."""
 
-    __slots__ = ("_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds")
+    __slots__ = ("_known", "_placed", "_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds")
 
-    def __init__(self, config: Config, labels: LabelIndex) -> None:
+    def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
+        """``known`` holds the declared labels if ``labels`` does not: it then registers those that are met."""
         self.config = config
         self.labels = labels
+        self._known = labels if known is None else known
         self._unnamed: dict[str, int] = {}
         self._spelled = False
+        self._placed: IntArray | None = None
         given = config.threshold
         self.thresholds: dict[Label, float] | None = dict(given) if isinstance(given, tuple) else None
         self.default_threshold: float | None = None if isinstance(given, tuple) else given
@@ -44,6 +52,11 @@ class Reader:
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are scores, to be compared with a threshold."""
         return self.config.threshold is not None
+
+    @property
+    def grows(self) -> bool:
+        """Whether labels that were not declared are registered."""
+        return self.config.labels is None or self.config.unknown == "add"
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
@@ -59,7 +72,7 @@ class Reader:
         if known is not None:
             return known
         declared = self.config.labels
-        if declared is None or self.config.unknown == "add":
+        if declared is None or self.config.unknown == "add" or name in self._known.columns:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
@@ -72,20 +85,44 @@ class Reader:
     def columns(self, labels: Iterable[object]) -> list[int]:
         """The columns of many labels."""
         flat = list(labels)
-        kinds = set(map(type, flat))
-        self._spelled = self._spelled or str in kinds
-        if not kinds <= PLAIN:
+        if not self._all_plain(flat):
             return [self.column(label) for label in flat]
         known: dict[Any, int] = self.labels.columns
         found = list(map(known.get, flat))
         if None in found:
-            return [self.column(label) if column is None else column for column, label in zip(found, flat, strict=True)]
+            self._register(flat)
+            found = [known.get(label, IGNORED) for label in flat]
         return cast("list[int]", found)
+
+    def meet(self, examples: object) -> None:
+        """Register the labels of a list of dicts, sets and lists. Leaves it to others to refuse what cannot be read."""
+        if type(examples) not in (list, tuple) or not set(map(type, cast("list[object]", examples))) <= _FORMS:
+            return
+        flat = list(chain.from_iterable(cast("list[list[object]]", examples)))
+        if self._all_plain(flat):
+            with suppress(LabelError):
+                self._register(flat)
+
+    def _all_plain(self, labels: list[Any]) -> bool:
+        kinds = set(map(type, labels))
+        self._spelled = self._spelled or str in kinds
+        return kinds <= PLAIN
+
+    def _register(self, labels: list[Any]) -> None:
+        """Register those of many plain labels that have no column yet."""
+        known = self.labels.columns
+        new = [label for label in dict.fromkeys(labels) if label not in known]
+        if self.grows and is_unicode("".join([label for label in new if type(label) is str])):
+            self.labels.extend(new)
+        else:
+            for label in new:
+                self.column(label)
 
     def begin(self) -> None:
         """Forget which arguments had columns without names, and whether any label was a string."""
         self._unnamed.clear()
         self._spelled = False
+        self._placed = None
 
     def refuse_mixture(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., stand beside labels that are strings."""
@@ -94,21 +131,26 @@ class Reader:
             raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
 
     def positions(self, width: int, name: str) -> IntArray:
-        """The columns of a row or matrix that does not name its labels."""
+        """The columns of a row or matrix that does not name its labels; the same array for all of one call."""
         declared = self.config.labels
         if declared is not None:
             if width != len(declared):
                 raise InputError(
                     f"{name} has {width} columns but {len(declared)} labels are declared; give one column per label"
                 )
-            return np.arange(width)
+            if self._placed is None:
+                if not self.grows and not len(self.labels):
+                    self.labels.adopt(self._known)
+                self._placed = np.arange(width) if self.labels.fixed else np.array(self.columns(declared), np.int64)
+            return self._placed
         for other, given in self._unnamed.items():
             if given != width:
                 raise InputError(f"{other} has {given} columns and {name} has {width}; give one column per label")
         self._unnamed[name] = width
-        if self.labels.labels[:width] == list(range(width)):  # the usual order, told in a tenth of the time
-            return np.arange(width)
-        return np.array(self.columns(range(width)), np.int64)
+        if self._placed is None:
+            usual = self.labels.labels[:width] == list(range(width))  # told in a tenth of the time of looking them up
+            self._placed = np.arange(width) if usual else np.array(self.columns(range(width)), np.int64)
+        return self._placed
 
     def threshold(self, label: object) -> float:
         """The threshold of one label. Only asked when scores are read."""

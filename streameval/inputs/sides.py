@@ -148,9 +148,10 @@ class _Matrix:
     """A 2-D array."""
 
     def __init__(self, values: np.ndarray[Any, Any], columns: IntArray, role: int, reader: Reader) -> None:
-        keep = columns != IGNORED
-        self._values = values if keep.all() else values[:, keep]
-        self._columns = columns[keep]
+        if np.count_nonzero(columns == IGNORED):
+            keep = columns != IGNORED
+            values, columns = values[:, keep], columns[keep]
+        self._values, self._columns = values, columns
         self._role, self._reader = role, reader
         self._thresholds: float | FloatArray = (
             reader.threshold_row(self._columns) if role == PRED and reader.reads_scores else 0.0

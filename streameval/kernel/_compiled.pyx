@@ -262,6 +262,11 @@ cdef class Counts:
     # Whether numbers in y_pred are scores, and from which on they are predictions.
     cdef bint scored
     cdef double bound
+    # What the last full look at all columns found, so that most examples can be taken back without one; see `possible`.
+    cdef int64_t spare
+    cdef Py_ssize_t* heavy
+    cdef Py_ssize_t heavies
+    cdef uint64_t present
     # The columns of the keys of the last mappings, by side and position.
     cdef PyObject** known
     cdef Py_ssize_t* column
@@ -273,6 +278,8 @@ cdef class Counts:
         self.cell = <int64_t*>calloc(5 * self.width, sizeof(int64_t))
         self.mark = NULL
         self.touched = NULL
+        self.spare = self.heavies = self.present = 0
+        self.heavy = NULL
         self.known = NULL
         self.column = NULL
         if self.cell == NULL or not se_histogram_init(&self.rows, 64):
@@ -285,6 +292,7 @@ cdef class Counts:
         free(self.cell)
         free(self.mark)
         free(self.touched)
+        free(self.heavy)
         free(self.rows.places)
 
     @property
@@ -487,35 +495,48 @@ cdef class Counts:
         finally:
             PyBuffer_Release(&view)
 
-    cpdef int count_example(
-        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
-    ) except -1:
-        cdef Py_ssize_t count = 0, position, column, outcome, slots = -1
-        cdef uint64_t totals[3]
-        cdef int64_t bits
+    cdef int begin(self, dict columns, object threshold) except -1:
         self.reserve(len(columns))
         self.prepare()
-        totals[0] = totals[1] = totals[2] = 0
         self.scored = threshold is not None
         if self.scored:
             self.bound = threshold
+        return 0
+
+    cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
+        """Place the cells of an example in ``touched``; how many there are, or -1 if it is for others to read."""
+        cdef Py_ssize_t count = 0, position, column, slots = -1
+        cdef int64_t bits
+        totals[0] = totals[1] = totals[2] = 0
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
             slots = self.in_step(columns, fixed, y_true, y_pred, totals)
+        if slots >= 0:
+            return slots
+        self.turn += 1
+        if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
+            return -1
+        slots = 0
+        totals[0] = totals[1] = totals[2] = 0
+        for position in range(count):
+            column = self.touched[position]
+            bits = self.mark[column] & 3
+            if bits or column >= fixed:
+                self.touched[slots] = 5 * column + bits
+                slots += 1
+            totals[0] += bits & 1
+            totals[1] += bits >> 1
+            totals[2] += bits == 3
+        return slots
+
+    cpdef int count_example(
+        self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
+    ) except -1:
+        cdef Py_ssize_t position, slots
+        cdef uint64_t totals[3]
+        self.begin(columns, threshold)
+        slots = self.placed(columns, fixed, y_true, y_pred, totals)
         if slots < 0:
-            self.turn += 1
-            if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
-                return OTHER_CODE
-            slots = 0
-            totals[0] = totals[1] = totals[2] = 0
-            for position in range(count):
-                column = self.touched[position]
-                bits = self.mark[column] & 3
-                if bits or column >= fixed:
-                    self.touched[slots] = 5 * column + bits
-                    slots += 1
-                totals[0] += bits & 1
-                totals[1] += bits >> 1
-                totals[2] += bits == 3
+            return OTHER_CODE
         if sign > 0 and self.n == COUNT_MAX:
             return FULL_CODE
         if sign > 0 and not se_reserve(&self.rows, 1):
@@ -528,12 +549,57 @@ cdef class Counts:
         self.n += 1
         return 0
 
+    def count_examples(self, dict columns, Py_ssize_t fixed, list y_true, list y_pred, object threshold):
+        cdef Py_ssize_t position, slots, used = 0, room = 256, examples = len(y_true)
+        cdef uint64_t totals[3]
+        cdef se_histogram keys
+        cdef Py_ssize_t* slot = <Py_ssize_t*>malloc(room * sizeof(Py_ssize_t))
+        cdef Py_ssize_t* more
+        keys.places = NULL
+        try:
+            if slot == NULL or not se_histogram_init(&keys, 64):
+                raise MemoryError
+            self.begin(columns, threshold)
+            for position in range(examples):
+                slots = self.placed(columns, fixed, y_true[position], y_pred[position], totals)
+                if slots < 0:
+                    return OTHER
+                if used + slots > room:
+                    room = 2 * (used + slots)
+                    more = <Py_ssize_t*>realloc(slot, room * sizeof(Py_ssize_t))
+                    if more == NULL:
+                        raise MemoryError
+                    slot = more
+                memcpy(slot + used, self.touched, slots * sizeof(Py_ssize_t))
+                used += slots
+                if not se_reserve(&keys, 1):
+                    raise MemoryError
+                se_add(&keys, totals[0] | totals[1] << 32, totals[2], 1)
+            if examples > COUNT_MAX - self.n:
+                return FULL
+            if not se_reserve(&self.rows, keys.used):
+                raise MemoryError
+            for position in range(used):
+                self.cell[slot[position]] += 1
+            self.add_keys(&keys)
+            self.n += examples
+            return DONE
+        finally:
+            free(slot)
+            free(keys.places)
+
+    cdef void add_keys(self, const se_histogram* keys) noexcept nogil:
+        """Add row keys, for which there is room."""
+        cdef size_t at
+        for at in range(keys.mask + 1):
+            if keys.places[at].count:
+                se_add(&self.rows, keys.places[at].outer, keys.places[at].inner, keys.places[at].count)
+
     cdef bint take_back(
         self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner
     ) noexcept nogil:
         """Take an example back, unless what is left could not be the counts of any examples."""
         cdef Py_ssize_t position
-        cdef bint fits = True
         cdef se_place* row = se_find(&self.rows, outer, inner)
         if self.n == 0 or row.count < 1:
             return False
@@ -553,26 +619,62 @@ cdef class Counts:
         return True
 
     cdef bint possible(self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed) noexcept nogil:
-        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
-        cdef Py_ssize_t column, position
-        cdef uint64_t present = fixed
-        cdef bint gone = False
-        cdef size_t at
-        cdef se_place* row
-        for column in range(self.width):
-            if self.said(column) > self.n:
+        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are.
+
+        A full look notes the columns that more than half of the examples mention. All others need no look for half as
+        many reverts, since an example that is added can raise a column no more than the number of examples.
+        """
+        cdef Py_ssize_t position
+        cdef uint64_t gone = 0, largest
+        if self.spare <= 0:
+            if not self.look():
                 return False
+        else:
+            self.spare -= 1
+            for position in range(self.heavies):
+                if self.said(self.heavy[position]) > self.n:
+                    return False
         for position in range(slots):
-            gone |= slot[position] >= 5 * fixed and self.said(slot[position] // 5) == 0
+            gone += slot[position] >= 5 * fixed and self.said(slot[position] // 5) == 0
         if not gone:
             return True
-        for column in range(fixed, self.width):
-            present += self.said(column) != 0
+        # The columns there were at the last count, less those that are gone since then: there are at least as many.
+        self.present -= min(gone, self.present)
+        largest = self.largest()
+        if fixed + self.present < largest:
+            self.present = 0
+            for position in range(fixed, self.width):
+                self.present += self.said(position) != 0
+        return largest <= fixed + self.present
+
+    cdef bint look(self) noexcept nogil:
+        """Whether no label is mentioned by more examples than there are; note how far the next look can wait."""
+        cdef Py_ssize_t column
+        cdef int64_t said
+        free(self.heavy)
+        self.heavy = <Py_ssize_t*>malloc(self.width * sizeof(Py_ssize_t))
+        self.heavies = self.spare = 0
+        for column in range(self.width):
+            said = self.said(column)
+            if said > self.n:
+                return False
+            if said > self.n // 2 and self.heavy != NULL:
+                self.heavy[self.heavies] = column
+                self.heavies += 1
+        if self.heavy != NULL:
+            self.spare = self.n - self.n // 2
+        return True
+
+    cdef uint64_t largest(self) noexcept nogil:
+        """How many labels the example with the most of them mentions."""
+        cdef uint64_t most = 0
+        cdef size_t at
+        cdef se_place* row
         for at in range(self.rows.mask + 1):
             row = self.rows.places + at
-            if row.count and (row.outer & LOW) + (row.outer >> 32) + (row.inner >> 32) > present + (row.inner & LOW):
-                return False
-        return True
+            if row.count:
+                most = max(most, (row.outer & LOW) + (row.outer >> 32) + (row.inner >> 32) - (row.inner & LOW))
+        return most
 
     cdef int64_t said(self, Py_ssize_t column) noexcept nogil:
         """In how many examples a column is mentioned."""
@@ -766,7 +868,7 @@ cdef class Counts:
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
-    def merge(self, Counts other, columns):
+    def merge(self, Counts other, columns, Py_ssize_t fixed=0):
         cdef const int64_t[::1] place
         cdef Py_ssize_t column, outcome, width
         cdef size_t at
@@ -788,7 +890,7 @@ cdef class Counts:
         else:
             for column in range(width):
                 here = self.cell + 5 * place[column]
-                for outcome in range(5):
+                for outcome in range(place[column] < fixed, 5):
                     here[outcome] += other.cell[5 * column + outcome]
         for at in range(other.rows.mask + 1):
             row = other.rows.places + at
@@ -805,6 +907,18 @@ cdef class Counts:
         cdef int64_t[:, ::1] view = out
         if width:
             memcpy(&view[0, 0], self.cell, 5 * min(width, self.width) * sizeof(int64_t))
+        return out
+
+    def outcomes(self, columns):
+        cdef const int64_t[::1] place = columns
+        cdef Py_ssize_t position, outcome, count = place.shape[0]
+        out = np.empty((5, count), np.int64)
+        cdef int64_t[:, ::1] view = out
+        for position in range(count):
+            if not 0 <= place[position] < self.width:
+                raise IndexError(f"column {place[position]} is out of range; one object is for one thread at a time")
+            for outcome in range(5):
+                view[outcome, position] = self.cell[5 * place[position] + outcome]
         return out
 
     def row_keys(self):

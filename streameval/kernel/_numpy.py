@@ -139,6 +139,22 @@ class Counts:
         self.reserve(len(columns))
         return self.count_slots(slots, key, fixed, sign)
 
+    def count_examples(
+        self,
+        columns: Mapping[Any, int],
+        fixed: int,
+        y_true: list[object],
+        y_pred: list[object],
+        threshold: float | None,
+    ) -> int:
+        """Count examples, as many on either side, if all are as `count_example` demands."""
+        counted = Counts(len(columns))
+        for true, pred in zip(y_true, y_pred, strict=True):
+            code = counted.count_example(columns, fixed, true, pred, threshold, 1)
+            if code != DONE:
+                return code
+        return self.merge(counted, None)
+
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
         """Where the five counts of each label start; remembered, since a stream names the same labels again."""
         if set(map(type, labels)) != {str}:  # before comparing: what is not plain may equal anything
@@ -224,16 +240,21 @@ class Counts:
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
-    def merge(self, other: Counts, columns: IntArray | None) -> int:
-        """Add the other's counts; ``columns`` says where its columns are here (None: the same)."""
+    def merge(self, other: Counts, columns: IntArray | None, fixed: int = 0) -> int:
+        """Add the other's counts; ``columns`` says where its columns are here (None: the same).
+
+        The first ``fixed`` columns here belong to declared labels, whose true negatives are derived.
+        """
         other._complete()
         width = len(other._flat) // 5 if columns is None else len(columns)
         self.reserve(width if columns is None else 0)
         cells = other._flat[: 5 * width].reshape(-1, 5)
         used = np.flatnonzero(cells.any(axis=1))
         places = used if columns is None else columns[used]
+        added = cells[used]
+        added[places < fixed, 0] = 0
         histogram = [(key, times) for key, times in other._histogram.items() if times]
-        return self._change(other._examples, places, cells[used], histogram)
+        return self._change(other._examples, places, added, histogram)
 
     def _change(self, examples: int, columns: IntArray, cells: IntArray, keys: Iterable[tuple[RowKey, int]]) -> int:
         self._complete()
@@ -252,12 +273,11 @@ class Counts:
         """Whether no stream of examples leaves such counts."""
         if examples < 0 or (counts < 0).any() or min(histogram.values(), default=0) < 0:
             return True
-        after = self._flat.copy()
-        after[slots] = counts
-        said = np.add.reduce(after.reshape(-1, 5), axis=1)
+        touched = slots // 5
+        said = np.add.reduce(self._flat.reshape(-1, 5), axis=1)
+        said[touched] -= 1
         if int(said.max(initial=0)) > examples:
             return True
-        touched = slots // 5
         if not (said[touched[touched >= fixed]] == 0).any():
             return False
         # A label has gone: no example may have more labels than are left.
@@ -282,6 +302,11 @@ class Counts:
         self._complete()
         self.reserve(width)
         return self._flat[: 5 * width].reshape(-1, 5).copy()
+
+    def outcomes(self, columns: IntArray) -> IntArray:
+        """The counts of some columns, shape (5, columns)."""
+        self._complete()
+        return np.ascontiguousarray(self._flat.reshape(-1, 5).take(columns, axis=0).T)
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.states.tables import Integers, total
+from streameval.states.tables import FEW, Integers, total
 
 __all__ = ["Ratios", "Value", "as_float", "each", "mean"]
 
-Value: TypeAlias = Fraction | None
-"""A number, exact or with at least 30 guard bits; None where it is undefined (NaN)."""
+Value: TypeAlias = Fraction | float | None
+"""A number, exact or with guard bits, or the float64 nearest to it; None where it is undefined (NaN)."""
 
 _GUARD = 96
 _DEEPEST = 1 << 13
@@ -45,6 +45,8 @@ def as_float(value: Value) -> float:
     """The nearest float64; NaN where undefined, infinite where no float64 is as large."""
     if value is None:
         return math.nan
+    if isinstance(value, float):
+        return value
     try:
         return float(value)
     except OverflowError:
@@ -54,6 +56,11 @@ def as_float(value: Value) -> float:
 def each(ratios: Ratios, zero_division: float) -> list[Value]:
     """Every ratio by itself."""
     undefined = _constant(zero_division)
+    if not ratios.root and 0 <= _union(ratios.num, ratios.den) < 2**53:  # then one division rounds once
+        floats: list[Value] = np.divide(ratios.num, np.maximum(ratios.den, 1)).tolist()
+        for position in np.flatnonzero(ratios.den == 0).tolist():
+            floats[position] = undefined
+        return floats
     return [
         undefined if not den else _root(num, den) if ratios.root else Fraction(num, den)
         for num, den in zip(ratios.num.tolist(), ratios.den.tolist(), strict=True)
@@ -66,66 +73,88 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
     Where 0/0 occurs, ``zero_division`` stands for it; NaN leaves it out. If what is left has no weight, the mean is
     itself 0/0, or with ``plain`` the mean without weights.
     """
-    undefined = ratios.den == 0
-    if undefined.any():
+    if np.count_nonzero(ratios.den) < len(ratios.den):
+        undefined = ratios.den == 0
         if math.isnan(zero_division):
             ratios, times = ratios[~undefined], None if times is None else times[~undefined]
         else:  # summed with the rest, since a later addition could cancel all correct digits of a rounded sum
             ratios = ratios.replaced(undefined, int(zero_division))
-    if times is not None and plain and not times.any():
-        times = None
     whole = len(ratios.den) if times is None else total(times)
-    return _sum(ratios.num, ratios.den, times, ratios.root) / whole if whole else _constant(zero_division)
+    if plain and not whole:
+        times, whole = None, len(ratios.den)
+    if not whole:
+        return _constant(zero_division)
+    num, den = _sum(ratios.num, ratios.den, times, ratios.root)
+    return Fraction(num, den * whole)
 
 
 def _constant(zero_division: float) -> Value:
     return None if math.isnan(zero_division) else Fraction(zero_division)
 
 
-def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> Fraction:
+def _union(*arrays: Integers) -> int:
+    """The bits that any of the integers has: negative if one is, else no less than each; -1 if they are wide."""
+    if any(array.dtype == object for array in arrays):
+        return -1
+    union = arrays[0]
+    for array in arrays[1:]:
+        union = union | array
+    return int(np.bitwise_or.reduce(union))
+
+
+def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> tuple[int, int]:
+    """Numerator and denominator of the sum."""
     if not len(den):
-        return Fraction(0)
-    if not root and (fast := _sum_of_small(num, den, times)) is not None:
+        return 0, 1
+    if not root and len(den) > FEW and (fast := _sum_of_small(num, den, times)) is not None:
         return fast
     terms = num.tolist() if times is None else [n * t for n, t in zip(num.tolist(), times.tolist(), strict=True)]
     dens = den.tolist()
     if not root and len(set(dens)) == 1:
-        return Fraction(sum(terms), dens[0])
+        return sum(terms), dens[0]
     bits = _GUARD
     while True:
-        digits = sum(_scaled(term, base, root, bits) for term, base in zip(terms, dens, strict=True))
+        if root:
+            digits = sum([_scaled_root(term, base, bits) for term, base in zip(terms, dens, strict=True)])
+        else:
+            digits = sum([(term << bits) // base for term, base in zip(terms, dens, strict=True)])
         # Each term is off by less than one unit; ask for 2**60 units per term before calling the sum exact enough.
         if abs(digits) >= len(dens) << 60 or bits >= _DEEPEST:
             break
         bits *= 2
     if abs(digits) < len(dens) << 60 and not root:  # cancellation, or true zero: settle it exactly
-        return sum((Fraction(term, base) for term, base in zip(terms, dens, strict=True)), Fraction(0))
+        return sum((Fraction(n, d) for n, d in zip(terms, dens, strict=True)), Fraction(0)).as_integer_ratio()
     if root and abs(digits) <= len(dens):  # no more than the error: the roots cancel
-        return Fraction(0)
-    return Fraction(digits, 1 << bits)
+        return 0, 1
+    return digits, 1 << bits
 
 
-def _sum_of_small(num: Integers, den: Integers, times: Integers | None) -> Fraction | None:
-    """The sum in int64 long division, 32 bits at a time; None where that cannot hold it or is not precise enough."""
-    if num.dtype == object or den.dtype == object or (times is not None and times.dtype == object):
+def _sum_of_small(num: Integers, den: Integers, times: Integers | None) -> tuple[int, int] | None:
+    """The sum in int64 long division, as many bits at a time as fit; None where that does not hold it or is too coarse.
+
+    A digit of ``s`` bits is below ``2**s`` and has a remainder below ``den``: with ``k`` bits for each count and ``l``
+    for how many there are, ``k + s < 63`` and ``l + s < 63``.
+    """
+    union = _union(num, den) if times is None else _union(num, den, times)
+    if not 0 <= union < 2**31 or len(den) >= 2**31:
         return None
-    largest = int(num.max()) * (1 if times is None else int(times.max()))
-    if int(num.min()) < 0 or largest >= 2**62 or int(den.max()) >= 2**31 or len(den) >= 2**31:
-        return None
-    digit, rest = np.divmod(num if times is None else num * times, den)
-    value = total(digit)
-    for _ in range(3):
-        digit, rest = np.divmod(rest << 32, den)
-        value = (value << 32) + int(digit.sum())  # digits below 2**32, fewer than 2**31 of them
-    if value < len(den) << 60 and rest.any():
-        return None
-    return Fraction(value, 1 << 96)
+    size, count = union.bit_length(), len(den).bit_length()
+    if times is None:  # no whole parts first: they come with the first digit, which has less room then
+        value, rest, bits, shift = 0, num, 0, 62 - size - count
+    else:
+        digit, rest = np.divmod(num * times, den)
+        value, bits, shift = total(digit), 0, 62 - max(size, count)
+    while shift > 0 and bits < 128:
+        digit, rest = np.divmod(rest << shift, den)
+        value, bits = (value << shift) + int(digit.sum()), bits + shift
+        if value >= len(den) << 60:  # each term is off by less than one
+            return value, 1 << bits
+        shift = 62 - max(size, count)
+    return None if rest.any() else (value, 1 << bits)
 
 
-def _scaled(num: int, den: int, root: bool, bits: int) -> int:
-    """``num / den`` (or over the root of ``den``) in units of ``2**-bits``, off by less than one unit."""
-    if not root:
-        return (num << bits) // den
+def _scaled_root(num: int, den: int, bits: int) -> int:
+    """``num / sqrt(den)`` in units of ``2**-bits``, off by less than one unit."""
     size = math.isqrt(((num * num) << 2 * bits) // den)
     return size if num >= 0 else -size
 
@@ -133,4 +162,4 @@ def _scaled(num: int, den: int, root: bool, bits: int) -> int:
 def _root(num: int, den: int) -> Fraction:
     """``num / sqrt(den)`` with at least 100 correct bits."""
     bits = 128 + max(0, den.bit_length() // 2 - abs(num).bit_length())
-    return Fraction(_scaled(num, den, True, bits), 1 << bits)
+    return Fraction(_scaled_root(num, den, bits), 1 << bits)

@@ -33,7 +33,7 @@ def evaluate(spec: MetricSpec, tables: Tables) -> float | dict[Label, float]:
     """The value of a metric: a number, or one per label."""
     value = ENTRIES[spec.name].read(tables, spec)
     if isinstance(value, dict):
-        return {label: as_float(part) for label, part in value.items()}
+        return {label: part if type(part) is float else as_float(part) for label, part in value.items()}
     return as_float(value)
 
 

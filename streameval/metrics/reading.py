@@ -13,7 +13,7 @@ from streameval.labels import Label
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, each, mean
 from streameval.metrics.spec import MetricSpec
-from streameval.states.tables import Counts, Tables
+from streameval.states.tables import Counts, Integers, Tables
 
 __all__ = ["Formula", "Reading", "by_formula", "f_of_averages"]
 
@@ -25,23 +25,25 @@ def by_formula(formula: Formula) -> Reading:
     """A metric that is a formula of outcomes, under every average."""
 
     def read(tables: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
-        counts, times = tables.by_label, None
+        times: Integers | None = None
         if spec.average == "samples":
             counts, times = tables.by_example, tables.times
         elif spec.average == "micro":
-            counts = counts.pooled()
-        elif spec.average == "weighted":
-            times = counts.tp + counts.fn
+            counts = tables.pooled
+        else:
+            counts = tables.by_label
+            if spec.average == "weighted":
+                times = counts.tp + counts.fn
         ratios = formula(counts, dict(spec.parameters))
-        blank = ratios.den == 0
-        if blank.any():
-            blank &= counts.tp + counts.fp + counts.fn == 0
+        blank: Flags | None = None
+        if spec.empty != "zero_division":
+            blank = (ratios.den == 0) & (counts.tp + counts.fp + counts.fn == 0)
         if spec.average is None:
             return _per_label(tables.labels, ratios, blank, spec)
-        if spec.average == "samples" and not tables.informative.all():
-            kept = tables.informative
-            ratios, blank, times = ratios[kept], blank[kept], tables.times[kept]
-        if spec.empty != "zero_division" and blank.any():
+        if spec.average == "samples" and (kept := tables.informative) is not None:
+            ratios, times = ratios[kept], tables.times[kept]
+            blank = None if blank is None else blank[kept]
+        if blank is not None and blank.any():
             if spec.empty == "nan":
                 return None
             if spec.empty == "drop":
@@ -54,9 +56,9 @@ def by_formula(formula: Formula) -> Reading:
     return read
 
 
-def _per_label(labels: tuple[Label, ...], ratios: Ratios, blank: Flags, spec: MetricSpec) -> dict[Label, Value]:
+def _per_label(labels: tuple[Label, ...], ratios: Ratios, blank: Flags | None, spec: MetricSpec) -> dict[Label, Value]:
     values = dict(zip(labels, each(ratios, spec.zero_division), strict=True))
-    for position in np.flatnonzero(blank).tolist() if spec.empty != "zero_division" else ():
+    for position in np.flatnonzero(blank).tolist() if blank is not None else ():
         if spec.empty == "drop":
             del values[labels[position]]
         else:

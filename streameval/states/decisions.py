@@ -13,9 +13,8 @@ counts, so a stream whose weights are all 1 is the same state as an unweighted o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -25,61 +24,16 @@ from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
 from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
+from streameval.states.content import Content
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
+from streameval.states.margins import Margins
 
-__all__ = ["Content", "Decisions"]
+__all__ = ["Decisions"]
 
+_SEQUENCES = {list, tuple}
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Content:
-    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
-
-    Attributes
-    ----------
-    examples
-        How many examples were counted.
-    labels
-        Declared labels in their order, then the mentioned others, sorted.
-    fixed
-        How many of ``labels`` are declared.
-    cells
-        Shape (labels, 5).
-    keys, times
-        The row keys in lexicographic order, shape (distinct, 4), and how many examples had each.
-    scale, cell_weights, key_weights
-        None when every weight sum equals its count. Otherwise the sums in units of ``2**-scale``, for each label a
-        list over its outcomes (the first, true negatives, is 0), and for each row key; the scale is as small as it
-        can be.
-    """
-
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    cells: IntArray
-    keys: IntArray
-    times: IntArray
-    scale: int | None
-    cell_weights: list[list[int]] | None
-    key_weights: list[int] | None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Content):
-            return NotImplemented
-        return (
-            self.examples == other.examples
-            and self.labels == other.labels
-            and self.fixed == other.fixed
-            and np.array_equal(self.cells, other.cells)
-            and np.array_equal(self.keys, other.keys)
-            and np.array_equal(self.times, other.times)
-            and self.scale == other.scale
-            and self.cell_weights == other.cell_weights
-            and self.key_weights == other.key_weights
-        )
 
 
 class _Plan(NamedTuple):
@@ -97,12 +51,13 @@ class _Plan(NamedTuple):
 class Decisions:
     """Per-label and per-example counts of decisions, exact under any order, batching, merging and reverting."""
 
-    __slots__ = ("_counts", "_labels", "_plan", "_weights")
+    __slots__ = ("_counts", "_labels", "_margins", "_plan", "_weights")
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
         self._counts = kernel.Counts(len(labels))
         self._weights: ExactSums[int | RowKey] | None = None
+        self._margins: Margins | None = None
         self._plan: _Plan | None = None
 
     def empty(self, labels: LabelIndex) -> Decisions:
@@ -130,6 +85,19 @@ class Decisions:
             return False
         raise _declined(code)
 
+    def count_plain_many(self, y_true: object, y_pred: object, threshold: float | None) -> bool:
+        """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
+        self._settle()
+        if self._weights is not None or not {type(y_true), type(y_pred)} <= _SEQUENCES:
+            return False
+        true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self._labels
+        if len(true) != len(pred):
+            return False
+        code = self._counts.count_examples(labels.columns, labels.fixed, true, pred, threshold)
+        if code in (DONE, OTHER):
+            return code == DONE
+        raise _declined(code)
+
     def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
         self._settle()
@@ -139,16 +107,29 @@ class Decisions:
             value, scale = units_of(weight)
             weights = self._weights_at(common_scale(scale))
             value <<= weights.scale - scale
-            weighed: list[int | RowKey] = [slot for slot in slots.tolist() if slot % 5]
-            sums = {place: weights.sums.get(place, 0) + sign * value for place in (*weighed, key)}
+            weighed = [slot for slot in slots.tolist() if slot % 5]
+            columns = {slot // 5 for slot in weighed}
+            places: tuple[int | RowKey, ...] = (*weighed, key)
+            sums = {place: weights.sums.get(place, 0) + sign * value for place in places}
             if sign < 0:
                 left: dict[int | RowKey, int] = dict(zip(slots.tolist(), self._counts.at(slots).tolist(), strict=True))
                 left[key] = self._counts.times(key)
                 gone = any(sums[place] < 0 or (sums[place] and left[place] <= 1) for place in sums)
-                if gone or _outweighs({**weights.sums, **sums}):
+                if gone or self._outweighs(weights, sums, columns, value):
                     raise RevertError(_NEVER_SEEN)
             self._plan = _Plan(self._counts.examples, weights, sums)
         self._finish(self._counts.count_slots(slots, key, self._labels.fixed, sign))
+        if sign > 0 and self._margins is not None:  # then the example was weighed
+            self._margins.raise_(columns, value)
+
+    def _outweighs(
+        self, weights: ExactSums[int | RowKey], sums: dict[int | RowKey, int], columns: set[int], value: int
+    ) -> bool:
+        """Whether a label would weigh more than all examples together, which no examples can leave."""
+        margins = self._margins
+        if margins is None or margins.scale != weights.scale or not margins.lower(columns, value):
+            self._margins = margins = Margins.of({**weights.sums, **sums}, weights.scale)
+        return margins is None
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
@@ -210,19 +191,20 @@ class Decisions:
             old, new = weights.sums, added.at(weights.scale).sums
             sums = {key: old.get(key, 0) + value for key, value in new.items()}
             self._plan = _Plan(self._counts.examples, weights, sums)
-        self._finish(self._counts.merge(other._counts, columns))
+        self._finish(self._counts.merge(other._counts, columns, self._labels.fixed))
 
     def _columns_of(self, other: Decisions) -> IntArray | None:
         """Where the columns of another state are here, its labels registered; None if they are the same."""
-        names = other._labels.labels
-        if other._labels is self._labels or names == self._labels.labels:
+        theirs, ours = other._labels, self._labels
+        if theirs.labels is ours.labels or (theirs.fixed == ours.fixed and theirs.labels == ours.labels):
             return None
-        mentioned = other._counts.mentioned(len(names))
-        mentioned[: other._labels.fixed] = True
-        return np.array(
-            [self._labels.add(name) if there else 0 for name, there in zip(names, mentioned.tolist(), strict=True)],
-            np.int64,
-        )
+        columns: list[int | None] = list(map(ours.columns.get, theirs.labels))
+        if None in columns:
+            mentioned = other._counts.mentioned(len(columns)).tolist()
+            new = zip(theirs.labels, columns, mentioned, strict=True)
+            ours.extend([label for label, column, there in new if there and column is None])
+            columns = [ours.columns.get(label, 0) for label in theirs.labels]
+        return np.array(columns, np.int64)
 
     def _finish(self, code: int) -> None:
         """Complete a change whose counts were changed, or undo its plan if they declined."""
@@ -279,7 +261,8 @@ class Decisions:
 
     def sparse(self) -> bool:
         """Whether most registered labels have no example left."""
-        return 2 * len(self.columns()) < len(self._labels)
+        grown = self._counts.mentioned(len(self._labels))[self._labels.fixed :]
+        return 2 * (self._labels.fixed + int(np.count_nonzero(grown))) < len(self._labels)
 
     def compact(self) -> None:
         """Drop row keys of which no example is left."""
@@ -292,9 +275,12 @@ class Decisions:
 
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
-        if len(self._labels) > size and not self._counts.mentioned(len(self._labels))[size:].any():
-            self._counts.forget_columns()
-            self._labels.truncate(size)
+        registered = len(self._labels)
+        if registered > size:
+            self._counts.reserve(registered)
+            if not self._counts.outcomes(np.arange(size, registered)).any():
+                self._counts.forget_columns()
+                self._labels.truncate(size)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -310,7 +296,7 @@ class Decisions:
         sums = {key: value for key, value in self._weights.sums.items() if value}
         plain = self._counts_as_sums()
         if len(sums) == len(plain) and all(sums.get(key) == value << scale for key, value in plain.items()):
-            self._weights = None
+            self._weights = self._margins = None
             return None
         zeros = trailing_zeros(sums.values())
         return 0 if zeros is None else scale - min(scale, zeros)
@@ -329,13 +315,12 @@ class Decisions:
         return tuple(map(self._labels.labels.__getitem__, columns.tolist()))
 
     def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, list[list[int]] | None]:
-        """For each column the counts of the five outcomes, and the weight sums (of the first outcome always 0).
+        """The counts of the five outcomes of each column, shape (5, columns), and the weight sums of each column.
 
-        ``scale`` is what `tidy` returned.
+        ``scale`` is what `tidy` returned. The weight sum of the first outcome is always 0.
         """
-        cells = self._counts.cells(len(self._labels))
-        if self._labels.fixed < len(self._labels):
-            cells = cells[columns]
+        self._counts.reserve(len(self._labels))
+        cells = self._counts.outcomes(columns)
         if self._weights is None or scale is None:
             return cells, None
         get, shift = self._weights.sums.get, self._weights.scale - scale
@@ -359,7 +344,9 @@ class Decisions:
         if key_weights is not None:
             key_weights = [key_weights[position] for position in order.tolist()]
         labels, fixed = self.labels_of(columns), self._labels.fixed
-        return Content(self.examples, labels, fixed, cells, keys[order], times[order], scale, cell_weights, key_weights)
+        return Content(
+            self.examples, labels, fixed, cells.T, keys[order], times[order], scale, cell_weights, key_weights
+        )
 
     @classmethod
     def from_content(cls, content: Content, labels: LabelIndex) -> Decisions:
@@ -397,18 +384,6 @@ class Decisions:
 def _declined(code: int) -> Exception:
     """Why the counts declined a change."""
     return CounterOverflowError(_TOO_MANY) if code == FULL else RevertError(_NEVER_SEEN)
-
-
-def _outweighs(sums: dict[int | RowKey, int]) -> bool:
-    """Whether a label weighs more than all examples together, which nothing can leave."""
-    of_column: dict[int, int] = {}
-    whole = 0
-    for key, value in sums.items():
-        if isinstance(key, tuple):
-            whole += value
-        else:
-            of_column[key // 5] = of_column.get(key // 5, 0) + value
-    return max(of_column.values(), default=0) > whole
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

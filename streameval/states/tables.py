@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import Flags, IntArray
 from streameval.labels import Label
 from streameval.states.decisions import Decisions
 
-__all__ = ["Counts", "Integers", "Tables"]
+__all__ = ["FEW", "Counts", "Integers", "Tables", "total"]
 
 Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of int64, or of Python integers where a sum or product could pass 64 bits."""
@@ -21,23 +21,27 @@ Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 # Formulas multiply counts by at most 2**10 and add a few; up to here that stays within int64.
 _SAFE = 2**50
 
+FEW = 64
+"""Up to this many numbers, Python adds and divides them sooner than numpy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The four outcomes, for each label, for each kind of example, or pooled (arrays of length 1)."""
+    """The outcomes, for each label, for each kind of example, or pooled (arrays of length 1)."""
 
     tp: Integers
     fp: Integers
     fn: Integers
-    tn: Integers
+    known: Integers
+
+    @property
+    def tn(self) -> Integers:
+        """True negatives: what the other outcomes leave of the cells that are not masked."""
+        return np.asarray(self.known - self.tp - self.fp - self.fn)
 
     def wide(self) -> Counts:
         """The same in Python integers, whose products cannot overflow."""
-        return Counts(*(part.astype(object) for part in (self.tp, self.fp, self.fn, self.tn)))
-
-    def pooled(self) -> Counts:
-        """The sums over all labels."""
-        return Counts(*(np.array([total(part)], object) for part in (self.tp, self.fp, self.fn, self.tn)))
+        return Counts(*(part.astype(object) for part in (self.tp, self.fp, self.fn, self.known)))
 
 
 class Tables:
@@ -82,13 +86,24 @@ class Tables:
         return total(self.times) if self.weighted else self.examples
 
     @cached_property
-    def by_label(self) -> Counts:
-        """The outcomes of each label, weighted, in units; true negatives are what the other outcomes leave."""
-        cells: Integers
+    def _cells(self) -> Integers:
+        """Shape (5, labels)."""
         cells, weights = self._decisions.by_label(self._columns, self._scale)
-        cells = _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5)
-        _, fn, fp, tp, masked = np.ascontiguousarray(cells.T)
-        return Counts(tp, fp, fn, self.weight - tp - fp - fn - masked)
+        return _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5).T
+
+    @cached_property
+    def by_label(self) -> Counts:
+        """The outcomes of each label, weighted, in units."""
+        _, fn, fp, tp, masked = self._cells
+        return Counts(tp, fp, fn, self.weight - masked)
+
+    @cached_property
+    def pooled(self) -> Counts:
+        """The outcomes of all labels together."""
+        cells = self._cells
+        fits = cells.dtype != object and self.examples * self.size < 2**62
+        _, fn, fp, tp, masked = cells.sum(axis=1).tolist() if fits else map(sum, cells.tolist())
+        return Counts(*(np.array([part], object) for part in (tp, fp, fn, self.weight * self.size - masked)))
 
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray, list[int] | None]:
@@ -103,18 +118,17 @@ class Tables:
     @cached_property
     def by_example(self) -> Counts:
         """The outcomes of each row key, in cells."""
-        true, pred, both, _ = self._rows[0].T
-        return Counts(both, pred - both, true - both, self.known - true - pred + both)
+        true, pred, both, masked = self._rows[0].T
+        return Counts(both, pred - both, true - both, self.size - masked)
 
     @cached_property
-    def informative(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """For each row key, whether any cell is known: an example that is wholly masked tells nothing."""
-        return np.asarray((self.known > 0) | (self._rows[0][:, 3] == 0))
+    def informative(self) -> Flags | None:
+        """For each row key, whether any cell is known, since an example that is wholly masked tells nothing.
 
-    @cached_property
-    def known(self) -> IntArray:
-        """For each row key, how many cells are not masked."""
-        return np.asarray(self.size - self._rows[0][:, 3])
+        None where all are informative.
+        """
+        masked = self._rows[0][:, 3]
+        return np.asarray((masked < self.size) | (masked == 0)) if masked.any() else None
 
 
 def _safe(array: Integers, examples: int) -> Integers:
@@ -123,6 +137,6 @@ def _safe(array: Integers, examples: int) -> Integers:
 
 def total(array: Integers) -> int:
     """The exact sum, as a Python integer."""
-    if array.dtype == object or (len(array) and int(np.abs(array).max()) >= 2**62 // len(array)):
+    if array.dtype == object or len(array) <= FEW or (len(array) and int(np.abs(array).max()) >= 2**62 // len(array)):
         return int(sum(array.tolist()))
     return int(array.sum())
