@@ -13,10 +13,15 @@ import numpy as np
 from streameval.errors import InputError, LabelError, as_number, did_you_mean, shown
 from streameval.labels import Label, in_order, normalise
 
-__all__ = ["Config", "Threshold", "Unknown"]
+__all__ = ["STATES", "Config", "Nan", "Threshold", "Ties", "Unknown"]
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
+Nan: TypeAlias = Literal["error", "missing"]
+Ties: TypeAlias = Literal["shared", "last"]
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
+
+STATES = ("rankings", "curves", "pairs")
+"""What can be remembered besides decisions."""
 
 _POLICIES = ("error", "ignore", "add")
 
@@ -33,11 +38,20 @@ class Config:
         What happens to a label outside ``labels``: refused, dropped, or added.
     threshold
         None when predictions are decisions; a number, or one per label (sorted by label), when they are scores.
+    nan
+        What a score that is NaN means: an error, or a missing score.
+    states
+        What is remembered besides decisions, in the order of `STATES`.
+    ties
+        Which of two labels with equal scores ranks better: neither, or the later one.
     """
 
     labels: tuple[Label, ...] | None = None
     unknown: Unknown = "error"
     threshold: Threshold | None = None
+    nan: Nan = "error"
+    states: tuple[str, ...] = ()
+    ties: Ties = "shared"
 
     @classmethod
     def checked(
@@ -45,17 +59,25 @@ class Config:
         labels: Iterable[object] | None,
         unknown: object,
         threshold: float | Mapping[Label, float] | Iterable[float] | None,
+        nan: object = "error",
+        states: Iterable[str] = (),
+        ties: object = "shared",
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
-        if not isinstance(unknown, str) or unknown not in _POLICIES:
-            raise InputError(
-                f"unknown must be 'error', 'ignore' or 'add', not {shown(unknown)}{did_you_mean(unknown, _POLICIES)}"
-            )
+        policy = cast("Unknown", _one_of("unknown", unknown, _POLICIES))
         names = None if labels is None else _label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
-        policy = cast("Unknown", unknown)
-        return cls(names, policy, None if threshold is None else _threshold(threshold, names, policy))
+        bound = None if threshold is None else _threshold(threshold, names, policy)
+        kept = set(states)
+        return cls(
+            names,
+            policy,
+            bound,
+            cast("Nan", _one_of("nan", nan, ("error", "missing"))),
+            tuple(name for name in STATES if name in kept),
+            cast("Ties", _one_of("ties", ties, ("shared", "last"))),
+        )
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
@@ -66,7 +88,18 @@ class Config:
             found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
         if self.threshold != other.threshold:
             found.append(f"thresholds differ ({shown(self.threshold)} and {shown(other.threshold)})")
+        for name in ("nan", "states", "ties"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                found.append(f"{name} differ{'' if name in ('states', 'ties') else 's'} ({mine!r} and {theirs!r})")
         return found
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        told = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
+        raise InputError(f"{name} must be {told}, not {shown(value)}{did_you_mean(value, allowed)}")
+    return value
 
 
 def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:

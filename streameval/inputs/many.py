@@ -13,7 +13,7 @@ from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
 from streameval.inputs.values import checked_weights
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 
-__all__ = ["read_many"]
+__all__ = ["lengths_differ", "read_many"]
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 _CELLS = 2**24
@@ -36,7 +36,7 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
         if (factors == 1.0).all():
             factors = factors[:0]  # no more than their number matters
     if len(set(lengths.values())) > 1:
-        raise _lengths_differ(lengths)
+        raise lengths_differ(lengths)
     size = max(255, min(_EXAMPLES, _CELLS // max(1, *(side.width for side, _ in sides))))
     start = 0
     while True:
@@ -46,7 +46,7 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
         if factors is not None:
             counts["weights"] = min(lengths["weights"], start + examples)
         if len(set(counts.values())) > 1:
-            raise _lengths_differ(counts, "at least ")
+            raise lengths_differ(counts, "at least ")
         if examples:
             reader.refuse_mixture()
             part = factors[start : start + examples] if factors is not None and len(factors) else None
@@ -54,11 +54,12 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
             yield _batch(pieces, part)
         if examples < size:  # then every side has come to its end
             if factors is not None and lengths["weights"] != start:
-                raise _lengths_differ({**counts, "weights": lengths["weights"]})
+                raise lengths_differ({**counts, "weights": lengths["weights"]})
             return
 
 
-def _lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
+def lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
+    """The error about sides of different lengths; ``least`` says that some were not read to their end."""
     told = " and ".join(f"{name} has {least}{length}" for name, length in lengths.items())
     return InputError(f"numbers of examples differ: {told}; give one of each per example")
 

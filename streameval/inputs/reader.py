@@ -54,6 +54,11 @@ class Reader:
         return self.config.threshold is not None
 
     @property
+    def drops_nan(self) -> bool:
+        """Whether a score that is NaN is a missing one."""
+        return self.config.nan == "missing"
+
+    @property
     def grows(self) -> bool:
         """Whether labels that were not declared are registered."""
         return self.config.labels is None or self.config.unknown == "add"

@@ -27,7 +27,7 @@ from streameval.kernel.types import (
     UInt8Array,
 )
 
-__all__ = ["DensePiece", "ListPiece", "Piece", "Side", "joined", "names_of", "side_of"]
+__all__ = ["DensePiece", "ListPiece", "Piece", "Side", "joined", "names_of", "positions_of", "side_of"]
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -68,6 +68,8 @@ class DensePiece:
     def scores(self) -> tuple[ScoreArray, ScoreArray] | None:
         """Scores and the bound of each column, if the kernel can compare them; not looked at either."""
         if self.role != PRED or not self.reader.reads_scores or self.block.dtype not in (np.float32, np.float64):
+            return None
+        if self.reader.drops_nan and np.isnan(self.block).any():
             return None
         bounds = np.broadcast_to(bound_of(self.block.dtype, self.thresholds), self.columns.shape)
         return np.ascontiguousarray(self.block), np.ascontiguousarray(bounds)
@@ -333,7 +335,7 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
         if len(given.shape) != 2:  # type: ignore[attr-defined]
             raise InputError(f"{name} has shape {given.shape}; update_many takes matrices, examples x labels")  # type: ignore[attr-defined]
         matrix = given.tocsr()  # type: ignore[attr-defined]
-        return _Sparse(matrix, _positions(matrix.shape[1], borrowed, role, reader), role, reader)
+        return _Sparse(matrix, positions_of(matrix.shape[1], borrowed, role, reader), role, reader)
     if hasattr(given, "type") and hasattr(given, "to_pylist"):
         return _arrow_side(given, role, reader)
     if hasattr(given, "to_arrow") and hasattr(given, "to_list"):  # a polars Series
@@ -348,7 +350,7 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
         array = np.asanyarray(given)
         if array.ndim == 2:
             values = plain_array(array, name)
-            return _Matrix(values, _positions(values.shape[1], borrowed, role, reader), role, reader)
+            return _Matrix(values, positions_of(values.shape[1], borrowed, role, reader), role, reader)
         if array.ndim != 1 or array.dtype.kind != "O":
             raise InputError(
                 f"{name} has shape {array.shape} and type {array.dtype}; update_many takes 2-D arrays, "
@@ -361,7 +363,8 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
     raise InputError(f"{name} must be a matrix, a column of lists or an iterable of examples, not {shown(given)}")
 
 
-def _positions(width: int, borrowed: list[object] | None, role: int, reader: Reader) -> IntArray:
+def positions_of(width: int, borrowed: list[object] | None, role: int, reader: Reader) -> IntArray:
+    """The columns of a matrix: those of the data frame beside it, or by position."""
     if borrowed is None:
         return reader.positions(width, NAMES[role])
     if width != len(borrowed):

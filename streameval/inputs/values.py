@@ -70,6 +70,8 @@ def decided(value: object, label: object, role: int, reader: Reader, threshold: 
         if value != value:
             if role == TRUE:
                 return None
+            if role == PRED and reader.reads_scores and reader.drops_nan:
+                return False
             raise InputError(f"{NAMES[role]} is NaN for label {shown(label)}; give a number, or leave the label out")
         if role == PRED and reader.reads_scores:
             if value in (math.inf, -math.inf):
@@ -134,9 +136,10 @@ def decided_block(
         bits = np.ascontiguousarray(block).view(np.uint8)
         return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
     if role == PRED and reader.reads_scores:
-        if kind == "f" and not np.isfinite(block).all():
-            bad = block[~np.isfinite(block)][0]
-            raise InputError(f"y_pred holds {bad}; scores must be finite")
+        if kind == "f" and not (finite := np.isfinite(block)).all():
+            bad = block[~finite & ~(np.isnan(block) & reader.drops_nan)]
+            if len(bad):
+                raise InputError(f"y_pred holds {bad[0]}; scores must be finite")
         return _at_least(block, thresholds).view(np.uint8), None
     if block.dtype == np.uint8:
         bits = np.ascontiguousarray(block)

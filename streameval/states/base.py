@@ -20,9 +20,8 @@ harmless: whatever interrupts an application, the next access completes it.
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
-from streameval.batch import Batch, Example
 from streameval.labels import LabelIndex
 
 __all__ = ["COUNT_MAX", "State"]
@@ -33,13 +32,20 @@ COUNT_MAX = 2**63 - 1
 class State(Protocol):
     """What an `Accumulator` needs of a state; see the module docstring for the laws."""
 
+    reads_decisions: ClassVar[bool]
+    """Whether it is given decisions; otherwise it is given scores."""
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted."""
+
     def empty(self, labels: LabelIndex) -> Self:
         """A state of the same kind that has counted nothing."""
 
-    def count_one(self, example: Example, sign: int) -> None:
+    def count_one(self, example: Any, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
 
-    def count(self, batch: Batch, threads: int = 1) -> None:
+    def count(self, batch: Any, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
 
     def merge(self, other: Self) -> None:
@@ -47,6 +53,9 @@ class State(Protocol):
 
     def copy(self, labels: LabelIndex) -> Self:
         """An independent copy over a copy of the labels."""
+
+    def compact(self) -> None:
+        """Drop what no example is left of."""
 
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""

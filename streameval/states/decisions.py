@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Decisions:
     """Per-label and per-example counts of decisions, exact under any order, batching, merging and reverting."""
 
     __slots__ = ("_counts", "_labels", "_margins", "_plan", "_weights")
+    reads_decisions: ClassVar[bool] = True
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels

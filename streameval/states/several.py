@@ -1,0 +1,156 @@
+"""Several states of the same examples, changed together: all of them, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from streameval.batch import Batch, Example, Scored
+from streameval.labels import LabelIndex
+from streameval.states.base import State
+from streameval.states.decisions import Decisions
+
+__all__ = ["Joint", "Several"]
+
+
+class Joint(NamedTuple):
+    """The same examples as decisions and, for the states that read them, with their scores."""
+
+    decided: Example | Batch
+    scored: Scored | None
+
+
+class _Journal(NamedTuple):
+    """A change under way: which states it has reached shows in their numbers of examples."""
+
+    before: int
+    change: Callable[[State, Any], None]
+    undo: Callable[[State, Any], None] | None
+    shares: tuple[Any, ...]
+
+
+class Several:
+    """Decisions and further states, over one `LabelIndex`.
+
+    A state that comes later may only refuse what every state refuses, so that what was begun can be completed or
+    undone: an interrupted count is undone, an interrupted merge is completed, at the next access.
+    """
+
+    __slots__ = ("_journal", "decisions", "others")
+
+    def __init__(self, decisions: Decisions, others: dict[str, State]) -> None:
+        self.decisions = decisions
+        self.others = others
+        self._journal: _Journal | None = None
+
+    def empty(self, labels: LabelIndex) -> Several:
+        """The same states, which have counted nothing."""
+        return Several(self.decisions.empty(labels), {name: part.empty(labels) for name, part in self.others.items()})
+
+    @property
+    def parts(self) -> tuple[State, ...]:
+        """All states, the decisions first."""
+        return self.decisions, *self.others.values()
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted."""
+        self.settle()
+        return self.decisions.examples
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    def count_plain(self, y_true: object, y_pred: object, threshold: float | None, sign: int) -> bool:  # noqa: ARG002
+        """Never: other states read more than the kernel does."""
+        return False
+
+    def count_plain_many(self, y_true: object, y_pred: object, threshold: float | None) -> bool:  # noqa: ARG002
+        """Never, for the same reason."""
+        return False
+
+    def count_one(self, example: Joint, sign: int) -> None:
+        """Count one example (sign 1) or take it back (sign -1)."""
+        shares = self._shares(example)
+
+        def change(part: State, share: Any) -> None:
+            part.count_one(share, sign)
+
+        def undo(part: State, share: Any) -> None:
+            part.count_one(share, -sign)
+
+        self._all(_Journal(self.examples, change, undo, shares))
+
+    def count(self, batch: Joint, threads: int = 1) -> None:
+        """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
+        for part, share in zip(self.parts, self._shares(batch), strict=True):
+            part.count(share, threads)
+
+    def merge(self, other: Several) -> None:
+        """Add all that ``other`` has counted. ``other`` may be this very object."""
+        other.settle()
+        if other.decisions.examples:
+            self._all(_Journal(self.examples, _merged, None, other.parts))
+
+    def _shares(self, given: Joint) -> tuple[Any, ...]:
+        return given.decided, *(
+            given.decided if part.reads_decisions else given.scored for part in self.others.values()
+        )
+
+    def _all(self, journal: _Journal) -> None:
+        self._journal = journal
+        try:
+            for part, share in zip(self.parts, journal.shares, strict=True):
+                journal.change(part, share)
+        except BaseException:
+            self.settle()
+            raise
+        self._journal = None
+
+    def settle(self) -> None:
+        """Complete or undo what was interrupted."""
+        journal = self._journal
+        if journal is None:
+            return
+        reached = [part.examples != journal.before for part in self.parts]
+        for part, share, changed in zip(self.parts, journal.shares, reached, strict=True):
+            if changed and journal.undo is not None:
+                journal.undo(part, share)
+            elif any(reached) and not changed and journal.undo is None:
+                journal.change(part, share)
+        self._journal = None
+
+    # -- labels, copies, comparison -----------------------------------------------------------------------------------
+
+    def sparse(self) -> bool:
+        """Whether most registered labels have no example left."""
+        self.settle()
+        return self.decisions.sparse()
+
+    def compact(self) -> None:
+        """Drop what no example is left of."""
+        self.settle()
+        for part in self.parts:
+            part.compact()
+
+    def forget(self, size: int) -> None:
+        """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
+        self.settle()
+        self.decisions.forget(size)  # decisions know of every label that any state knows of
+
+    def copy(self, labels: LabelIndex) -> Several:
+        """An independent copy over a copy of the labels."""
+        self.settle()
+        return Several(self.decisions.copy(labels), {name: part.copy(labels) for name, part in self.others.items()})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Several):
+            return NotImplemented
+        self.settle()
+        other.settle()
+        return self.decisions == other.decisions and self.others == other.others
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _merged(part: Any, share: Any) -> None:
+    part.merge(share)
