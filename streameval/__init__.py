@@ -12,11 +12,13 @@ from streameval.errors import (
     RevertError,
     StreamevalError,
 )
-from streameval.evaluator import Evaluator, load
+from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric, metric
+from streameval.windows.loading import load
+from streameval.windows.recent import Rolling, TimeRolling
 
 __version__ = "0.1.0"
 
@@ -33,7 +35,9 @@ __all__ = [
     "MetricError",
     "MetricSpec",
     "RevertError",
+    "Rolling",
     "StreamevalError",
+    "TimeRolling",
     "catalogue",
     "load",
     "metric",
