@@ -15,7 +15,7 @@ import numpy as np
 
 from streameval.batch import Batch
 from streameval.errors import FormatError, InputError, MergeError, shown
-from streameval.inputs import read_many
+from streameval.inputs import checked_weight, read_many, read_one
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.decisions import Decisions
 from streameval.states.recorded import ALWAYS
@@ -87,10 +87,7 @@ class Blocks(Window[A]):
 
     def reset(self) -> None:
         """Forget every example, and the time."""
-        forgotten = self._held.blocks
         self._held = Held(None if self._clock else 0, {})
-        for block in forgotten.values():
-            block.reset()  # so that an example being read meanwhile is refused, not lost
 
     # -- where an example belongs -------------------------------------------------------------------------------------
 
@@ -199,20 +196,35 @@ class Blocks(Window[A]):
         if block is None:
             # Not held before it has counted, so that both happen at once.
             fresh = self._template.copy()
-            fresh.update(y_true, y_pred, weight=weight, mask=mask)
-            if self._held is not held:
-                raise _meddled()
+            self._count(held, fresh, y_true, y_pred, weight, mask, held.latest)
             newest = index if held.newest is None else max(index, held.newest)
             self._held = self._pruned(Held(newest, {**held.blocks, index: fresh}, aware, latest))
             return
-        if latest == held.latest:
-            block.update(y_true, y_pred, weight=weight, mask=mask)
-            return
-        self._noted = held, block, block.examples, latest
-        block.update(y_true, y_pred, weight=weight, mask=mask)
-        if self._held is held:
+        self._count(held, block, y_true, y_pred, weight, mask, latest)
+        if latest != held.latest:
             self._held = held._replace(latest=latest)
-        self._noted = None
+            self._noted = None
+
+    def _count(
+        self, held: Held[A], block: A, y_true: object, y_pred: object, weight: object, mask: object, latest: int
+    ) -> None:
+        """Count an example in a block, unless reading it changes the window."""
+        core, known, before = block._core, len(block._core.labels), block.examples
+        if latest != held.latest:
+            self._noted = held, block, before, latest
+        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
+        if plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1):
+            return
+        try:
+            example = read_one(y_true, y_pred, mask, checked_weight(weight), core.reader)
+            if self._settled() is not held or block.examples != before:
+                raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
+            if latest != held.latest:
+                self._noted = held, block, before, latest
+            core.decisions.count_one(example, 1)
+        except BaseException:
+            core.decisions.forget(known)
+            raise
 
     def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:  # noqa: ARG002
         """What an example weighs in its block."""
@@ -429,6 +441,7 @@ class Blocks(Window[A]):
         )
 
 
+_PLAIN = (float, int)
 _NOWHERE = (0, 0, 0)
 
 

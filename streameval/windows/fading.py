@@ -159,10 +159,11 @@ class Fading(Blocks[A]):
         return block._over(labels, scaled(block._core.decisions, labels, numerator, scale))
 
     def _fits(self, newest: int, latest: int) -> bool:
-        if self._clock is None or not self._clock.holds(latest):
-            return self._keep == _KEEP and not self._origin and latest == ALWAYS
-        started = newest != ALWAYS and self._index(self._clock, latest, latest) == newest
-        return started and self._keep == _KEEP and not self._origin
+        clock = self._clock
+        fits = latest == ALWAYS
+        if clock is not None and newest != ALWAYS:
+            fits = clock.holds(latest) and self._index(clock, latest, latest) == newest
+        return fits and self._keep == _KEEP and not self._origin and self._zone is None
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
