@@ -20,7 +20,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.decisions import Decisions
 from streameval.states.recorded import ALWAYS
 from streameval.windows.base import A, Window
-from streameval.windows.times import Clock, Time, agreed, fraction_of, saved_clock, whole
+from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 from streameval.wire import SavedWindow
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class Blocks(Window[A]):
     _origin: int
     _zone: bool | None  # whether the origin has a time zone, if it was given
     _held: Held[A]
-    _bounds: tuple[int, int, int]  # the first and last key of a block, and its number: where the last example was
+    # Where the last example was: the first key of a block and of the next, its number and its start.
+    _bounds: tuple[int, int, int, int | Fraction | float]
     # What is to be the latest time once a block has counted: an interruption may come in between.
     _noted: tuple[Held[A], A, int, int] | None
 
@@ -102,7 +103,7 @@ class Blocks(Window[A]):
 
     def _index(self, clock: Clock, key: int, t: object) -> int:
         """The block of a time."""
-        low, high, index = self._bounds
+        low, high, index, _ = self._bounds
         if not low <= key < high:
             index = int((clock.exact(key) - self._exact_origin()) // clock.exact_period())
             if abs(index) >= 2**62:
@@ -110,14 +111,15 @@ class Blocks(Window[A]):
             try:
                 start, end = self._edges(index)
                 clock.value(start, None), clock.value(end, None)
-                self._bounds = clock.ceil(start), clock.ceil(end), index
+                self._bounds = clock.ceil(start), clock.ceil(end), index, clock.plain(start)
             except OverflowError:
                 raise InputError(f"t {shown(t)} is too near the end of all times") from None
         return index
 
     def _place(self, clock: Clock, key: int, index: int) -> float:
         """How far into its block a time is, from 0 to 1."""
-        return fraction_of(clock.exact(key) - self._edges(index)[0], clock.exact_period())
+        bounds = self._bounds
+        return clock.part(key, bounds[3] if bounds[2] == index and bounds[0] < bounds[1] else self._edges(index)[0])
 
     def _position(self, held: Held[A]) -> int:
         """How many examples there were, where blocks are of so many."""
@@ -216,7 +218,12 @@ class Blocks(Window[A]):
         if plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1):
             return
         try:
-            example = read_one(y_true, y_pred, mask, checked_weight(weight), core.reader)
+            heavy = checked_weight(weight)
+            example = None
+            if core.direct and mask is None:
+                example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
+            if example is None:
+                example = read_one(y_true, y_pred, mask, heavy, core.reader)
             if self._settled() is not held or block.examples != before:
                 raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
             if latest != held.latest:
@@ -442,7 +449,7 @@ class Blocks(Window[A]):
 
 
 _PLAIN = (float, int)
-_NOWHERE = (0, 0, 0)
+_NOWHERE = (0, 0, 0, 0)
 
 
 def _meddled() -> InputError:
