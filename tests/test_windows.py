@@ -21,8 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from streameval.config import Config
+from streameval.inputs import Reader, read_one
 from streameval.kernel import _numpy, _tape
+from streameval.labels import LabelIndex
 from tests.streams import Example, Stream, feed_many, readings, streams
+from tests.test_kernel import everything, needs_compiled
 from tests.test_laws import Interrupted, attempted, interrupted
 
 CHECK = settings(max_examples=40, deadline=None)
@@ -676,10 +680,11 @@ def test_the_order_of_examples_of_one_time_means_nothing_and_that_of_others_does
 
 # -- the tape ---------------------------------------------------------------------------------------------------------
 
-compiled = pytest.importorskip("streameval.kernel._compiled") if se.kernel.BACKEND == "compiled" else None
+if se.kernel.BACKEND == "compiled":
+    from streameval.kernel import _compiled as compiled
 
 
-@pytest.mark.skipif(compiled is None, reason="needs both kernels")
+@needs_compiled
 @CHECK
 @given(st.data(), st.booleans())
 def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: bool):
@@ -724,3 +729,27 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             dict(zip(map(tuple, k.tolist()), n.tolist(), strict=True)) for k, n in (counts.row_keys(), twin.row_keys())
         ]
         assert tables[0] == tables[1]
+
+
+@needs_compiled
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: st.DataObject):
+    names = [f"l{number}" for number in range(data.draw(st.integers(1, 12)))]
+    fixed = data.draw(st.sampled_from([0, len(names)]))
+    reader = Reader(Config(tuple(names) if fixed else None), LabelIndex(names if fixed else ()))
+    for name in names:
+        reader.labels.add(name)
+    counts = compiled.Counts(len(names))
+    counts.count_slots(np.array([3, 5], np.int64), (1, 1, 1, 0), fixed, 1)
+    before = everything(counts, len(names))
+    chosen = st.lists(st.sampled_from(names), unique=True)
+    forms = (set, list, tuple, frozenset, lambda labels: dict.fromkeys(labels, True), lambda _: dict.fromkeys(names, 0))
+    true, pred = (data.draw(st.sampled_from(forms))(data.draw(chosen)) for _ in range(2))
+    slots, key = counts.place_example(reader.labels.columns, fixed, true, pred, None)
+    expected = read_one(true, pred, None, 1.0, reader)
+    assert sorted(slots.tolist()) == sorted(expected.slots.tolist())
+    assert key == expected.key
+    assert everything(counts, len(names)) == before
+    assert counts.place_example(reader.labels.columns, fixed, {"stranger"}, pred, None) is None
+    assert everything(counts, len(names)) == before

@@ -747,6 +747,13 @@ cdef class Counts:
 
 # -- the examples of a window -------------------------------------------------------------------------------------------
 
+cdef void* resized(void* array, size_t size) except NULL:
+    cdef void* found = realloc(array, size)
+    if found == NULL:
+        raise MemoryError
+    return found
+
+
 cdef class Tape:
     """See `streameval.kernel._tape.Tape`. A gap buffer: what is held moves to the front once the end is reached."""
 
@@ -794,55 +801,44 @@ cdef class Tape:
         return 0
 
     cdef int move_examples(self, Py_ssize_t needed) except -1:
+        """Move what is held to the front, into more room if it takes more than two thirds of it, or into less."""
         cdef Py_ssize_t live = self.last - self.first, room = needed + needed // 2 + 64
-        cdef int32_t* length
-        cdef double* weight = NULL
-        cdef int64_t* stamp = NULL
-        if self.length != NULL and 3 * needed <= 2 * self.room <= 2 * room + room:
+        if 3 * needed > 2 * self.room:
+            self.resize_examples(room)
+        if live and self.first:
             memmove(self.length, self.length + self.first, live * sizeof(int32_t))
             if self.weight != NULL:
                 memmove(self.weight, self.weight + self.first, live * sizeof(double))
             if self.timed:
                 memmove(self.stamp, self.stamp + self.first, live * sizeof(int64_t))
-            self.first, self.last = 0, live
-            return 0
-        length = <int32_t*>malloc(room * sizeof(int32_t))
-        if self.weight != NULL:
-            weight = <double*>malloc(room * sizeof(double))
-        if self.timed:
-            stamp = <int64_t*>malloc(room * sizeof(int64_t))
-        if length == NULL or (self.weight != NULL and weight == NULL) or (self.timed and stamp == NULL):
-            free(length)
-            free(weight)
-            free(stamp)
-            raise MemoryError
-        if live:
-            memcpy(length, self.length + self.first, live * sizeof(int32_t))
-            if weight != NULL:
-                memcpy(weight, self.weight + self.first, live * sizeof(double))
-            if stamp != NULL:
-                memcpy(stamp, self.stamp + self.first, live * sizeof(int64_t))
-        free(self.length)
-        free(self.weight)
-        free(self.stamp)
-        self.length, self.weight, self.stamp, self.room = length, weight, stamp, room
         self.first, self.last = 0, live
+        if self.room > 3 * room:
+            self.resize_examples(room)
+        return 0
+
+    cdef int resize_examples(self, Py_ssize_t room) except -1:
+        # With realloc, since large arrays grow in place. What has grown when another cannot does no harm, and what
+        # shrinks is first said to be small.
+        self.room = min(self.room, room)
+        self.length = <int32_t*>resized(self.length, room * sizeof(int32_t))
+        if self.weight != NULL:
+            self.weight = <double*>resized(self.weight, room * sizeof(double))
+        if self.timed:
+            self.stamp = <int64_t*>resized(self.stamp, room * sizeof(int64_t))
+        self.room = room
         return 0
 
     cdef int move_slots(self, Py_ssize_t needed) except -1:
         cdef Py_ssize_t live = self.last_slot - self.first_slot, room = needed + needed // 2 + 256
-        cdef int32_t* slot
-        if self.slot != NULL and 3 * needed <= 2 * self.slot_room <= 2 * room + room:
+        if 3 * needed > 2 * self.slot_room:
+            self.slot = <int32_t*>resized(self.slot, room * sizeof(int32_t))
+            self.slot_room = room
+        if live and self.first_slot:
             memmove(self.slot, self.slot + self.first_slot, live * sizeof(int32_t))
-        else:
-            slot = <int32_t*>malloc(room * sizeof(int32_t))
-            if slot == NULL:
-                raise MemoryError
-            if live:
-                memcpy(slot, self.slot + self.first_slot, live * sizeof(int32_t))
-            free(self.slot)
-            self.slot, self.slot_room = slot, room
         self.first_slot, self.last_slot = 0, live
+        if self.slot_room > 3 * room:
+            self.slot = <int32_t*>resized(self.slot, room * sizeof(int32_t))
+            self.slot_room = room
         return 0
 
     def slide(

@@ -328,7 +328,10 @@ class TimeRolling(_Recent[A]):
             If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
         """
         key, aware = self._clock.key(t)
-        self._check(key, aware, t)
+        recorded = self._now[0]
+        newest = recorded.tape.latest
+        if newest is None or not newest <= key >= recorded.floor or aware is not self._aware or recorded.torn:
+            self._check(key, aware, t)
         self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
 
     def update_many(
