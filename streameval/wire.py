@@ -161,14 +161,14 @@ def _put_config(parts: list[bytes], config: Config) -> None:
             parts.append(struct.pack("<d", value))
 
 
-def _put_content(parts: list[bytes], content: Content) -> None:
+def _put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
     parts.append(_varint(content.examples))
     grown = content.labels[content.fixed :]
     parts.append(_varint(len(grown)))
     for label in grown:
         _put_label(parts, label)
     for outcome in range(5):
-        _put_column(parts, content.cells[:, outcome])
+        _put_column(parts, content.cells[:, outcome], least)
     parts.append(_varint(len(content.times)))
     for part in range(4):
         _put_column(parts, content.keys[:, part])
@@ -192,7 +192,8 @@ def _put_window(parts: list[bytes], window: SavedWindow) -> None:
     parts.append(_varint(len(window.parts)))
     for number, content in window.parts:
         parts.append(_zigzag(number))
-        _put_content(parts, content)
+        # Counts take a byte at least, for declared labels are not written again with each part.
+        _put_content(parts, content, least=1)
 
 
 def _put_recording(parts: list[bytes], recording: Recording) -> None:
@@ -215,8 +216,8 @@ def _zigzag(value: int) -> bytes:
     return _varint(2 * value if value >= 0 else -2 * value - 1)
 
 
-def _put_column(parts: list[bytes], column: IntArray) -> None:
-    width = (int(column.max(initial=0)).bit_length() + 7) // 8
+def _put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
+    width = max(least, (int(column.max(initial=0)).bit_length() + 7) // 8)
     raw = np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)
     parts += (bytes((width,)), raw[:, :width].tobytes())
 
@@ -282,8 +283,10 @@ class _Source:
         value = self.varint()
         return value // 2 if value % 2 == 0 else -(value // 2) - 1
 
-    def column(self, length: int) -> IntArray:
+    def column(self, length: int, least: int = 0) -> IntArray:
         width = self.byte(8)
+        if width < least:
+            raise FormatError(f"{width} bytes where {least} are the least")
         padded = np.zeros((length, 8), np.uint8)
         padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
         column = padded.view("<i8").astype(np.int64).reshape(-1)
@@ -329,7 +332,7 @@ def _take_window(source: _Source, kind: int, declared: tuple[Label, ...]) -> Sav
     numbers = tuple(source.integer_of_64_bits() for _ in range(source.count()))
     if kind in RECORDED:
         return SavedWindow(kind, numbers, recording=_take_recording(source, declared, timed=RECORDED[kind]))
-    parts = [(source.integer_of_64_bits(), _take_content(source, declared)) for _ in range(source.count())]
+    parts = [(source.integer_of_64_bits(), _take_content(source, declared, 1)) for _ in range(source.count())]
     if any(after <= before for (before, _), (after, _) in pairwise(parts)):
         raise FormatError("the parts of the window are not in order")
     return SavedWindow(kind, numbers, tuple(parts))
@@ -360,7 +363,7 @@ def _take_recording(source: _Source, declared: tuple[Label, ...], *, timed: bool
     return Recording(labels, len(declared), lengths.astype(np.int32), slots.astype(np.int32), weights, stamps)
 
 
-def _take_content(source: _Source, declared: tuple[Label, ...]) -> Content:
+def _take_content(source: _Source, declared: tuple[Label, ...], least: int = 0) -> Content:
     examples = source.varint()
     grown = [source.label() for _ in range(source.count())]
     labels = (*declared, *grown)
@@ -368,7 +371,7 @@ def _take_content(source: _Source, declared: tuple[Label, ...]) -> Content:
         raise FormatError("labels are repeated or not in order")
     cells = np.empty((len(labels), 5), np.int64)
     for outcome in range(5):
-        cells[:, outcome] = source.column(len(labels))
+        cells[:, outcome] = source.column(len(labels), least)
     distinct = source.count()
     keys = np.empty((distinct, 4), np.int64)
     for part in range(4):

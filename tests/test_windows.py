@@ -8,6 +8,7 @@ import pickle
 import random
 import subprocess
 import sys
+import tracemalloc
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -28,6 +29,7 @@ from streameval.labels import LabelIndex
 from tests.streams import Example, Stream, feed_many, readings, streams
 from tests.test_kernel import everything, needs_compiled
 from tests.test_laws import Interrupted, attempted, interrupted
+from tests.test_wire import sealed, varint
 
 CHECK = settings(max_examples=40, deadline=None)
 NAMES = ["f1_macro", "hamming_loss", "recall_samples"]
@@ -627,8 +629,6 @@ def test_an_example_that_uses_its_window_loses_nothing_in_silence(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_damaged_bytes_of_windows_are_refused(kind: str, weight: float):
-    from tests.test_wire import sealed
-
     data = filled(kind, weight=weight, steps=4).to_bytes()
     own = type(filled(kind))
     for cut in range(len(data)):
@@ -650,6 +650,41 @@ def test_damaged_bytes_of_windows_are_refused(kind: str, weight: float):
                 found.copy().reset()
                 found.labels, found.weight, found.snapshot()
     assert kept < 20 * len(body)
+
+
+def hostile() -> dict[str, bytes]:
+    """Bodies of windows that declare far more than they hold."""
+    head = {kind: b"\x89SEV\r\n\x01" + bytes([2 * number]) for number, kind in enumerate(se.wire.WINDOWS, 1)}
+    many = b"".join(b"\6" + f"{number:03x}".encode() for number in range(4096))
+    found = {}
+    for size in (2**16, 2**31, 2**62, 2**64 - 1):
+        for kind, start in head.items():
+            body = start + bytes(4)
+            found[f"{kind}: numbers {size}"] = body + varint(size) + bytes(40)
+            found[f"{kind}: items {size}"] = body + b"\1\6" + varint(size) + bytes(40)
+            found[f"{kind}: examples {size}"] = body + b"\1\6\0" + varint(size) + bytes(40)
+            found[f"{kind}: slots {size}"] = body + b"\1\6\0\1\1\1" + varint(size) + bytes(40)
+    for kind in ("Tumbling", "Fading"):
+        parts = b"".join(varint(2 * number) + b"\0\0" + bytes(5) + b"\0" + bytes(6) for number in range(2000))
+        declared = head[kind] + b"\1\0\0" + varint(4096) + many + b"\0"
+        found[f"{kind}: declared labels times parts"] = declared + b"\1\6" + varint(2000) + parts
+    return found
+
+
+HOSTILE = hostile()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_memory_is_bounded_by_the_size_of_the_bytes_of_a_window(name: str):
+    data = sealed(HOSTILE[name])
+    tracemalloc.start()
+    try:
+        with pytest.raises(se.FormatError):
+            getattr(se, name.split(":")[0]).from_bytes(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 64 * len(data) + 2**20
 
 
 @pytest.mark.parametrize("kind", KINDS)
