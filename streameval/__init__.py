@@ -12,18 +12,24 @@ from streameval.errors import (
     RevertError,
     StreamevalError,
 )
-from streameval.evaluator import Evaluator, load
+from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric, metric
+from streameval.windows.fading import Fading
+from streameval.windows.loading import load
+from streameval.windows.recent import Rolling, TimeRolling
+from streameval.windows.tumbling import ClosedWindow, Tumbling
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClosedWindow",
     "CounterOverflowError",
     "Entry",
     "Evaluator",
+    "Fading",
     "FormatError",
     "InputError",
     "LabelError",
@@ -33,7 +39,10 @@ __all__ = [
     "MetricError",
     "MetricSpec",
     "RevertError",
+    "Rolling",
     "StreamevalError",
+    "TimeRolling",
+    "Tumbling",
     "catalogue",
     "load",
     "metric",

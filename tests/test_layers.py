@@ -13,7 +13,7 @@ PACKAGE = Path(streameval.__file__).parent
 
 LAYERS = (
     "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "wire", "label_table", "report",
-    "accumulator", "single", "classes", "evaluator", "", "adapters",
+    "accumulator", "single", "classes", "evaluator", "windows", "", "adapters",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 
