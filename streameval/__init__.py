@@ -4,6 +4,7 @@ from streameval import classes as _classes
 from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
     CounterOverflowError,
+    DependencyError,
     FormatError,
     InputError,
     LabelError,
@@ -16,12 +17,16 @@ from streameval.evaluator import Evaluator, load
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import MetricSpec
+from streameval.pending import Pending
+from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
 from streameval.single import Metric, metric
+from streameval.trace import Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CounterOverflowError",
+    "DependencyError",
     "Entry",
     "Evaluator",
     "FormatError",
@@ -32,10 +37,15 @@ __all__ = [
     "Metric",
     "MetricError",
     "MetricSpec",
+    "Pending",
     "RevertError",
+    "Snapshot",
     "StreamevalError",
+    "Trace",
     "catalogue",
+    "iter_progressive_evaluate",
     "load",
     "metric",
+    "progressive_evaluate",
 ]
 __all__ += _classes.__all__
