@@ -33,6 +33,8 @@ class Feed:
             raise InputError(
                 f"{name} must be an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
             )
+        if isinstance(evaluator, Mapping):  # which has other methods of these names
+            raise InputError(f"{name} must be one object, not the mapping {shown(evaluator)}; give a Trace of it")
         for verb in ("update", "get"):
             if not callable(getattr(evaluator, verb, None)):
                 raise InputError(

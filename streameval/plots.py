@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -16,8 +17,8 @@ __all__ = ["plot_lines"]
 # Okabe and Ito (2008): told apart by colour-blind readers too. Their yellow is left out: it is hard to see on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 STYLES = ("-", "--", ":", "-.")
-MOST_IN_CORNER = 8
-"""How many entries of the legend fit beside the lines."""
+MOST_WITHIN = 4
+"""How many entries a legend may have to stand among the lines; a larger one would cover some."""
 
 
 def plot_lines(
@@ -45,7 +46,7 @@ def plot_lines(
         If matplotlib is not installed.
     """
     try:
-        from matplotlib import pyplot, ticker
+        from matplotlib import dates, pyplot, ticker
     except ImportError as error:
         raise DependencyError("a plot needs matplotlib, which is not installed; pip install matplotlib") from error
     if ax is None:
@@ -53,7 +54,7 @@ def plot_lines(
     metrics = list(dict.fromkeys(metric for metric, _ in lines))
     evaluators = list(dict.fromkeys(evaluator for _, evaluator in lines))
     by_evaluator = len(metrics) == 1
-    for (metric, evaluator), values in lines.items():
+    for (metric, evaluator), values in sorted(lines.items(), key=lambda line: metrics.index(line[0][0])):
         colour, style = metrics.index(metric), evaluators.index(evaluator)
         if by_evaluator:
             colour, style = style, style
@@ -72,17 +73,22 @@ def plot_lines(
         ax.set_ylabel(metrics[0])
     if span := _span([value for values in lines.values() for value in values]):
         ax.set_ylim(*span)
-    if along_name == "examples":
-        ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
     ax.margins(x=0.01)
+    if along_name == "examples":
+        ax.set_xlim(left=0)
+        ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+    elif isinstance(along[0], datetime.date):
+        locator = dates.AutoDateLocator()
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     ax.grid(visible=True, axis="y", color="#dddddd", linewidth=0.8)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    if len(lines) > MOST_IN_CORNER:
-        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small")
+    if len(lines) > MOST_WITHIN and ax.figure.get_layout_engine() is not None:  # which makes room for it
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
     elif len(lines) > 1 or not by_evaluator:
-        ax.legend(frameon=True, framealpha=0.9, edgecolor="none", loc="best")
+        ax.legend(frameon=True, framealpha=0.8, edgecolor="none", loc="best")
     return ax
 
 
