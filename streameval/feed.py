@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from streameval.accumulator import Accumulator
+from streameval.config import Config
 from streameval.errors import InputError, MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.spec import MetricSpec
@@ -21,6 +21,8 @@ __all__ = ["Feed", "Values", "name_of", "reads_scores", "values_of"]
 Values: TypeAlias = dict[str, float | dict[Label, float]]
 
 _ONE = (float, int)
+_INNER = ("evaluator", "_template", "metric")
+"""Where what counts lies within what was given."""
 
 
 class Feed:
@@ -118,12 +120,13 @@ def reads_scores(evaluator: object) -> bool:
     own = getattr(evaluator, "reads_scores", None)
     if own is not None:
         return bool(own)
-    if isinstance(evaluator, Accumulator):
-        return evaluator._config.threshold is not None
+    config = getattr(evaluator, "_config", None)
+    if isinstance(config, Config):
+        return config.threshold is not None
     if hasattr(evaluator, "requires_labels"):
         return False
-    inner = getattr(evaluator, "evaluator", None)
-    return inner is not None and inner is not evaluator and reads_scores(inner)
+    inner = next((getattr(evaluator, name) for name in _INNER if hasattr(evaluator, name)), None)
+    return inner is not None and reads_scores(inner)
 
 
 def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
@@ -131,14 +134,15 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
 
     With ``metrics`` only these, in so far as it can answer them.
     """
-    if metrics is not None and "metric" in inspect.signature(evaluator.get).parameters:
+    single = _spec_of(evaluator) is not None
+    if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
         found: Values = {}
         for metric in metrics:
             with contextlib.suppress(MetricError):  # another evaluator may know it
                 found[metric] = _plain(evaluator.get(metric))
         return found
     answer = evaluator.get()
-    if isinstance(answer, Mapping) and _spec_of(evaluator) is None:
+    if isinstance(answer, Mapping) and not single:
         found = {str(name): _plain(value) for name, value in answer.items()}
     elif isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
         names = [type(metric).__name__ for metric in evaluator]
@@ -167,5 +171,5 @@ def _spec_of(evaluator: object) -> MetricSpec | None:
         spec = getattr(evaluator, "spec", None)
         if isinstance(spec, MetricSpec):
             return spec
-        evaluator = getattr(evaluator, "evaluator", getattr(evaluator, "metric", None))
+        evaluator = next((getattr(evaluator, name) for name in _INNER if hasattr(evaluator, name)), None)
     return None

@@ -264,13 +264,13 @@ def _check_age(max_age: Any) -> None:
 def check_order(before: Any, t: Any, name: str) -> None:
     """Raise unless ``t`` is a time that does not lie before another one."""
     try:
-        fits = bool(before <= t)
+        fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
     except TypeError:
         raise InputError(
             f"{name} must be numbers or datetimes of one kind, not {shown(t)} after {shown(before)}"
         ) from None
     if not fits:
-        if t != t:
+        if t != t or hasattr(t, "__iter__"):
             raise InputError(f"{name} is {shown(t)}; give a number or a datetime")
         raise InputError(f"{name} goes backwards, from {shown(before)} to {shown(t)}; give examples in order of time")
 
