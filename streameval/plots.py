@@ -98,7 +98,9 @@ def _span(values: Sequence[float]) -> tuple[float, float] | None:
     None where values lie outside [0, 1] and matplotlib chooses better.
     """
     finite = [value for value in values if math.isfinite(value)]
-    if not finite or min(finite) < 0.0 or max(finite) > 1.0:
+    if not finite:
+        return 0.0, 1.0
+    if min(finite) < 0.0 or max(finite) > 1.0:
         return None
     low = max(0.0, math.floor(min(finite) * 10 - 0.5) / 10)
     high = min(1.0, math.ceil(max(finite) * 10 + 0.5) / 10)
