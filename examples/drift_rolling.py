@@ -1,7 +1,7 @@
-"""A concept drift, seen by all examples so far and by the last 300: the Yeast stream, whose labels change their meaning.
+"""A concept drift, as all examples so far show it and as the last 300 do: the Yeast stream, whose labels change.
 
-After 1,200 genes each class goes by the name of another, so that what the model has learnt is wrong from one gene to the
-next, and it has to learn again. The value over all genes hardly moves, and never shows that the model has recovered; the
+After 1,200 genes each class goes by the name of another, so that what the model has learnt is wrong from one gene to
+the next, and it has to learn again. The value over all genes hardly moves, and never shows that the model recovers; the
 window shows both. Usage: python examples/drift_rolling.py [picture.png]
 """
 

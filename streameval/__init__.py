@@ -13,7 +13,7 @@ from streameval.errors import (
     RevertError,
     StreamevalError,
 )
-from streameval.evaluator import Evaluator, load
+from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import MetricSpec
@@ -21,6 +21,8 @@ from streameval.pending import Pending
 from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
 from streameval.single import Metric, metric
 from streameval.trace import Trace
+from streameval.windows.loading import load
+from streameval.windows.recent import Rolling, TimeRolling
 
 __version__ = "0.1.0"
 
@@ -39,8 +41,10 @@ __all__ = [
     "MetricSpec",
     "Pending",
     "RevertError",
+    "Rolling",
     "Snapshot",
     "StreamevalError",
+    "TimeRolling",
     "Trace",
     "catalogue",
     "iter_progressive_evaluate",

@@ -241,10 +241,14 @@ class Accumulator:
 
     def copy(self) -> Self:
         """An independent object with the same content."""
+        labels = self._core.labels.copy()
+        return self._over(labels, self._core.decisions.copy(labels))
+
+    def _over(self, labels: LabelIndex, decisions: Decisions) -> Self:
+        """An object that is built alike, over another state."""
         twin = type(self).__new__(type(self))
         twin._specs, twin._config, twin._patience = self._specs, self._config, 64
-        labels = self._core.labels.copy()
-        twin._core = _Core(self._config, labels, self._core.decisions.copy(labels))
+        twin._core = _Core(self._config, labels, decisions)
         return twin
 
     def __copy__(self) -> Self:
@@ -294,6 +298,9 @@ class Accumulator:
 
     @classmethod
     def _from_saved(cls, saved: wire.Saved) -> Self:
+        if saved.window is not None:
+            what = wire.WINDOWS[saved.window.kind - 1]
+            raise FormatError(f"the bytes hold a {what}, not {cls.__name__}; use streameval.load or its own class")
         try:
             specs = tuple(parse_spec(name) for name in saved.metrics)
         except MetricError as error:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, TypeAlias, overload
 
-from streameval import wire
 from streameval.accumulator import Accumulator
 from streameval.config import Unknown
 from streameval.errors import MetricError, shown
@@ -15,7 +13,7 @@ from streameval.metrics.naming import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric
 
-__all__ = ["Evaluator", "load"]
+__all__ = ["Evaluator", "MetricLike"]
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
@@ -119,15 +117,3 @@ def _spec_of(metric: MetricLike) -> MetricSpec:
     if isinstance(metric, str):
         return parse_spec(metric)
     raise MetricError(f"a metric must be a name, a spec or a metric object, not {shown(metric)}")
-
-
-def load(path: str | os.PathLike[str]) -> Evaluator | Metric:
-    """Read what `save` wrote, whichever class it was.
-
-    Raises
-    ------
-    FormatError
-        If the file holds anything else, or is damaged.
-    """
-    saved = wire.decode(wire.read_file(path))
-    return Evaluator._from_saved(saved) if saved.kind == Evaluator._kind else Metric._from_saved(saved)

@@ -12,6 +12,7 @@ import os
 import struct
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,36 +24,70 @@ from streameval.labels import Label, in_order, normalise
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import Content
 from streameval.states.exact import trailing_zeros
+from streameval.states.recorded import Recording
 
-__all__ = ["Saved", "decode", "encode", "read_file", "write_file"]
+__all__ = ["WINDOWS", "Saved", "SavedWindow", "decode", "encode", "nothing_counted", "read_file", "write_file"]
 
 MAGIC = b"\x89SEV\r\n"
 VERSION = 1
 _POLICIES = ("error", "ignore", "add")
-# No float64 needs a finer unit than 2**-1074.
-_FINEST = 1074
-# Sums of at most 2**63 weights below 2**1024 in units of 2**-1074.
-_LONGEST = (63 + 1024 + 1074) // 8 + 1
+# No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
+_FINEST = 1074 + 65 + 53
+# Sums of at most 2**63 weights below 2**1024 in the finest units.
+_LONGEST = (63 + 1024 + _FINEST) // 8 + 1
+
+WINDOWS = ("Rolling", "TimeRolling", "Tumbling", "Fading")
+"""The kinds of windows, from 1."""
+
+RECORDED = {1: False, 2: True}
+"""Those that hold their examples, and whether they hold their times."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedWindow:
+    """What bytes hold of a window.
+
+    Attributes
+    ----------
+    kind
+        The kind of window, from 1.
+    numbers
+        Its parameters, integers of at most 64 bits.
+    parts
+        Contents by number, ascending.
+    recording
+        The examples in it.
+    """
+
+    kind: int
+    numbers: tuple[int, ...]
+    parts: tuple[tuple[int, Content], ...] = ()
+    recording: Recording | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What bytes hold. ``kind`` is 0 for an evaluator, 1 for a single metric."""
+    """What bytes hold. ``kind`` is 0 for an evaluator, 1 for a single metric; either may stand in a window."""
 
     kind: int
     config: Config
     metrics: tuple[str, ...]
     decisions: Content
+    window: SavedWindow | None = None
 
 
 def encode(saved: Saved) -> bytes:
     """The bytes of an object; equal objects have equal bytes."""
-    parts = [MAGIC, bytes((VERSION, saved.kind))]
+    window = saved.window
+    parts = [MAGIC, bytes((VERSION, saved.kind + (0 if window is None else 2 * window.kind)))]
     _put_config(parts, saved.config)
     parts.append(_varint(len(saved.metrics)))
     for name in saved.metrics:
         _put_text(parts, name)
-    _put_content(parts, saved.decisions)
+    if window is None:
+        _put_content(parts, saved.decisions)
+    else:
+        _put_window(parts, window)
     body = b"".join(parts)
     return body + struct.pack("<I", zlib.crc32(body))
 
@@ -148,6 +183,38 @@ def _put_content(parts: list[bytes], content: Content) -> None:
             parts += (_varint(len(raw)), raw)
 
 
+def _put_window(parts: list[bytes], window: SavedWindow) -> None:
+    parts.append(_varint(len(window.numbers)))
+    parts += map(_zigzag, window.numbers)
+    if window.recording is not None:
+        _put_recording(parts, window.recording)
+        return
+    parts.append(_varint(len(window.parts)))
+    for number, content in window.parts:
+        parts.append(_zigzag(number))
+        _put_content(parts, content)
+
+
+def _put_recording(parts: list[bytes], recording: Recording) -> None:
+    grown = recording.labels[recording.fixed :]
+    parts.append(_varint(len(grown)))
+    for label in grown:
+        _put_label(parts, label)
+    parts.append(_varint(len(recording.lengths)))
+    # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+    _put_column(parts, recording.lengths.astype(np.int64) + 1)
+    parts.append(_varint(len(recording.slots)))
+    _put_column(parts, recording.slots.astype(np.int64) + 1)
+    weights, stamps = recording.weights, recording.stamps
+    parts += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
+    if stamps is not None:
+        parts.append(stamps.astype("<i8").tobytes())
+
+
+def _zigzag(value: int) -> bytes:
+    return _varint(2 * value if value >= 0 else -2 * value - 1)
+
+
 def _put_column(parts: list[bytes], column: IntArray) -> None:
     width = (int(column.max(initial=0)).bit_length() + 7) // 8
     raw = np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)
@@ -211,6 +278,10 @@ class _Source:
             raise FormatError(f"a sum of {size} bytes")
         return int.from_bytes(self.raw(size), "little")
 
+    def integer_of_64_bits(self) -> int:
+        value = self.varint()
+        return value // 2 if value % 2 == 0 else -(value // 2) - 1
+
     def column(self, length: int) -> IntArray:
         width = self.byte(8)
         padded = np.zeros((length, 8), np.uint8)
@@ -222,13 +293,25 @@ class _Source:
 
 
 def _take(source: _Source) -> Saved:
-    kind = source.byte(1)
+    window, kind = divmod(source.byte(2 * len(WINDOWS) + 1), 2)
     config = _take_config(source)
     metrics = tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
-    content = _take_content(source, config.labels or ())
+    declared = config.labels or ()
+    if window:
+        saved = Saved(kind, config, metrics, nothing_counted(declared), _take_window(source, window, declared))
+    else:
+        saved = Saved(kind, config, metrics, _take_content(source, declared))
     if source.left():
         raise FormatError(f"{source.left()} bytes too many")
-    return Saved(kind, config, metrics, content)
+    return saved
+
+
+def nothing_counted(declared: tuple[Label, ...]) -> Content:
+    """The content of a fresh object."""
+    none = np.zeros(0, np.int64)
+    return Content(
+        0, declared, len(declared), np.zeros((len(declared), 5), np.int64), none.reshape(0, 4), none, None, None, None
+    )
 
 
 def _take_config(source: _Source) -> Config:
@@ -240,6 +323,41 @@ def _take_config(source: _Source) -> Config:
         return Config.checked(labels, policy, source.number())
     pairs: list[tuple[Label, float]] = [(source.label(), source.number()) for _ in range(source.count())]
     return Config.checked(labels, policy, dict(pairs))
+
+
+def _take_window(source: _Source, kind: int, declared: tuple[Label, ...]) -> SavedWindow:
+    numbers = tuple(source.integer_of_64_bits() for _ in range(source.count()))
+    if kind in RECORDED:
+        return SavedWindow(kind, numbers, recording=_take_recording(source, declared, timed=RECORDED[kind]))
+    parts = [(source.integer_of_64_bits(), _take_content(source, declared)) for _ in range(source.count())]
+    if any(after <= before for (before, _), (after, _) in pairwise(parts)):
+        raise FormatError("the parts of the window are not in order")
+    return SavedWindow(kind, numbers, tuple(parts))
+
+
+def _take_recording(source: _Source, declared: tuple[Label, ...], *, timed: bool) -> Recording:
+    grown = [source.label() for _ in range(source.count())]
+    labels = (*declared, *grown)
+    if len(set(labels)) != len(labels) or sorted(grown, key=in_order) != grown:
+        raise FormatError("labels are repeated or not in order")
+    examples = source.count()
+    lengths = source.column(examples) - 1
+    places = source.count()
+    slots = source.column(places) - 1
+    # In this order: neither a sum nor a slot can then pass what int64 and int32 hold.
+    _require(bool(((lengths >= 0) & (lengths <= len(labels))).all()) and int(lengths.sum()) == places)
+    _require(bool(((slots >= 0) & (slots < 5 * len(labels))).all()) and len(labels) < 2**31 // 5)
+    column, outcome = np.divmod(slots, 5)
+    row = np.repeat(np.arange(examples), lengths)
+    _require(bool(((np.diff(column) > 0) | (np.diff(row) > 0)).all()))
+    _require(not ((outcome == 0) & (column < len(declared))).any())
+    _require(len(np.unique(column[column >= len(declared)])) == len(grown))
+    weights = np.frombuffer(source.raw(8 * examples), "<f8").astype(np.float64) if source.byte(1) else None
+    if weights is not None:
+        _require(bool((np.isfinite(weights) & (weights >= 0)).all() and (weights != 1).any()))
+    stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
+    _require(stamps is None or bool((stamps[1:] >= stamps[:-1]).all()))
+    return Recording(labels, len(declared), lengths.astype(np.int32), slots.astype(np.int32), weights, stamps)
 
 
 def _take_content(source: _Source, declared: tuple[Label, ...]) -> Content:

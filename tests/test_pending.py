@@ -261,6 +261,17 @@ def test_windows_over_time_are_given_the_time_of_the_truth():
     assert pending.evaluator.calls == [({"a"}, {"a": 1}, 2.0, {"b"}, 5)]
 
 
+def test_windows_of_this_package_count_what_waited():
+    for window in (se.Rolling(se.F1(), size=2), se.TimeRolling(se.F1(), dt.timedelta(hours=2))):
+        pending, start = se.Pending(window), dt.datetime(2024, 1, 1)
+        for hour in range(5):
+            pending.predict(hour, {"a"}, t=start + dt.timedelta(hours=hour))
+            pending.observe(hour, {"a"} if hour > 2 else {"b"}, t=start + dt.timedelta(hours=hour))
+        assert window.get() == 1.0
+        twin = pickle.loads(pickle.dumps(pending))
+        assert twin.evaluator == window
+
+
 def test_weights_and_masks_that_an_evaluator_would_not_hear_are_refused():
     pending = se.Pending(RiverMetric("f1_micro"))
     pending.predict(1, {"a": True})

@@ -7,9 +7,12 @@ import dataclasses
 import datetime as dt
 import io
 import itertools
+import os
 import random
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from streameval.adapters.river import RiverMetric
 
 ORDER = [f"Class{number}" for number in range(1, 15)]
 START = dt.datetime(2024, 1, 1)
+ROOT = Path(__file__).resolve().parent.parent
 FEW = ORDER[:4]
 
 Pair = tuple[dict, dict]
@@ -374,8 +378,9 @@ def test_without_moments_a_window_over_time_is_refused_before_anything_happens()
     model = Watched(Always())
     with pytest.raises(se.InputError, match="moment="):
         se.progressive_evaluate(model, moments(1), Clock())
-    with pytest.raises(se.InputError, match="moment="):
-        se.progressive_evaluate(model, moments(1), se.Trace({"clock": Clock()}))
+    for evaluator in (se.TimeRolling(se.F1(), 3.0), se.Trace({"clock": Clock()})):
+        with pytest.raises(se.InputError, match="moment="):
+            se.progressive_evaluate(model, moments(1), evaluator)
     assert not any(call[0] == "learn" for call in model.calls)
 
 
@@ -424,25 +429,44 @@ def test_models_and_streams_may_reuse_their_dictionaries(delay):
 
 
 def test_a_single_metric_a_window_and_a_trace_report_their_values_by_name():
-    class Window:
-        def __init__(self, evaluator: object) -> None:
-            self.evaluator = evaluator
-
-        def update(self, y_true, y_pred, *, weight=1.0, mask=None):
-            self.evaluator.update(y_true, y_pred)
-
-        def get(self):
-            return self.evaluator.get()
-
     def values(evaluator: object) -> object:
-        return next(se.iter_progressive_evaluate(Always(), moments(1), evaluator)).values
+        return next(se.iter_progressive_evaluate(Scripted({"a": True}), [({}, {"a": True})], evaluator)).values
 
     assert values(se.F1(average="micro")) == {"f1_micro": 1.0}
     assert values(se.F1(average=None)) == {"f1_per_label": {"a": 1.0}}
-    assert values(Window(se.F1(average=None))) == {"f1_per_label": {"a": 1.0}}
-    assert values(Window(se.Evaluator(["recall_per_label"]))) == {"recall_per_label": {"a": 1.0}}
+    assert values(RiverMetric("f1_micro")) == {"f1_micro": 1.0}
+    assert values(se.Rolling(se.F1(average="micro"), size=3)) == {"f1_micro": 1.0}
+    assert values(se.Rolling(se.F1(average=None), size=3)) == {"f1_per_label": {"a": 1.0}}
+    assert values(se.Rolling(se.Evaluator(["recall_per_label"]), size=3)) == {"recall_per_label": {"a": 1.0}}
     assert values(se.Trace({"x": se.F1(average="micro")})) == {"f1_micro [x]": 1.0}
-    assert values(Clock.__new__(Clock2)) == {"Clock2": 0.0}
+    assert values(Clock2()) == {"Clock2": 0.0}
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3])
+def test_windows_count_the_last_examples_and_those_of_the_last_time(threshold):
+    def ev() -> se.Evaluator:
+        return se.Evaluator(["f1_micro"], threshold=threshold)
+
+    model, rows = discarding(MODELS["ClassifierChain"]()), []
+    for x, y in timed(120):
+        if threshold is None:
+            rows.append((x["when"], y, model.predict_one(x)))
+        else:
+            scores = {label: outcomes[True] for label, outcomes in model.predict_proba_one(x).items()}
+            rows.append((x["when"], y, scores))
+        model.learn_one(x, y)
+    period = dt.timedelta(minutes=40)
+    trace = se.Trace({"last": se.Rolling(ev(), size=25), "hour": se.TimeRolling(ev(), period), "all": ev()}, every=1)
+    se.progressive_evaluate(discarding(MODELS["ClassifierChain"]()), timed(120), trace, moment="when")
+    for name, kept in (
+        ("last", rows[-25:]), ("hour", [row for row in rows if row[0] > rows[-1][0] - period]), ("all", rows),
+    ):  # fmt: skip
+        expected = ev()
+        for _, y, y_pred in kept:
+            expected.update(y, y_pred)
+        found = trace.evaluators[name]
+        assert 0 < found.examples == len(kept)
+        assert (found if name == "all" else found.snapshot()).to_bytes() == expected.to_bytes()
 
 
 class Clock2:
@@ -694,3 +718,43 @@ def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", err)
     next(se.iter_progressive_evaluate(Always(), datasets.Yeast(), se.F1(), progress=True))
     assert "/2417" in err.getvalue()
+
+
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+def run(name: str, *arguments: str | Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / name, *arguments],
+        capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | environment,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_the_drift_example_shows_the_fall_in_the_window_alone_and_saves_a_picture(tmp_path):
+    text = run("drift_rolling.py", tmp_path / "drift.png")
+    assert (tmp_path / "drift.png").read_bytes().startswith(b"\x89PNG")
+    rows = {
+        int(words[0].replace(",", "")): [float(word) for word in words[1:3]]
+        for line in text.splitlines()
+        if (words := line.split()) and words[0].replace(",", "").isdigit()
+    }
+    assert list(rows) == list(range(200, 2401, 200))
+    whole, window = ([rows[place][column] - rows[1200][column] for place in (1400, 2400)] for column in (0, 1))
+    assert -0.05 < whole[0] < 0
+    assert window[0] < -0.1
+    assert window[1] > window[0] + 0.1
+
+
+def test_the_drift_example_runs_without_matplotlib(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError", encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    text = run("drift_rolling.py", tmp_path / "drift.png", PYTHONPATH=path)
+    assert text.endswith("no picture: matplotlib is not installed\n")
+    assert not (tmp_path / "drift.png").exists()
+
+
+def test_the_example_with_delayed_labels_ends_with_the_same_bytes_twice():
+    text = run("delayed_labels.py")
+    assert "2,367 counted, 50 truths without a prediction, 0 wait" in text
+    assert text.endswith("same bytes              True\n")

@@ -265,6 +265,28 @@ def test_wrong_arguments_are_refused(match: str, evaluators: object, how: dict):
         se.Trace(evaluators, **how)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_windows_of_this_package_refuse_together(first: bool):
+    def windows() -> dict[str, object]:
+        return {"last": se.Rolling(se.Evaluator(), size=3), "time": se.TimeRolling(se.Evaluator(), 4.0)}
+
+    picky = {"picky": se.Rolling(se.Evaluator(labels=["a", "b"]), size=2), "all": se.Evaluator()}
+    trace, expected = se.Trace(picky | windows() if first else windows() | picky, every=1), windows()
+    kept = 0
+    for place, (y_true, y_pred) in enumerate(stream(40)):
+        if "c" in y_true | y_pred:
+            with pytest.raises(se.LabelError, match="'c'"):
+                trace.update(y_true, y_pred, t=float(place))
+        else:
+            trace.update(y_true, y_pred, t=float(place))
+            expected["last"].update(y_true, y_pred)
+            expected["time"].update(y_true, y_pred, t=float(place))
+            kept += 1
+        assert {name: trace.evaluators[name] for name in expected} == expected
+    assert trace.examples == trace.evaluators["all"].examples == len(trace) == kept
+    assert 0 < kept < 40
+
+
 def test_one_object_under_two_names_would_count_twice():
     ev = se.F1()
     with pytest.raises(se.InputError, match="one object"):

@@ -12,13 +12,13 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from streameval.kernel import _numpy
+from streameval.kernel import _numpy, _tape
 from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_cells, weigh_dense, weigh_groups
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
-    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells",
-    "weigh_dense", "weigh_groups",
+    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "Tape", "dense_rows", "limbs", "list_rows", "tally",
+    "weigh_cells", "weigh_dense", "weigh_groups",
 ]  # fmt: skip
 
 
@@ -51,5 +51,6 @@ BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
     Counts = _numpy.Counts
+    Tape = _tape.Tape
 else:
-    from streameval.kernel._compiled import Counts
+    from streameval.kernel._compiled import Counts, Tape

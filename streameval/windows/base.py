@@ -1,0 +1,247 @@
+"""What all windows share: they read like the object they were built from, and are values like it."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import ClassVar, Generic, Self, TypeVar, overload
+
+from streameval import wire
+from streameval.accumulator import Accumulator
+from streameval.config import Config
+from streameval.errors import FormatError, InputError, MergeError, StreamevalError, shown
+from streameval.evaluator import Evaluator, MetricLike
+from streameval.label_table import LabelTable
+from streameval.labels import Label
+from streameval.single import Metric
+from streameval.states.decisions import Content
+
+__all__ = ["Window"]
+
+A = TypeVar("A", bound=Accumulator)
+M = TypeVar("M", bound=Metric)
+
+
+class Window(ABC, Generic[A]):
+    """An evaluator or a metric that speaks of the recent past. Not used directly."""
+
+    __slots__ = ("_template",)
+    _kind: ClassVar[int]
+    _template: A
+
+    def _start(self, evaluator: A) -> None:
+        """Take the configuration of an object that has counted nothing."""
+        name = type(self).__name__
+        if isinstance(evaluator, type):
+            raise InputError(
+                f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
+            )
+        if not isinstance(evaluator, Evaluator | Metric):
+            raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {shown(evaluator)}")
+        if evaluator.examples:
+            raise InputError(
+                f"{name} starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
+                "give one that has counted nothing"
+            )
+        fresh = evaluator.copy()
+        fresh.reset()
+        self._template = fresh  # type: ignore[assignment]
+
+    @property
+    def _config(self) -> Config:
+        return self._template._config
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _current(self) -> A:
+        """The object that answers; it must not be changed."""
+
+    @overload
+    def get(self: Window[Evaluator]) -> dict[str, float | dict[Label, float]]: ...
+    @overload
+    def get(self: Window[Evaluator], metric: MetricLike) -> float | dict[Label, float]: ...
+    @overload
+    def get(self: Window[M]) -> float | dict[Label, float]: ...
+    def get(self, metric: MetricLike | None = None) -> object:
+        """What the object it was built from answers for the examples in the window.
+
+        Parameters
+        ----------
+        metric
+            One metric to ask an evaluator for; without it, all of its metrics by name.
+        """
+        current: object = self._current()
+        if isinstance(current, Evaluator):
+            return current.get() if metric is None else current.get(metric)
+        if metric is not None:
+            raise InputError(f"a window over a single metric answers for it alone, not for {shown(metric)}")
+        return current.get() if isinstance(current, Metric) else None
+
+    @property
+    def examples(self) -> int:
+        """How many examples are in the window, whatever their weights."""
+        return self._current().examples
+
+    @property
+    def weight(self) -> float:
+        """The total weight of the examples in the window, correctly rounded."""
+        return self._current().weight
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Declared labels in their order, then those that an example in the window mentions, sorted."""
+        return self._current().labels
+
+    @property
+    def bigger_is_better(self) -> bool | None:
+        """The direction of a metric; an evaluator has none."""
+        return self._metric().bigger_is_better
+
+    def per_label(self) -> LabelTable:
+        """The outcomes of each label in the window."""
+        return self._current().per_label()
+
+    def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
+        """The report of an evaluator about the window; see `Evaluator.report`."""
+        current: object = self._current()
+        if not isinstance(current, Evaluator):
+            raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004
+        return current.report(digits=digits, max_labels=max_labels)
+
+    def _metric(self) -> Metric:
+        template: object = self._template
+        if not isinstance(template, Metric):
+            raise AttributeError("an Evaluator has no direction; build the window from a metric")  # noqa: TRY004
+        return template
+
+    def snapshot(self) -> A:
+        """An ordinary object with what is in the window, independent of it: to merge, save or report."""
+        return self._current().copy()
+
+    # -- as a value ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget every example, and the time."""
+
+    @abstractmethod
+    def copy(self) -> Self:
+        """An independent window with the same content."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Add what another window holds."""
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, object]:
+        """What it was built with beside the evaluator, for messages."""
+
+    @abstractmethod
+    def _saved(self) -> wire.SavedWindow:
+        """What bytes hold of it."""
+
+    @abstractmethod
+    def _restore(self, saved: wire.SavedWindow) -> None:
+        """Become what bytes hold; the template is there already."""
+
+    def _beside(self) -> Self:
+        """A window with the same template and nothing else."""
+        twin = type(self).__new__(type(self))
+        twin._template = self._template
+        return twin
+
+    def _refuse_other(self, other: Self) -> None:
+        """Raise unless another window was built alike."""
+        if type(other) is not type(self):
+            raise MergeError(
+                f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge windows of one class"
+            )
+        found = [
+            f"{name} differs ({shown(mine)} and {shown(other._parameters()[name])})"
+            for name, mine in self._parameters().items()
+            if mine != other._parameters()[name]
+        ]
+        if found:
+            raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
+        self._template.copy().merge(other._template)
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, Window):
+            return NotImplemented
+        both = self.copy()
+        both.merge(other)
+        return both
+
+    def __radd__(self, other: object) -> Self:
+        """So that ``sum(parts)``, which starts at 0, works."""
+        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Window):
+            return NotImplemented
+        return type(self) is type(other) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """The window as bytes; equal windows have equal bytes, on every machine."""
+        template: Accumulator = self._template
+        content = template._core.decisions.content()
+        names = tuple(spec.key for spec in template._specs)
+        return wire.encode(wire.Saved(template._kind, template._config, names, content, self._saved()))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The window that `to_bytes` was called on.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are anything else, however slightly damaged. No pickle is ever read.
+        """
+        saved = wire.decode(data)
+        made = cls._from_saved(saved)
+        if made.to_bytes() != bytes(data):
+            raise FormatError("the bytes are damaged: no window holds this")
+        return made
+
+    @classmethod
+    def _from_saved(cls, saved: wire.Saved) -> Self:
+        window = saved.window
+        if window is None or window.kind != cls._kind:
+            what = "no window" if window is None else f"a {wire.WINDOWS[window.kind - 1]}"
+            raise FormatError(f"the bytes hold {what}, not a {cls.__name__}; use streameval.load or its own class")
+        made = cls.__new__(cls)
+        kind: type[Accumulator] = Metric if saved.kind == Metric._kind else Evaluator
+        made._template = kind._from_saved(replace(saved, window=None))  # type: ignore[assignment]
+        try:
+            made._restore(window)
+        except (StreamevalError, ValueError, OverflowError, IndexError) as error:
+            raise FormatError(f"the bytes are damaged: {error}") from None
+        return made
+
+    def _content_of(self, content: Content) -> A:
+        """An object like the template that holds some content."""
+        template: Accumulator = self._template
+        names = tuple(spec.key for spec in template._specs)
+        saved = wire.Saved(template._kind, template._config, names, content)
+        return type(template)._from_saved(saved)  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        wire.write_file(path, self.to_bytes())
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+        return f"<{type(self).__name__}({told}) of {self._current()!r}>"

@@ -1,0 +1,248 @@
+"""Times and spans of time, as integers that sort alike.
+
+With a period that is a `datetime.timedelta` times are dates, kept as microseconds since 1970; with a number they are
+float64 numbers, kept as their bits, so that nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from streameval.errors import FormatError, InputError, as_number, shown
+from streameval.kernel.types import IntArray
+from streameval.states.recorded import ALWAYS
+
+__all__ = ["Calendar", "Clock", "Line", "Period", "Time", "agreed", "clock_of", "fraction_of", "saved_clock", "whole"]
+
+Time: TypeAlias = date | np.datetime64 | float
+Period: TypeAlias = timedelta | float
+
+_EPOCH = datetime(1970, 1, 1)  # times without a zone are taken as they are
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_LOW = 2**63 - 1
+# Differences of two times stay within 64 bits.
+_FAR = 2**62
+_DAY = 86_400_000_000
+_DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Dates; ``period`` is in microseconds."""
+
+    period: int
+    kind: ClassVar[int] = 0
+
+    def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
+        """A time as an integer, and whether it has a time zone."""
+        if type(t) is datetime and t.tzinfo is None:
+            since = t - _EPOCH
+            return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds, False
+        if isinstance(t, datetime):
+            if t != t:
+                raise InputError(f"{name} is NaT; give a time")
+            if getattr(t, "nanosecond", False):
+                raise _too_fine(t, name)
+            aware = t.tzinfo is not None and t.utcoffset() is not None
+            since = t - (_EPOCH_UTC if aware else _EPOCH)
+            return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds, aware
+        if isinstance(t, np.datetime64):
+            keys = self._of_array(np.asarray(t).reshape(1), name)
+            return int(keys[0]), False
+        if isinstance(t, date):
+            return (t.toordinal() - _EPOCH.toordinal()) * _DAY, False
+        raise InputError(
+            f"{name} must be a datetime, date or numpy.datetime64, as the period is a timedelta, not {shown(t)}"
+        )
+
+    def keys(self, times: object) -> tuple[IntArray, bool | None]:
+        """Many times as integers."""
+        given = times if isinstance(times, list | tuple) else _as_array(times)
+        if isinstance(given, np.ndarray) and given.dtype.kind == "M":
+            return self._of_array(given, "times"), False if len(given) else None
+        pairs = [self.key(t, f"times[{position}]") for position, t in enumerate(given)]
+        kinds = {aware for _, aware in pairs}
+        if len(kinds) > 1:
+            raise InputError("times mix times with and without time zone; give all alike")
+        return np.array([key for key, _ in pairs], np.int64), kinds.pop() if kinds else None
+
+    def _of_array(self, times: np.ndarray[Any, np.dtype[Any]], name: str) -> IntArray:
+        if np.isnat(times).any():
+            raise InputError(f"{name} holds NaT; give a time")
+        unit = np.datetime_data(times.dtype)[0]
+        keys = times.astype("datetime64[us]").astype(np.int64)
+        if unit in ("ns", "ps", "fs", "as") and (keys.astype("datetime64[us]").astype(times.dtype) != times).any():
+            raise _too_fine(times, name)
+        if (np.abs(times.astype("datetime64[Y]").astype(np.int64)) > 100_000).any() or (np.abs(keys) >= _FAR).any():
+            raise InputError(f"{name} holds {shown(times)}, which is more than 100,000 years from 1970")
+        return keys
+
+    def before(self, key: int) -> int:
+        """The latest time that does not belong to the period which ends at ``key``."""
+        return max(key - self.period, ALWAYS)
+
+    def exact(self, key: int) -> int:
+        """A time as a number of units of the period."""
+        return key
+
+    def holds(self, key: int) -> bool:
+        """Whether an integer is the key of a time."""
+        return abs(key) < _FAR
+
+    def saved(self) -> tuple[int, int]:
+        """What bytes hold of it."""
+        return self.kind, self.period
+
+    def span(self) -> timedelta:
+        """The period as given."""
+        return timedelta(microseconds=self.period)
+
+    def value(self, exact: int | Fraction, aware: bool | None) -> datetime:
+        """The time behind `exact`."""
+        return (_EPOCH_UTC if aware else _EPOCH) + timedelta(microseconds=int(exact))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Numbers."""
+
+    period: float
+    kind: ClassVar[int] = 1
+
+    def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
+        """A time as an integer; numbers have no time zone."""
+        if type(t) is float and t - t == 0.0:
+            return _key_of(t), None
+        t = t.item() if isinstance(t, np.generic) else t
+        number = as_number(t)
+        if number is None:
+            raise InputError(f"{name} must be a number, as the period is a number, not {shown(t)}")
+        if not math.isfinite(number):
+            raise InputError(f"{name} must be finite, not {shown(t)}")
+        if number != t:
+            raise InputError(f"{name} {shown(t)} has no exact float64; round it first")
+        return _key_of(number), None
+
+    def keys(self, times: object) -> tuple[IntArray, bool | None]:
+        """Many times as integers."""
+        given = times if isinstance(times, list | tuple) else _as_array(times)
+        if isinstance(given, np.ndarray) and given.dtype == np.float64 and np.isfinite(given).all():
+            bits = (np.asarray(given, np.float64) + 0.0).view(np.int64)
+            return np.where(bits < 0, bits ^ np.int64(_LOW), bits), None
+        return np.array([self.key(t, f"times[{position}]")[0] for position, t in enumerate(given)], np.int64), None
+
+    def before(self, key: int) -> int:
+        """The latest time that does not belong to the period which ends at ``key``."""
+        now = _number_of(key)
+        end = now - self.period
+        if math.isinf(end):
+            return ALWAYS
+        back = end - now
+        rounding = (now - (end - back)) + (-self.period - back)  # Knuth's two-sum: now - period == end + rounding
+        return _key_of(end if rounding >= 0 else math.nextafter(end, -math.inf))
+
+    def exact(self, key: int) -> Fraction:
+        """A time as a rational number."""
+        return Fraction(_number_of(key))
+
+    def holds(self, key: int) -> bool:
+        """Whether an integer is the key of a time."""
+        return abs(key) < 2**63 and math.isfinite(_number_of(key))
+
+    def saved(self) -> tuple[int, int]:
+        """What bytes hold of it."""
+        return self.kind, _key_of(self.period)
+
+    def span(self) -> float:
+        """The period as given."""
+        return self.period
+
+    def value(self, exact: int | Fraction, aware: bool | None) -> float:  # noqa: ARG002
+        """The time behind `exact`, rounded."""
+        return float(exact)
+
+
+Clock: TypeAlias = Calendar | Line
+
+
+def clock_of(period: object, name: str) -> Clock:
+    """How times are read with such a period."""
+    if isinstance(period, timedelta):
+        micro = period.days * _DAY + period.seconds * 1_000_000 + period.microseconds
+        if period != period or getattr(period, "nanoseconds", False):
+            raise InputError(f"{name} must be a whole number of microseconds, not {shown(period)}")
+        if not 0 < micro < _FAR:
+            raise InputError(f"{name} must be longer than 0 and shorter than 100,000 years, not {shown(period)}")
+        return Calendar(micro)
+    number = as_number(period)
+    if number is None:
+        raise InputError(f"{name} must be a datetime.timedelta or a number, not {shown(period)}")
+    if not 0.0 < number < math.inf:
+        raise InputError(f"{name} must be finite and greater than 0, not {shown(period)}")
+    if number != period:
+        raise InputError(f"{name} {shown(period)} has no exact float64; round it first")
+    return Line(number)
+
+
+def saved_clock(kind: int, period: int, name: str) -> Clock:
+    """The clock that bytes hold."""
+    if kind == Calendar.kind:
+        return clock_of(timedelta(microseconds=period), name)
+    if kind == Line.kind and abs(period) < 2**63:
+        return clock_of(_number_of(period), name)
+    raise FormatError(f"there is no clock {kind}, {period}")
+
+
+def agreed(aware: bool | None, so_far: bool | None) -> None:
+    """Raise if times with and without a time zone meet."""
+    if aware is not so_far:
+        raise InputError(
+            f"t has {'a' if aware else 'no'} time zone, but the times so far have {'one' if so_far else 'none'}; "
+            "give all times alike"
+        )
+
+
+def whole(value: object, name: str, low: int = 1) -> int:
+    """A number of examples or windows."""
+    if as_number(value) is None or not isinstance(value, int | np.integer):
+        raise InputError(f"{name} must be an integer, not {shown(value)}")
+    if not low <= value < 2**62:
+        raise InputError(f"{name} must be at least {low} and below 2**62, not {shown(value)}")
+    return int(value)
+
+
+def fraction_of(part: int | Fraction, period: int | Fraction) -> float:
+    """``part / period``, correctly rounded."""
+    if isinstance(part, int) and isinstance(period, int):
+        return part / period
+    return float(Fraction(part) / Fraction(period))
+
+
+def _key_of(number: float) -> int:
+    (bits,) = _LONG.unpack(_DOUBLE.pack(number + 0.0))
+    return int(bits) if bits >= 0 else int(bits) ^ _LOW
+
+
+def _number_of(key: int) -> float:
+    (number,) = _DOUBLE.unpack(_LONG.pack(key if key >= 0 else key ^ _LOW))
+    return float(number)
+
+
+def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
+    if isinstance(times, str | bytes) or not hasattr(times, "__iter__"):
+        raise InputError(f"times must be one time per example, not {shown(times)}")
+    array = np.asarray(times if hasattr(times, "__array__") else list(times))
+    if array.ndim != 1 or array.dtype.kind not in "iufMO":
+        raise InputError(f"times must be one time per example, not {shown(times)}")
+    return array
+
+
+def _too_fine(t: object, name: str) -> InputError:
+    return InputError(f"{name} {shown(t)} is finer than a microsecond; round it first, so that it is clear what counts")
