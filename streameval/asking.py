@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from types import NoneType
 from typing import Any
 
 from streameval.errors import InputError, shown
@@ -47,7 +48,7 @@ class Asker:
         if isinstance(y_pred, Mapping):
             if self._scores:
                 return dict(self._scored(y_pred)) if y_pred else None
-            if any(value is None for value in y_pred.values()):
+            if NoneType in map(type, y_pred.values()):
                 return {label: value for label, value in y_pred.items() if value is not None}
             return y_pred or None
         if isinstance(y_pred, list | tuple | AbstractSet) or (hasattr(y_pred, "ndim") and y_pred.ndim):

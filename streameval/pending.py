@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from array import array
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from collections.abc import Set as AbstractSet
+from operator import is_
 from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
@@ -115,7 +116,7 @@ class Pending(Generic[EvaluatorT]):
         if self._max_pending is not None and len(self._waiting) >= self._max_pending:
             self._waiting.popitem(last=False)
             self._evicted["max_pending"] += 1
-        if type(row) is _Row:
+        if type(row) is _Row and row.values is not None:
             self._keys = row.labels  # most predictions name the same labels: they share them
         self._waiting[key] = row, t
 
@@ -279,11 +280,11 @@ def check_order(before: Any, t: Any, name: str) -> None:
 
 
 class _Row:
-    """A mapping label -> value in two parts, of which the first is shared between predictions with the same labels."""
+    """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
 
     __slots__ = ("labels", "values")
 
-    def __init__(self, labels: tuple[object, ...], values: bytes | array[float] | tuple[object, ...]) -> None:
+    def __init__(self, labels: tuple[object, ...], values: bytes | array[float] | tuple[object, ...] | None) -> None:
         self.labels = labels
         self.values = values
 
@@ -304,10 +305,12 @@ def kept(y_pred: object, labels: tuple[object, ...] = ()) -> object:
             packed = bytes(values)
         elif kinds == {float}:
             packed = array("d", values)
-        same = names == labels and list(map(type, names)) == list(map(type, labels))  # True == 1 == 1.0
+        same = len(names) == len(labels) and all(map(is_, names, labels))  # equal is not enough, since True == 1
         return _Row(labels if same else names, packed)
-    if isinstance(y_pred, set | frozenset | list | tuple | AbstractSet):
-        return tuple(y_pred)
+    if isinstance(y_pred, AbstractSet):
+        return _Row(tuple(y_pred), None)
+    if isinstance(y_pred, list | tuple):
+        return y_pred[:]
     if hasattr(y_pred, "items") and hasattr(y_pred, "iloc"):  # a pandas Series
         return y_pred.copy()  # type: ignore[attr-defined]
     if hasattr(y_pred, "__array__"):
@@ -322,5 +325,7 @@ def restored(row: object) -> object:
     """The prediction behind a copy made by `kept`."""
     if type(row) is not _Row:
         return row
-    values: Iterable[object] = row.values
+    values = row.values
+    if values is None:
+        return set(row.labels)
     return dict(zip(row.labels, map(bool, values) if type(values) is bytes else values, strict=True))

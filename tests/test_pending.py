@@ -159,6 +159,24 @@ def test_predictions_of_every_form_are_counted_as_update_counts_them(form: objec
     assert pending.evaluator.to_bytes() == expected.to_bytes()
 
 
+@pytest.mark.parametrize("form", [{"a"}, ["a", "b"], ("a",), {"a": True}, {"a": 0.5, "b": 1}, {}, set()], ids=repr)
+def test_an_evaluator_is_given_what_was_predicted(form: object):
+    class Recorder:
+        def update(self, y_true, y_pred):
+            self.given = y_pred
+
+        def get(self):
+            return 0.0
+
+    pending, mine = se.Pending(Recorder()), copy.copy(form)
+    pending.predict(1, mine)
+    if mine and not isinstance(mine, tuple):
+        mine.clear()
+    pending.observe(1, ())
+    assert pending.evaluator.given == form
+    assert type(pending.evaluator.given) is type(form)
+
+
 def test_scores_are_kept_to_the_last_bit():
     scores = {"a": 0.1 + 0.2, "b": 5e-324, "c": -0.0, "d": np.float32(0.3), "e": 1, "f": True}
     for some in (scores, {"a": 0.1 + 0.2, "b": 0.3}):
