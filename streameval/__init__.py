@@ -21,16 +21,20 @@ from streameval.pending import Pending
 from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
 from streameval.single import Metric, metric
 from streameval.trace import Trace
+from streameval.windows.fading import Fading
 from streameval.windows.loading import load
 from streameval.windows.recent import Rolling, TimeRolling
+from streameval.windows.tumbling import ClosedWindow, Tumbling
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClosedWindow",
     "CounterOverflowError",
     "DependencyError",
     "Entry",
     "Evaluator",
+    "Fading",
     "FormatError",
     "InputError",
     "LabelError",
@@ -46,6 +50,7 @@ __all__ = [
     "StreamevalError",
     "TimeRolling",
     "Trace",
+    "Tumbling",
     "catalogue",
     "iter_progressive_evaluate",
     "load",

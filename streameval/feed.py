@@ -15,6 +15,7 @@ from streameval.config import Config
 from streameval.errors import InputError, MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.spec import MetricSpec
+from streameval.windows.base import Window
 
 __all__ = ["Feed", "Values", "name_of", "reads_scores", "values_of"]
 
@@ -50,6 +51,8 @@ class Feed:
         self._mask = "mask" in taken
         self._t = "t" in taken
         self._needs_t = taken.get("t", False)
+        if isinstance(evaluator, Window) and hasattr(evaluator, "_clock"):  # it has none if it is of examples, not time
+            self._t = self._needs_t = evaluator._clock is not None
         revert = getattr(evaluator, "revert", None)
         self.can_revert = callable(revert) and not taken.keys() - _keywords(revert).keys()
 

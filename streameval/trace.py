@@ -71,9 +71,8 @@ class Trace:
         self._rows: list[tuple[int, object, dict[Key, float]]] = []
         # What can be taken back goes first, so that it can be if a later one refuses the example. Of what cannot, all
         # but the first have a shadow that refuses whatever they would refuse.
-        ordered = sorted(self._feeds.values(), key=lambda feed: not feed.can_revert)
-        self._backs = [feed for feed in ordered if feed.can_revert]
-        self._others = [feed for feed in ordered if not feed.can_revert]
+        self._backs = [feed for feed in self._feeds.values() if feed.can_revert]
+        self._others = [feed for feed in self._feeds.values() if not feed.can_revert]
         self._shadows: list[Feed] = []
         self._cast_shadows()
 

@@ -378,7 +378,8 @@ def test_without_moments_a_window_over_time_is_refused_before_anything_happens()
     model = Watched(Always())
     with pytest.raises(se.InputError, match="moment="):
         se.progressive_evaluate(model, moments(1), Clock())
-    for evaluator in (se.TimeRolling(se.F1(), 3.0), se.Trace({"clock": Clock()})):
+    windows = (se.TimeRolling(se.F1(), 3.0), se.Tumbling(se.F1(), period=3.0), se.Fading(se.F1(), 3.0))
+    for evaluator in (*windows, se.Trace({"clock": Clock()})):
         with pytest.raises(se.InputError, match="moment="):
             se.progressive_evaluate(model, moments(1), evaluator)
     assert not any(call[0] == "learn" for call in model.calls)
@@ -440,6 +441,22 @@ def test_a_single_metric_a_window_and_a_trace_report_their_values_by_name():
     assert values(se.Rolling(se.Evaluator(["recall_per_label"]), size=3)) == {"recall_per_label": {"a": 1.0}}
     assert values(se.Trace({"x": se.F1(average="micro")})) == {"f1_micro [x]": 1.0}
     assert values(Clock2()) == {"Clock2": 0.0}
+
+
+def test_values_are_copies_of_what_an_evaluator_holds():
+    class Live:
+        def __init__(self) -> None:
+            self.values = {"count": 0.0, "by label": {"a": 0.0}}
+
+        def update(self, y_true, y_pred):
+            self.values["count"] += 1
+            self.values["by label"]["a"] += 1
+
+        def get(self):
+            return self.values
+
+    found = list(se.iter_progressive_evaluate(Always(), moments(1, 2), Live()))
+    assert [one.values for one in found] == [{"count": n, "by label": {"a": n}} for n in (1.0, 2.0)]
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])

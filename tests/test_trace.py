@@ -287,6 +287,40 @@ def test_windows_of_this_package_refuse_together(first: bool):
     assert 0 < kept < 40
 
 
+def test_a_refused_example_leaves_no_time_behind():
+    picky = se.Rolling(se.Evaluator(labels=["a"]), size=3)
+    trace = se.Trace({"picky": picky, "time": se.TimeRolling(se.F1(), 1.0), "fading": se.Fading(se.F1(), 1.0)})
+    with pytest.raises(se.LabelError):
+        trace.update({"b"}, {"a"}, t=100.0)
+    for t in (1.0, 1.5):
+        trace.update({"a"}, {"a"}, t=t)
+    assert [window.examples for window in trace.evaluators.values()] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("moments", [None, [1.0, 2.0, 4.5], [START, START, START + dt.timedelta(days=1)]], ids=str)
+def test_windows_of_every_kind_are_given_the_time_if_they_are_of_time(moments: list | None):
+    length = dt.timedelta(days=1) if moments and isinstance(moments[0], dt.datetime) else 2.0
+    timed = {
+        "time": lambda: se.TimeRolling(se.F1(), length),
+        "blocks of time": lambda: se.Tumbling(se.F1(), period=length),
+        "fading": lambda: se.Fading(se.F1(), length),
+    }
+    made = {"last": lambda: se.Rolling(se.F1(), size=2), "blocks": lambda: se.Tumbling(se.F1(), size=2)}
+    if moments:
+        made |= timed
+    trace = se.Trace({name: make() for name, make in made.items()}, every=1)
+    expected = {name: make() for name, make in made.items()}
+    for place, pair in enumerate(stream(3)):
+        trace.update(*pair, t=moments[place] if moments else None)
+        for name, window in expected.items():
+            window.update(*pair, **({"t": moments[place]} if name in timed else {}))
+        assert trace.get() == {f"f1_macro [{name}]": window.get() for name, window in expected.items()}
+    assert trace.evaluators == expected
+    for make in timed.values():
+        with pytest.raises(se.InputError, match="needs the time"):
+            se.Trace(make()).update({"a"}, {"a"})
+
+
 def test_one_object_under_two_names_would_count_twice():
     ev = se.F1()
     with pytest.raises(se.InputError, match="one object"):

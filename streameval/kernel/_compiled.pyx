@@ -360,6 +360,36 @@ cdef class Counts:
         self.placed = slots
         return 0
 
+    def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        cdef Py_ssize_t position
+        cdef int64_t totals[5]
+        if self.count_example(columns, fixed, y_true, y_pred, threshold, 1):
+            return None
+        self.uncount()
+        slots = np.empty(self.placed, np.int64)
+        cdef int64_t[::1] slot = slots
+        totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
+        for position in range(self.placed):
+            slot[position] = self.touched[position]
+            totals[self.touched[position] % 5] += 1
+        return slots, (totals[1] + totals[3], totals[2] + totals[3], totals[3], 0)
+
+    cdef void uncount(self) noexcept nogil:
+        """Take back the example counted last."""
+        cdef Py_ssize_t position
+        cdef uint64_t totals[5]
+        totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
+        for position in range(self.placed):
+            self.cell[self.touched[position]] -= 1
+            totals[self.touched[position] % 5] += 1
+        self.uncount_row(totals)
+
+    cdef void uncount_row(self, const uint64_t* totals) noexcept nogil:
+        """Take back the row key of an example with so many cells of each outcome."""
+        cdef uint64_t outer = (totals[1] + totals[3]) | (totals[2] + totals[3]) << 32
+        se_find(&self.rows, outer, totals[3] | totals[4] << 32).count -= 1
+        self.n -= 1
+
     cdef bint take_back(
         self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner
     ) noexcept nogil:
@@ -829,7 +859,7 @@ cdef class Tape:
         try:
             self.make_room(1, counts.placed, False)
         except MemoryError:
-            self.uncount(counts)
+            counts.uncount()
             raise
         for position in range(counts.placed):
             self.slot[self.last_slot + position] = <int32_t>counts.touched[position]
@@ -911,7 +941,7 @@ cdef class Tape:
                     counts.cell[slot] -= 1
                 totals[slot % 5] += 1
             if counts is not None:
-                self.uncount_row(counts, totals)
+                counts.uncount_row(totals)
             self.first_slot += self.length[position]
             if self.weight != NULL and self.weight[position] != 1.0:
                 self.odd -= 1
@@ -919,21 +949,6 @@ cdef class Tape:
         if not self.odd:
             free(self.weight)
             self.weight = NULL
-
-    cdef void uncount(self, Counts counts) noexcept:
-        """Take back the example counted last."""
-        cdef Py_ssize_t position
-        cdef uint64_t totals[5]
-        totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
-        for position in range(counts.placed):
-            counts.cell[counts.touched[position]] -= 1
-            totals[counts.touched[position] % 5] += 1
-        self.uncount_row(counts, totals)
-
-    cdef void uncount_row(self, Counts counts, const uint64_t* totals) noexcept:
-        cdef uint64_t outer = (totals[1] + totals[3]) | (totals[2] + totals[3]) << 32
-        se_find(&counts.rows, outer, totals[3] | totals[4] << 32).count -= 1
-        counts.n -= 1
 
     def contents(self, Py_ssize_t start, Py_ssize_t stop):
         cdef Py_ssize_t position, before = self.first_slot, total = 0, examples

@@ -134,6 +134,17 @@ class Counts:
         self.reserve(len(columns))
         return self.count_slots(slots, key, fixed, sign)
 
+    def place_example(
+        self,
+        columns: Mapping[Any, int],  # noqa: ARG002
+        fixed: int,  # noqa: ARG002
+        y_true: object,  # noqa: ARG002
+        y_pred: object,  # noqa: ARG002
+        threshold: float | None,  # noqa: ARG002
+    ) -> tuple[IntArray, RowKey] | None:
+        """Slots and row key of what `count_example` counts, or None; here always, since nothing would be gained."""
+        return None
+
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
         """Where the five counts of each label start; remembered, since a stream names the same labels again."""
         if set(map(type, labels)) != {str}:  # before comparing: what is not plain may equal anything

@@ -130,6 +130,12 @@ class Decisions:
             return False
         raise _declined(code)
 
+    def place_plain(self, y_true: object, y_pred: object, threshold: float | None, weight: float) -> Example | None:
+        """An example of a common form, its cells placed; nothing changes."""
+        labels = self._labels
+        placed = self._counts.place_example(labels.columns, labels.fixed, y_true, y_pred, threshold)
+        return None if placed is None else Example(*placed, weight)
+
     def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
         self._settle()

@@ -158,10 +158,12 @@ class Window(ABC, Generic[A]):
             raise MergeError(
                 f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge windows of one class"
             )
+        given = other._parameters()
         found = [
-            f"{name} differs ({shown(mine)} and {shown(other._parameters()[name])})"
+            f"{name} differs ({shown(mine)} and {shown(given.get(name))})"
             for name, mine in self._parameters().items()
-            if mine != other._parameters()[name]
+            # 3 examples and 3.0 seconds are not the same.
+            if mine != given.get(name) or type(mine) is not type(given.get(name))
         ]
         if found:
             raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TypeAlias
+from typing import Any
 
 from streameval import wire
 from streameval.evaluator import Evaluator
 from streameval.single import Metric
+from streameval.windows.base import Window
+from streameval.windows.fading import Fading
 from streameval.windows.recent import Rolling, TimeRolling
+from streameval.windows.tumbling import Tumbling
 
-__all__ = ["Loaded", "load"]
+__all__ = ["load"]
 
-Loaded: TypeAlias = Evaluator | Metric | Rolling[Evaluator | Metric] | TimeRolling[Evaluator | Metric]
+_WINDOWS: tuple[type[Window[Any]], ...] = (Rolling, TimeRolling, Tumbling, Fading)
 
 
-def load(path: str | os.PathLike[str]) -> Loaded:
+def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Window[Any]:
     """Read what `save` wrote, whichever class it was.
 
     Raises
@@ -26,5 +29,5 @@ def load(path: str | os.PathLike[str]) -> Loaded:
     data = wire.read_file(path)
     saved = wire.decode(data)
     if saved.window is not None:
-        return (Rolling, TimeRolling)[saved.window.kind - 1].from_bytes(data)
+        return _WINDOWS[saved.window.kind - 1].from_bytes(data)
     return Evaluator._from_saved(saved) if saved.kind == Evaluator._kind else Metric._from_saved(saved)

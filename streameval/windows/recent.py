@@ -74,7 +74,12 @@ class _Recent(Window[A]):
                 return
         known = len(core.labels)
         try:
-            example = read_one(y_true, y_pred, mask, checked_weight(weight), core.reader)
+            heavy = checked_weight(weight)
+            example = None
+            if core.direct and mask is None:
+                example = recorded.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
+            if example is None:
+                example = read_one(y_true, y_pred, mask, heavy, core.reader)
             if self._now[0] is not recorded or recorded.torn or stamp < self._latest(recorded):
                 raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
             recorded.slide(example, stamp, self._size, limit)

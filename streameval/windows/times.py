@@ -16,10 +16,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from streameval.errors import FormatError, InputError, as_number, shown
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.recorded import ALWAYS
 
-__all__ = ["Calendar", "Clock", "Line", "Period", "Time", "agreed", "clock_of", "fraction_of", "saved_clock", "whole"]
+__all__ = ["Calendar", "Clock", "Line", "Period", "Time", "agreed", "clock_of", "saved_clock", "whole"]
 
 Time: TypeAlias = date | np.datetime64 | float
 Period: TypeAlias = timedelta | float
@@ -89,8 +89,33 @@ class Calendar:
         return max(key - self.period, ALWAYS)
 
     def exact(self, key: int) -> int:
-        """A time as a number of units of the period."""
+        """A time as a number of microseconds."""
         return key
+
+    def exact_period(self) -> int:
+        """The period as a number of microseconds."""
+        return self.period
+
+    def ceil(self, exact: int | Fraction) -> int:
+        """The key of the first time that is not before ``exact``."""
+        return int(exact)
+
+    def plain(self, start: int | Fraction) -> int | Fraction | float:
+        """The start of a period in the form that `part` takes best."""
+        return start
+
+    def part(self, key: int, start: Fraction | float) -> float:
+        """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
+        return (key - int(start)) / self.period
+
+    def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
+        """In which period each time is, and how far into it, from 0 to 1."""
+        since = keys - int(origin)
+        index = since // self.period
+        part = since - index * self.period
+        if self.period <= 2**53:
+            return index, part / self.period
+        return index, np.array([value / self.period for value in part.tolist()], np.float64)
 
     def holds(self, key: int) -> bool:
         """Whether an integer is the key of a time."""
@@ -151,6 +176,39 @@ class Line:
     def exact(self, key: int) -> Fraction:
         """A time as a rational number."""
         return Fraction(_number_of(key))
+
+    def exact_period(self) -> Fraction:
+        """The period as a rational number."""
+        return Fraction(self.period)
+
+    def ceil(self, exact: int | Fraction) -> int:
+        """The key of the first time that is not before ``exact``."""
+        near = float(exact)
+        return _key_of(near) + (near < exact)
+
+    def plain(self, start: int | Fraction) -> int | Fraction | float:
+        """The start of a period in the form that `part` takes best."""
+        near = float(start)
+        return near if near == start else start
+
+    def part(self, key: int, start: Fraction | float) -> float:
+        """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
+        now = _number_of(key)
+        if isinstance(start, float):
+            since = now - start
+            back = since - now
+            if (now - (since - back)) + (-start - back) == 0.0:  # the difference is exact
+                return since / self.period
+        return _ratio(Fraction(now) - Fraction(start), Fraction(self.period))
+
+    def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
+        """In which period each time is, and how far into it, from 0 to 1."""
+        period = Fraction(self.period)
+        found = [divmod(self.exact(key) - origin, period) for key in keys.tolist()]
+        if any(abs(index) >= _FAR for index, _ in found):
+            raise InputError(f"times are more than 2**62 periods of {self.period} from the origin")
+        fractions = np.array([_ratio(part, period) for _, part in found], np.float64)
+        return np.array([index for index, _ in found], np.int64), fractions
 
     def holds(self, key: int) -> bool:
         """Whether an integer is the key of a time."""
@@ -218,11 +276,9 @@ def whole(value: object, name: str, low: int = 1) -> int:
     return int(value)
 
 
-def fraction_of(part: int | Fraction, period: int | Fraction) -> float:
-    """``part / period``, correctly rounded."""
-    if isinstance(part, int) and isinstance(period, int):
-        return part / period
-    return float(Fraction(part) / Fraction(period))
+def _ratio(part: Fraction, period: Fraction) -> float:
+    """``part / period``, correctly rounded, without a greatest common divisor."""
+    return (part.numerator * period.denominator) / (part.denominator * period.numerator)
 
 
 def _key_of(number: float) -> int:

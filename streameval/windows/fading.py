@@ -1,0 +1,185 @@
+"""A window without edges: the older an example, the less it weighs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import timedelta
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from streameval.batch import Batch, DenseBatch, ScoreBatch
+from streameval.errors import InputError, as_number, shown
+from streameval.inputs import checked_weight
+from streameval.kernel.types import FloatArray
+from streameval.states.recorded import ALWAYS
+from streameval.states.scaled import scaled
+from streameval.windows.base import A
+from streameval.windows.blocks import Blocks, Held
+from streameval.windows.decay import power, powers
+from streameval.windows.times import clock_of, whole
+from streameval.wire import SavedWindow
+
+__all__ = ["Fading"]
+
+_KEEP = 64
+
+
+class _Read(NamedTuple):
+    """An object that was put together, and from what, so that it is not done twice."""
+
+    blocks: object
+    examples: int
+    at: tuple[int, float]
+    made: object
+
+
+class Fading(Blocks[A]):
+    """The whole stream, the older the lighter: at time ``now`` an example of time ``t`` weighs ``2**((t - now) / h)``.
+
+    Parameters
+    ----------
+    evaluator
+        An `Evaluator` or a single metric that has counted nothing. It is copied.
+    half_life
+        After how long an example weighs half. An integer counts examples; a `datetime.timedelta`, or a float, is time,
+        and then each example needs its ``t``.
+
+    Raises
+    ------
+    InputError
+        If ``half_life`` is not greater than 0 and finite, or ``evaluator`` has counted examples or is something else.
+
+    Notes
+    -----
+    ``now`` is the time of the latest example (or of `advance`). Forward decay (Cormode, Shkapenyuk, Srivastava & Xu,
+    "Forward decay: a practical time decay model for streaming systems", 2009): within a block of one half-life an
+    example weighs ``2**x`` with x in [0, 1), a float64 with a relative error below 2**-51, and blocks are put together
+    in whole powers of two. All sums are exact, so the only error is that of the weights: relatively less than 2**-50
+    each, and examples older than 64 half-lives may be missing, which weighed less than 2**-64 each.
+
+    A weight given with an example is multiplied by its ``2**x`` in float64, rounded once.
+
+    Examples
+    --------
+    >>> from streameval import Recall
+    >>> recall = Fading(Recall(average="micro"), half_life=1)
+    >>> for y_pred in [{"dog"}, {"cat"}, {"cat"}]:
+    ...     recall.update({"cat"}, y_pred)
+    >>> recall.get() == (1 + 1 / 2) / (1 + 1 / 2 + 1 / 4)
+    True
+    """
+
+    __slots__ = ("_past", "_read")
+    _kind: ClassVar[int] = 4
+    _past: _Read | None
+    _read: _Read | None
+
+    def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
+        self._past = self._read = None
+        if as_number(half_life) is not None and isinstance(half_life, int | np.integer):
+            self._begin(evaluator, None, whole(half_life, "half_life"), _KEEP, 0, None)
+        else:
+            self._begin(evaluator, clock_of(half_life, "half_life"), 0, _KEEP, 0, None)
+
+    # -- weights ------------------------------------------------------------------------------------------------------
+
+    def _seen(self, latest: int, key: int) -> int:
+        return max(latest, key)
+
+    def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:
+        if self._clock is None:
+            place = (0 if block is None else block.examples) / self._size
+        else:
+            place = self._place(self._clock, key, index)
+        heavier = checked_weight(weight) * power(place)
+        if math.isinf(heavier):
+            raise InputError(f"weight {shown(weight)} is too large to fade; divide all weights by some number")
+        return heavier
+
+    def _weighed_batch(self, batch: Batch, places: FloatArray) -> Batch:
+        factors = powers(places)
+        if isinstance(batch, ScoreBatch):
+            if not np.isfinite(batch.scores).all():
+                raise batch.refusal()
+            decided = np.greater_equal(batch.scores, batch.bounds).view(np.uint8)
+            return DenseBatch(batch.columns, batch.true, decided, batch.hidden, factors, batch.refusal)
+        with np.errstate(over="ignore"):
+            weights = factors if batch.weights is None else batch.weights * factors
+        if np.isinf(weights).any():
+            raise InputError("weights are too large to fade; divide all weights by some number")
+        return replace(batch, weights=weights)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def _now(self, held: Held[A]) -> tuple[int, float]:
+        """The block of the latest example, and how far into it that is."""
+        if self._clock is None:
+            index, place = divmod(self._position(held) - 1, self._size)
+            return index, place / self._size
+        index = held.newest or 0
+        return index, self._place(self._clock, held.latest, index)
+
+    def _current(self) -> A:
+        held = self._settled()
+        if not held.blocks:
+            return self._template.copy()
+        now = self._now(held)
+        past = sum(block.examples for index, block in held.blocks.items() if index != now[0])
+        block = held.blocks.get(now[0])
+        examples = past + (0 if block is None else block.examples)
+        read = self._read
+        if read is not None and read.blocks is held.blocks and (read.examples, read.at) == (examples, now):
+            return read.made  # type: ignore[return-value]
+        made = self._before(held, past, now[0])
+        if block is not None:
+            made.merge(block)
+        # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
+        numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
+        made = self._scaled(made, numerator, denominator.bit_length() - 1)
+        self._read = _Read(held.blocks, examples, now, made)
+        return made
+
+    def _before(self, held: Held[A], examples: int, newest: int) -> A:
+        """All blocks but the newest, in weights that hold at its start."""
+        past = self._past
+        if past is not None and past.blocks is held.blocks and (past.examples, past.at) == (examples, (newest, 0.0)):
+            return past.made.copy()  # type: ignore[attr-defined,no-any-return]
+        made = self._template.copy()
+        for index, block in held.blocks.items():
+            if index != newest:
+                made.merge(self._scaled(block, 1, newest - index))
+        self._past = _Read(held.blocks, examples, (newest, 0.0), made)
+        return made.copy()
+
+    @staticmethod
+    def _scaled(block: A, numerator: int, scale: int) -> A:
+        labels = block._core.labels.copy()
+        return block._over(labels, scaled(block._core.decisions, labels, numerator, scale))
+
+    def _fits(self, newest: int, latest: int) -> bool:
+        clock = self._clock
+        fits = latest == ALWAYS
+        if clock is not None and newest != ALWAYS:
+            fits = clock.holds(latest) and self._index(clock, latest, latest) == newest
+        return fits and self._keep == _KEEP and not self._origin and self._zone is None
+
+    # -- as a value ---------------------------------------------------------------------------------------------------
+
+    def _restore(self, saved: SavedWindow) -> None:
+        self._past = self._read = None
+        super()._restore(saved)
+
+    def copy(self) -> Self:
+        """An independent window with the same content."""
+        twin = super().copy()
+        twin._past = twin._read = None
+        return twin
+
+    @property
+    def _span_name(self) -> str:
+        return "half_life"
+
+    def _parameters(self) -> dict[str, object]:
+        return {"half_life": self._size if self._clock is None else self._clock.span()}

@@ -1,0 +1,139 @@
+"""Windows that follow each other without overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Generic
+
+from streameval.errors import InputError, shown
+from streameval.windows.base import A
+from streameval.windows.blocks import Blocks
+from streameval.windows.times import Period, Time, clock_of, whole
+
+__all__ = ["ClosedWindow", "Tumbling"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedWindow(Generic[A]):
+    """A window that is over.
+
+    Attributes
+    ----------
+    index
+        Its number: windows of examples count from 0, windows of time from that which starts at the origin.
+    start, end
+        What it holds: example numbers from 0, or times; the start belongs to it, the end does not.
+    evaluator
+        An ordinary object with its examples.
+    """
+
+    index: int
+    start: int | datetime | float
+    end: int | datetime | float
+    evaluator: A
+
+
+class Tumbling(Blocks[A]):
+    """Windows that follow each other: of a number of examples, or of a period of time.
+
+    `get` and all else that reads answer for the window in progress; `closed` and `last` hold those before it.
+
+    Parameters
+    ----------
+    evaluator
+        An `Evaluator` or a single metric that has counted nothing. It is copied.
+    size
+        How many examples a window takes; it closes with the last of them. Either this or ``period``.
+    period
+        How long a window is: a `datetime.timedelta` if times are dates, a number if they are numbers. Windows without
+        examples are not among the closed ones.
+    origin
+        Where some window starts: a time; by default 1970-01-01, or 0.
+    keep
+        How many windows before the one in progress are kept. With a ``period``, an example that comes late is counted
+        in its window as long as that is kept, and refused otherwise.
+
+    Raises
+    ------
+    InputError
+        If an argument is missing, of the wrong kind or out of range, or ``evaluator`` has counted examples.
+
+    Examples
+    --------
+    >>> from streameval import F1
+    >>> f1 = Tumbling(F1(average="micro"), size=2)
+    >>> for y_true, y_pred in [({"cat"}, {"dog"}), ({"cat"}, {"cat"}), ({"dog"}, {"dog"})]:
+    ...     f1.update(y_true, y_pred)
+    >>> f1.get(), f1.last.evaluator.get(), f1.last.start, f1.last.end
+    (1.0, 0.5, 0, 2)
+    """
+
+    __slots__ = ()
+    _kind: ClassVar[int] = 3
+
+    def __init__(
+        self,
+        evaluator: A,
+        *,
+        size: int | None = None,
+        period: Period | None = None,
+        origin: Time | None = None,
+        keep: int = 1,
+    ) -> None:
+        whole(keep, "keep", 0)
+        if (size is None) == (period is None):
+            raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
+        if size is not None:
+            if origin is not None:
+                raise InputError(f"origin={shown(origin)} has no meaning with size; leave it out, or give a period")
+            self._begin(evaluator, None, whole(size, "size"), int(keep), 0, None)
+            return
+        clock = clock_of(period, "period")
+        start, zone = (clock.ceil(0), None) if origin is None else clock.key(origin, "origin")
+        self._begin(evaluator, clock, 0, int(keep), start, zone)
+
+    @property
+    def index(self) -> int | None:
+        """The number of the window in progress; None before the first time."""
+        return self._settled().newest
+
+    @property
+    def closed(self) -> tuple[ClosedWindow[A], ...]:
+        """The kept windows before the one in progress that have examples, oldest first, as independent values."""
+        held = self._settled()
+        newest = held.newest
+        return tuple(
+            self._closed(index, block.copy())
+            for index, block in sorted(held.blocks.items())
+            if newest is not None and index < newest
+        )
+
+    @property
+    def last(self) -> ClosedWindow[A] | None:
+        """The newest of `closed`; None if there is none."""
+        held = self._settled()
+        index = max((index for index in held.blocks if held.newest is not None and index < held.newest), default=None)
+        return None if index is None else self._closed(index, held.blocks[index].copy())
+
+    def _closed(self, index: int, evaluator: A) -> ClosedWindow[A]:
+        start, end = self._edges(index)
+        clock, aware = self._clock, self._held.aware
+        if clock is None:
+            return ClosedWindow(index, int(start), int(end), evaluator)
+        return ClosedWindow(index, clock.value(start, aware), clock.value(end, aware), evaluator)
+
+    def _current(self) -> A:
+        held = self._settled()
+        block = None if held.newest is None else held.blocks.get(held.newest)
+        return self._template.copy() if block is None else block
+
+    @property
+    def _span_name(self) -> str:
+        return "size" if self._clock is None else "period"
+
+    def _parameters(self) -> dict[str, object]:
+        clock = self._clock
+        if clock is None:
+            return {"size": self._size, "keep": self._keep}
+        return {"period": clock.span(), "origin": clock.value(self._exact_origin(), self._zone), "keep": self._keep}
