@@ -4,6 +4,7 @@ from streameval import classes as _classes
 from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
     CounterOverflowError,
+    DependencyError,
     FormatError,
     InputError,
     LabelError,
@@ -16,7 +17,10 @@ from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import MetricSpec
+from streameval.pending import Pending
+from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
 from streameval.single import Metric, metric
+from streameval.trace import Trace
 from streameval.windows.fading import Fading
 from streameval.windows.loading import load
 from streameval.windows.recent import Rolling, TimeRolling
@@ -27,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ClosedWindow",
     "CounterOverflowError",
+    "DependencyError",
     "Entry",
     "Evaluator",
     "Fading",
@@ -38,13 +43,18 @@ __all__ = [
     "Metric",
     "MetricError",
     "MetricSpec",
+    "Pending",
     "RevertError",
     "Rolling",
+    "Snapshot",
     "StreamevalError",
     "TimeRolling",
+    "Trace",
     "Tumbling",
     "catalogue",
+    "iter_progressive_evaluate",
     "load",
     "metric",
+    "progressive_evaluate",
 ]
 __all__ += _classes.__all__

@@ -9,6 +9,7 @@ import numpy as np
 
 __all__ = [
     "CounterOverflowError",
+    "DependencyError",
     "FormatError",
     "InputError",
     "LabelError",
@@ -49,6 +50,10 @@ class FormatError(StreamevalError, ValueError):
 
 class CounterOverflowError(StreamevalError, OverflowError):
     """A count would pass 2**63 - 1."""
+
+
+class DependencyError(StreamevalError, ImportError):
+    """A library that only this call needs is not installed."""
 
 
 def as_number(value: object) -> float | None:

@@ -52,6 +52,11 @@ class Window(ABC, Generic[A]):
     def _config(self) -> Config:
         return self._template._config
 
+    @property
+    def reads_scores(self) -> bool:
+        """Whether numbers in ``y_pred`` are scores, which a threshold turns into decisions."""
+        return self._template.reads_scores
+
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @abstractmethod

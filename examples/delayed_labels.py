@@ -1,0 +1,59 @@
+"""Labels that arrive late: the Yeast stream, in which the truth about a gene becomes known 50 genes later.
+
+Twice: with `progressive_evaluate(..., delay=50)`, which simulates the delay; and in a loop of one's own, as a program
+in production has it, where predictions wait in a `Pending` until their truth arrives. Both count the same examples in
+the same way, so both end with the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from river import compose, datasets, linear_model, multioutput, preprocessing
+
+import streameval as se
+
+DELAY = 50
+
+
+def new_model() -> compose.Pipeline:
+    return preprocessing.StandardScaler() | multioutput.PerOutputClassifier(linear_model.LogisticRegression())
+
+
+def simulated() -> se.Evaluator:
+    return se.progressive_evaluate(new_model(), datasets.Yeast(), se.Evaluator(), delay=DELAY)
+
+
+def by_hand() -> se.Evaluator:
+    model = new_model()
+    pending = se.Pending(se.Evaluator(), max_pending=1_000, late="count")
+    truths = deque()  # what another service would send
+
+    def receive() -> None:
+        gene, x, y = truths.popleft()
+        pending.observe(gene, y)
+        model.learn_one(x, y)
+
+    for gene, (x, y) in enumerate(datasets.Yeast()):
+        if len(truths) == DELAY:
+            receive()
+        if y_pred := model.predict_one(x):  # before it has learnt, the model predicts nothing
+            pending.predict(gene, y_pred)
+        truths.append((gene, x, y))
+    while truths:
+        receive()
+    print(f"{pending.evaluator.examples:,} counted, {pending.late} truths without a prediction, {pending.pending} wait")
+    return pending.evaluator
+
+
+def main() -> None:
+    at_once = se.progressive_evaluate(new_model(), datasets.Yeast(), se.Evaluator())
+    delayed, hand_written = simulated(), by_hand()
+    print(f"f1_micro without delay  {at_once.get('f1_micro'):.4f}")
+    print(f"f1_micro with delay     {delayed.get('f1_micro'):.4f}")
+    print(f"f1_micro by hand        {hand_written.get('f1_micro'):.4f}")
+    print(f"same bytes              {delayed.to_bytes() == hand_written.to_bytes()}")
+
+
+if __name__ == "__main__":
+    main()

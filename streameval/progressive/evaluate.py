@@ -1,0 +1,236 @@
+"""Progressive validation: each example is predicted, then counted, then learnt from.
+
+Source: Blum, Kalai and Langford, Beating the hold-out (COLT 1999); with delay: Grzenda, Gomes and Bifet, Delayed
+labelling evaluation for data streams (DMKD, 2019).
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from streameval.errors import DependencyError, InputError, shown
+from streameval.feed import Values, values_of
+from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
+
+__all__ = ["Snapshot", "iter_progressive_evaluate", "progressive_evaluate"]
+
+EvaluatorT = TypeVar("EvaluatorT")
+Stream: TypeAlias = Iterable[tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What an evaluation had come to after some examples. It holds values, which do not change later.
+
+    Attributes
+    ----------
+    step
+        How many examples were answered: their truth is known, and they were counted unless nothing was predicted.
+    values
+        The values by name: a number, or a mapping label -> number.
+    moment
+        When the truth of the last of these examples became known, if there is a ``moment=``.
+    seconds
+        How long it took so far, if asked for.
+    prediction
+        What was counted as the prediction of the last of these examples, if asked for; None where the model predicted
+        nothing.
+    """
+
+    step: int
+    values: Values
+    moment: object = None
+    seconds: float | None = None
+    prediction: object = None
+
+
+def progressive_evaluate(
+    model: object,
+    stream: Stream,
+    evaluator: EvaluatorT,
+    *,
+    predict: Predict = "auto",
+    unpredicted: Unpredicted = "skip",
+    weight: Field | None = None,
+    weigh: Weigh = "auto",
+    moment: Field | None = None,
+    delay: object = None,
+    learn: bool = True,
+    progress: bool | None = None,
+    total: int | None = None,
+) -> EvaluatorT:
+    """Evaluate a model on a stream while it learns from it: each example is predicted, counted, then learnt from.
+
+    Parameters
+    ----------
+    model
+        Anything with ``predict_one(x)`` and ``learn_one(x, y)``, such as the multi-label models of River.
+    stream
+        Pairs ``(x, y)``, or triples ``(x, y, kwargs)`` whose mapping goes to the methods of the model as keywords.
+    evaluator
+        Anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a metric object, a window, a `Trace`, a
+        metric of River. It is used as it is, not copied.
+    predict
+        ``"labels"`` asks the model's ``predict_one``, ``"scores"`` its ``predict_proba_one``; ``"auto"`` asks for
+        scores if the evaluator was built with a threshold. River's probabilities of both outcomes become the one of
+        True.
+    unpredicted
+        What to do with an example for which the model predicts nothing (None or an empty mapping), as some do before
+        they have learnt: ``"skip"`` learns from it but does not count it, as River does; ``"count"`` counts it with no
+        label predicted. A label that is predicted as None within an example is not predicted, either way.
+    weight
+        The weight of an example: the name of a field of ``x``, or a callable of ``(x, y)``. None takes the ``"w"`` of
+        ``kwargs``, where there is one.
+    weigh
+        Where the weight counts: in ``"learn"``, ``learn_one(x, y, w=...)``; in ``"metric"``, the evaluator; in
+        ``"both"``. ``"auto"`` is "learn" for the ``"w"`` of ``kwargs``, as in River, and "both" for ``weight=``; and it
+        leaves the weight out where ``learn_one`` takes none.
+    moment
+        The time of an example: the name of a field of ``x``, or a callable of ``x``. It must not go backwards. Windows
+        over time get the moment at which the truth becomes known as their ``t``. None numbers the examples 0, 1, 2, ...
+    delay
+        How much later the truth becomes known: something to be added to the moment, such as an int or a ``timedelta``,
+        the name of a field of ``x``, or a callable of ``(x, y)``. The truths that are due are counted and learnt from
+        before the next example is predicted, and the last ones at the end. None: at once.
+    learn
+        Whether the model learns.
+    progress
+        Whether a bar is shown on stderr; it needs tqdm. None shows one on a terminal, if tqdm is installed.
+    total
+        How many examples there are, for the bar; by default as many as the stream says itself.
+
+    Returns
+    -------
+    object
+        The evaluator.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be understood; if an example has no field of the name, its moment goes backwards or cannot
+        be added to its delay; if the model predicts single labels. What was counted before stays counted.
+    DependencyError
+        If ``progress=True`` and tqdm is not installed.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> class Last:
+    ...     "Predicts the labels it saw last."
+    ...     labels = None
+    ...     def predict_one(self, x):
+    ...         return self.labels
+    ...     def learn_one(self, x, y):
+    ...         self.labels = y
+    >>> stream = [({}, {"cat"}), ({}, {"cat", "dog"}), ({}, {"cat", "dog"})]
+    >>> progressive_evaluate(Last(), stream, se.Evaluator(["f1_micro", "subset_accuracy"])).get()
+    {'f1_micro': 0.8571428571428571, 'subset_accuracy': 0.5}
+    """
+    loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
+    for _ in loop.answers(_watched(stream, progress, total)):
+        pass
+    return evaluator
+
+
+def iter_progressive_evaluate(
+    model: object,
+    stream: Stream,
+    evaluator: object,
+    *,
+    step: int = 1,
+    predict: Predict = "auto",
+    unpredicted: Unpredicted = "skip",
+    weight: Field | None = None,
+    weigh: Weigh = "auto",
+    moment: Field | None = None,
+    delay: object = None,
+    learn: bool = True,
+    progress: bool | None = None,
+    total: int | None = None,
+    seconds: bool = False,
+    prediction: bool = False,
+) -> Iterator[Snapshot]:
+    """Do what `progressive_evaluate` does, and give a `Snapshot` every so many answered examples, and after the last.
+
+    Parameters
+    ----------
+    step
+        After how many answered examples a snapshot is given.
+    seconds, prediction
+        Whether snapshots tell the time it took, and the prediction.
+    model, stream, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn, progress, total
+        As for `progressive_evaluate`.
+
+    Raises
+    ------
+    InputError, DependencyError
+        As `progressive_evaluate`; what is wrong with an argument is said at once, not with the first snapshot.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> class Always:
+    ...     def predict_one(self, x):
+    ...         return {"cat"}
+    >>> stream = [({}, {"cat"}), ({}, {"dog"}), ({}, {"cat"})]
+    >>> for snapshot in iter_progressive_evaluate(Always(), stream, se.SubsetAccuracy(), step=2, learn=False):
+    ...     print(snapshot.step, snapshot.values)
+    2 {'subset_accuracy': 0.5}
+    3 {'subset_accuracy': 0.6666666666666666}
+    """
+    if type(step) is not int or step < 1:
+        raise InputError(f"step must be an integer of at least 1, not {shown(step)}")
+    loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
+    return _snapshots(loop, _watched(stream, progress, total), evaluator, step, seconds, prediction)
+
+
+def _snapshots(
+    loop: Loop, stream: Iterator[object], evaluator: object, step: int, seconds: bool, prediction: bool
+) -> Iterator[Snapshot]:
+    start = time.perf_counter()
+    answered = 0
+    question = None
+
+    def snapshot(last: Question) -> Snapshot:
+        return Snapshot(
+            answered,
+            values_of(evaluator),
+            last.due if loop.has_moments else None,
+            time.perf_counter() - start if seconds else None,
+            copy.copy(last.y_pred) if prediction else None,
+        )
+
+    for question in loop.answers(stream):
+        answered += 1
+        if answered % step == 0:
+            yield snapshot(question)
+    if question is not None and answered % step:
+        yield snapshot(question)
+
+
+def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:
+    """The examples of a stream, with a bar on stderr where it is wanted."""
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress must be True, False or None, not {shown(progress)}")
+    if total is not None and (type(total) is not int or total < 0):
+        raise InputError(f"total must be an integer of at least 0, or None, not {shown(total)}")
+    try:
+        examples = iter(stream)
+    except TypeError:
+        raise InputError(f"stream must be an iterable of (x, y), not {shown(stream)}") from None
+    if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
+        return examples
+    try:
+        from tqdm import tqdm
+    except ImportError as error:
+        if progress is None:
+            return examples
+        raise DependencyError("progress=True needs tqdm, which is not installed; pip install tqdm") from error
+    if total is None:
+        total = len(stream) if isinstance(stream, Sized) else getattr(stream, "n_samples", None)
+    return iter(tqdm(examples, total=total, unit=" examples", file=sys.stderr))

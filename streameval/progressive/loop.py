@@ -1,0 +1,200 @@
+"""The order in which examples are predicted, counted and learnt from."""
+
+from __future__ import annotations
+
+import copy
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal, TypeAlias
+
+from streameval.errors import InputError, StreamevalError, did_you_mean, shown
+from streameval.feed import Feed
+from streameval.inputs import checked_weight
+from streameval.pending import check_order
+from streameval.progressive.asking import Asker, learner_of
+
+__all__ = ["Field", "Loop", "Predict", "Question", "Unpredicted", "Weigh"]
+
+Field: TypeAlias = str | Callable[..., object]
+Predict: TypeAlias = Literal["auto", "labels", "scores"]
+Unpredicted: TypeAlias = Literal["skip", "count"]
+Weigh: TypeAlias = Literal["auto", "learn", "metric", "both"]
+
+_ATOMS = frozenset((bool, int, float, str, NoneType))
+
+
+@dataclass(slots=True)
+class Question:
+    """An example on its way from its prediction to its truth."""
+
+    place: int
+    x: Any
+    y: Any
+    extra: dict[str, Any]
+    weight: Any
+    due: Any
+    y_pred: Any = None
+
+
+class Loop:
+    """The order of things, with all arguments checked before anything happens."""
+
+    def __init__(
+        self,
+        model: object,
+        evaluator: object,
+        predict: Predict,
+        unpredicted: Unpredicted,
+        weight: Field | None,
+        weigh: Weigh,
+        moment: Field | None,
+        delay: object,
+        learn: bool,
+    ) -> None:
+        _one_of("predict", predict, ("auto", "labels", "scores"))
+        _one_of("unpredicted", unpredicted, ("skip", "count"))
+        _one_of("weigh", weigh, ("auto", "learn", "metric", "both"))
+        self._feed = Feed(evaluator)
+        self._ask = Asker(model, evaluator, predict)
+        self._learn: Callable[..., object] | None = None
+        takes_weight = False
+        if learn:
+            self._learn, takes_weight = learner_of(model)
+        self._skips = unpredicted == "skip"
+        self._weight = None if weight is None else _reader("weight", weight)
+        self._moment = None if moment is None else _reader("moment", moment)
+        self._delay = _reader("delay", delay) if isinstance(delay, str) or callable(delay) else None
+        self._constant = delay
+        if weigh == "auto":
+            weigh = "learn" if weight is None else "both"
+        elif weigh != "metric" and learn and not takes_weight:
+            raise InputError(f'learn_one of {type(model).__name__} takes no w; give weigh="metric", or leave it out')
+        self._weighs_learning = weigh != "metric" and takes_weight
+        self._weighs_metric = weigh != "learn"
+        if self._weighs_metric:
+            self._feed.refuse_weight()
+        if moment is None:
+            self._feed.refuse_no_t()
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether examples have moments, and are not just numbered."""
+        return self._moment is not None
+
+    def answers(self, stream: Iterator[object]) -> Iterator[Question]:
+        """Go through the stream, and yield each example after it was counted and learnt from."""
+        delayed = self._constant is not None
+        waiting: list[tuple[Any, int, Question]] = []  # ordered by when they are due, then by place
+        now = None
+        for place, item in enumerate(stream):
+            question, now = self._question(place, item, now)
+            while waiting and waiting[0][0] <= now:
+                yield self._answered(heapq.heappop(waiting)[2])
+            if not delayed:
+                question.y_pred = self._ask(question.x, question.extra)
+                yield self._answered(question)
+                continue
+            # Before the truth is due, the stream may reuse what it gave, and the model may change it.
+            x, extra = question.x, question.extra
+            question.x, question.y, question.extra = map(_independent, (x, question.y, extra))
+            question.y_pred = _independent(self._ask(x, extra))
+            heapq.heappush(waiting, (question.due, place, question))
+        while waiting:
+            yield self._answered(heapq.heappop(waiting)[2])
+
+    def _question(self, place: int, item: Any, before: Any) -> tuple[Question, Any]:
+        """One example of the stream and its moment."""
+        try:
+            x, y, *more = item
+            extra = dict(*more) if more and more != [None] else {}
+        except (TypeError, ValueError):
+            raise InputError(f"stream[{place}] must be (x, y) or (x, y, kwargs), not {shown(item)}") from None
+        now: Any = place
+        if self._moment is not None:
+            now = self._moment(place, x)
+            check_order(now if before is None else before, now, f"the moment of stream[{place}]")
+        due = now
+        if self._constant is not None:
+            due = _due(place, now, self._constant if self._delay is None else self._delay(place, x, y))
+        weight = extra.pop("w", None)
+        if self._weight is not None:
+            try:
+                weight = checked_weight(self._weight(place, x, y))
+            except InputError as error:
+                raise InputError(f"stream[{place}]: {error}") from None
+        return Question(place, x, y, extra, weight, due), now
+
+    def _answered(self, question: Question) -> Question:
+        """Count an example, then learn from it."""
+        if question.y_pred is not None or not self._skips:
+            try:
+                self._feed.update(
+                    question.y,
+                    {} if question.y_pred is None else question.y_pred,
+                    question.weight if self._weighs_metric and question.weight is not None else 1.0,
+                    None,
+                    question.due if self._moment is not None else None,
+                )
+            except StreamevalError as error:
+                error.add_note(f"This was stream[{question.place}].")
+                raise
+        if self._learn is None:
+            return question
+        if self._weighs_learning and question.weight is not None:
+            try:
+                self._learn(question.x, question.y, w=question.weight, **question.extra)
+            except TypeError as error:
+                error.add_note('learn_one was given the weight as w; if the model takes none, give weigh="metric".')
+                raise
+        else:
+            self._learn(question.x, question.y, **question.extra)
+        return question
+
+
+def _independent(value: Any) -> Any:
+    """A copy that shares nothing which can change; a deep copy takes ten times as long for the usual mappings."""
+    kind = type(value)
+    if (kind is dict and _ATOMS.issuperset(map(type, value.values()))) or kind is set:
+        return value.copy()
+    return copy.deepcopy(value)
+
+
+def _one_of(name: str, given: object, known: tuple[str, ...]) -> None:
+    if not isinstance(given, str) or given not in known:
+        raise InputError(
+            f"{name} must be one of {', '.join(map(repr, known))}, not {shown(given)}{did_you_mean(given, known)}"
+        )
+
+
+def _reader(name: str, given: object) -> Callable[..., Any]:
+    """What reads the moment, the delay or the weight of an example."""
+    if isinstance(given, str):
+
+        def field(place: int, x: Any, *_: object) -> Any:
+            try:
+                return x[given]
+            except (KeyError, IndexError, TypeError):
+                known = f"its fields are {shown(list(x))}" if isinstance(x, Iterable) else f"it is {shown(x)}"
+                raise InputError(f"stream[{place}] has no field {given!r}, which {name}= names; {known}") from None
+
+        return field
+    if not callable(given):
+        raise InputError(f"{name} must be the name of a field or a callable, not {shown(given)}")
+    return lambda _, *example: given(*example)
+
+
+def _due(place: int, moment: Any, delay: Any) -> Any:
+    """When the truth of an example becomes known."""
+    try:
+        due = moment + delay
+        fits = bool(due >= moment)
+    except (TypeError, OverflowError):
+        raise InputError(
+            f"delay {shown(delay)} cannot be added to {shown(moment)}, the moment of stream[{place}]; give a number "
+            "for numbers, a timedelta for datetimes (without moment= the moments are 0, 1, 2, ...)"
+        ) from None
+    if not fits:
+        raise InputError(f"delay of stream[{place}] is {shown(delay)}; it must not be negative or NaN")
+    return due
