@@ -122,7 +122,11 @@ class Accumulator:
         core = self._core
         known = len(core.labels)
         try:
-            example = read_one(y_true, y_pred, mask, checked_weight(weight), core.reader)
+            heavy, example = checked_weight(weight), None
+            if core.direct and mask is None:
+                example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
+            if example is None:
+                example = read_one(y_true, y_pred, mask, heavy, core.reader)
             self._refuse_meddling(core)
             core.decisions.count_one(example, sign)
         except BaseException:

@@ -50,8 +50,8 @@ class Feed:
         self._mask = "mask" in taken
         self._t = "t" in taken
         self._needs_t = taken.get("t", False)
-        if isinstance(evaluator, Window) and hasattr(evaluator, "_clock"):  # it has none if it is of examples, not time
-            self._t = self._needs_t = evaluator._clock is not None
+        if isinstance(evaluator, Window):  # the same class may be of examples or of time
+            self._t = self._needs_t = evaluator.timed
         revert = getattr(evaluator, "revert", None)
         self.can_revert = callable(revert) and not taken.keys() - _keywords(revert).keys()
 

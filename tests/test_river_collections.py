@@ -254,6 +254,38 @@ def test_a_collection_rolls():
         assert rolling.get() == again.get()
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        lambda: se.Rolling(se.Evaluator(["f1_micro"]), size=50),
+        lambda: se.Rolling(se.F1(average="micro"), size=50),
+        lambda: se.Tumbling(se.F1(average="micro"), size=50),
+        lambda: se.Fading(se.F1(average="micro"), half_life=20),
+    ],
+    ids=["Rolling Evaluator", "Rolling F1", "Tumbling", "Fading"],
+)
+def test_a_window_of_ours_runs_in_rivers_loop(window):
+    carried = RiverMetric(window())
+    assert carried.get() == window().get()
+    done = evaluate.progressive_val_score(datasets.Yeast().take(120), MODELS["ClassifierChain"](), carried)
+    by_hand, model = window(), MODELS["ClassifierChain"]()
+    for x, y in datasets.Yeast().take(120):
+        by_hand.update(y, model.predict_one(x))
+        model.learn_one(x, y)
+    assert done.metric == by_hand
+    assert repr(done).startswith("RiverMetric: f1_micro ")
+    assert done.clone().metric == window()
+    assert copy.deepcopy(done).metric == by_hand
+    assert pickle.loads(pickle.dumps(done)).metric == by_hand
+    with pytest.raises(se.RevertError, match="drops examples by itself"):
+        done.revert({"a": True}, {"a": True})
+
+
+def test_a_window_over_time_is_refused_where_there_are_no_times():
+    with pytest.raises(se.InputError, match="moment"):
+        RiverMetric(se.TimeRolling(se.F1(), period=10.0))
+
+
 SCORES = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score, "jaccard": sk.jaccard_score}
 
 

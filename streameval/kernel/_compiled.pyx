@@ -599,18 +599,17 @@ cdef class Counts:
                 se_add(&self.rows, keys.places[at].outer, keys.places[at].inner, keys.places[at].count)
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
-        cdef Py_ssize_t position
-        cdef int64_t totals[5]
-        if self.count_example(columns, fixed, y_true, y_pred, threshold, 1):
+        cdef Py_ssize_t position, count
+        cdef uint64_t totals[3]
+        self.begin(columns, threshold)
+        count = self.placed(columns, fixed, y_true, y_pred, totals)
+        if count < 0:
             return None
-        self.uncount()
-        slots = np.empty(self.landed, np.int64)
+        slots = np.empty(count, np.int64)
         cdef int64_t[::1] slot = slots
-        totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
-        for position in range(self.landed):
+        for position in range(count):
             slot[position] = self.touched[position]
-            totals[self.touched[position] % 5] += 1
-        return slots, (totals[1] + totals[3], totals[2] + totals[3], totals[3], 0)
+        return slots, (totals[0], totals[1], totals[2], 0)
 
     cdef void uncount(self) noexcept nogil:
         """Take back the example counted last."""

@@ -53,6 +53,11 @@ class Window(ABC, Generic[A]):
         return self._template._config
 
     @property
+    def timed(self) -> bool:
+        """Whether every example comes with a time ``t``."""
+        return getattr(self, "_clock", None) is not None
+
+    @property
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are scores, which a threshold turns into decisions."""
         return self._template.reads_scores

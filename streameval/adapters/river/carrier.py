@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from streameval.adapters.river.metric import MultiLabelMetric, Row, pass_on
-from streameval.errors import MetricError, shown
+from streameval.errors import InputError, MetricError, RevertError, shown
 from streameval.evaluator import Evaluator
 from streameval.labels import Label
 from streameval.metrics.naming import ENTRIES, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric
+from streameval.windows.base import Window
 
 __all__ = ["RiverMetric"]
 
 
 class RiverMetric(MultiLabelMetric):
-    """Carries a metric by name, or a whole `Evaluator`, into River's evaluation loops.
+    """Carries a metric by name, a whole `Evaluator`, or a window into River's evaluation loops.
 
     Parameters
     ----------
     metric
-        A name such as ``"f1_macro"``, a spec, a metric object, or an `Evaluator`. An object is used as it is, not
-        copied, so it can be read afterwards, and what it counted before stays counted.
+        A name such as ``"f1_macro"``, a spec, a metric object, an `Evaluator`, or a window over a number of examples.
+        An object is used as it is, not copied, so it can be read afterwards, and what it counted stays counted.
 
     Raises
     ------
     MetricError
         If the metric gives one value per label; River needs one number.
+    InputError
+        If it is a window over time; River tells metrics no times.
 
     Examples
     --------
@@ -38,19 +41,31 @@ class RiverMetric(MultiLabelMetric):
     RiverMetric: f1_micro 44...%
     """
 
-    def __init__(self, metric: str | MetricSpec | Metric | Evaluator) -> None:
-        self.metric = metric if isinstance(metric, Metric | Evaluator) else _fresh(metric)
-        if isinstance(self.metric, Metric) and self.metric.spec.average is None:
-            raise MetricError(
-                f"{self.metric.spec.key} gives one value per label and River needs one; choose an average"
+    def __init__(self, metric: str | MetricSpec | Metric | Evaluator | Window[Any]) -> None:
+        self.metric = metric if isinstance(metric, Metric | Evaluator | Window) else _fresh(metric)
+        if isinstance(self.metric, Window) and self.metric.timed:
+            raise InputError(
+                f"{type(self.metric).__name__} needs the time of each example and River tells metrics none; "
+                "use streameval.progressive_evaluate with moment="
             )
+        read = self._read()
+        if isinstance(read, Metric) and read.spec.average is None:
+            raise MetricError(f"{read.spec.key} gives one value per label and River needs one; choose an average")
+
+    def _read(self) -> Metric | Evaluator:
+        """What can be read in full."""
+        return self.metric.snapshot() if isinstance(self.metric, Window) else self.metric
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        pass_on(self.metric.update, y_true, y_pred, w)
+        pass_on(cast("Any", self.metric).update, y_true, y_pred, w)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
-        """Take one example back."""
+        """Take one example back; a window drops examples by itself and takes none back."""
+        if isinstance(self.metric, Window):
+            raise RevertError(
+                f"{type(self.metric).__name__} drops examples by itself; wrap a metric, not a window, to revert"
+            )
         pass_on(self.metric.revert, y_true, y_pred, w)
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
@@ -65,7 +80,8 @@ class RiverMetric(MultiLabelMetric):
     @property
     def bigger_is_better(self) -> bool:
         """The direction of the metric; an evaluator has none, nor has a metric that describes the data."""
-        better = self.metric.bigger_is_better if isinstance(self.metric, Metric) else None
+        read = self._read()
+        better = read.bigger_is_better if isinstance(read, Metric) else None
         if better is None:
             raise NotImplementedError(f"{shown(self.metric)} has no direction; compare a single metric of quality")
         return better
@@ -77,11 +93,11 @@ class RiverMetric(MultiLabelMetric):
         return RiverMetric(fresh)
 
     def __repr__(self) -> str:
-        if isinstance(self.metric, Evaluator):
-            values = ((ENTRIES[spec.name].high, spec.key, self.metric.get(spec)) for spec in self.metric.metrics)
+        read = self._read()
+        if isinstance(read, Evaluator):
+            values = [(ENTRIES[spec.name].high, spec.key, read.get(spec)) for spec in read.metrics]
         else:
-            spec = self.metric.spec
-            values = ((ENTRIES[spec.name].high, spec.key, self.metric.get()) for _ in range(1))
+            values = [(ENTRIES[read.spec.name].high, read.spec.key, read.get())]
         told = (
             f"{name} {value:{'.2%' if high == 1.0 else '.4f'}}"
             for high, name, value in values
@@ -93,5 +109,7 @@ class RiverMetric(MultiLabelMetric):
 def _fresh(metric: str | MetricSpec) -> Metric:
     spec = parse_spec(metric) if isinstance(metric, str) else metric
     if not isinstance(spec, MetricSpec):
-        raise MetricError(f"a metric must be a name, a spec, a metric object or an Evaluator, not {shown(metric)}")
+        raise MetricError(
+            f"a metric must be a name, a spec, a metric object, an Evaluator or a window, not {shown(metric)}"
+        )
     return Metric.from_spec(spec)
