@@ -1,6 +1,6 @@
 """A River model learns the Yeast stream (2417 genes, 14 functional classes) while streameval evaluates it.
 
-Every gene is first predicted, then learnt from. The metrics added together count each of them once; from the same
+Every gene is first predicted, then learnt from. The metrics of the collection count each of them once; from the same
 counts the full report is read at the end, and could have been read at any moment before.
 """
 
@@ -11,7 +11,7 @@ import sys
 from river import datasets, evaluate, linear_model, multioutput, preprocessing
 from tqdm import tqdm
 
-from streameval.adapters.river import HammingLoss, MacroF1, MicroF1, SamplesJaccard, SubsetAccuracy
+from streameval.adapters.river import HammingLoss, MacroF1, MetricCollection, MicroF1, SamplesJaccard, SubsetAccuracy
 
 
 def main() -> None:
@@ -19,7 +19,8 @@ def main() -> None:
     order = [f"Class{number}" for number in range(1, 15)]
     chain = multioutput.ClassifierChain(linear_model.LogisticRegression(), order=order)
     model = preprocessing.StandardScaler() | chain
-    metric = MicroF1() + MacroF1() + SamplesJaccard() + SubsetAccuracy() + HammingLoss()
+    kinds = (MicroF1, MacroF1, SamplesJaccard, SubsetAccuracy, HammingLoss)
+    metric = MetricCollection([kind(labels=order) for kind in kinds])
 
     with tqdm(stream, total=stream.n_samples, desc="Yeast", unit=" genes", file=sys.stderr) as progress:
         evaluate.progressive_val_score(progress, model, metric)

@@ -173,6 +173,18 @@ def river_twenty() -> Measured:
     return in_turn(mine, run, units=200)
 
 
+def rolling() -> Measured:
+    """A window of the last 1,000 examples beside the evaluator alone."""
+    stream = examples(2000, 14, 4)
+    window, plain = se.Rolling(se.Evaluator(SIX), size=1000), se.Evaluator(SIX)
+    mine, theirs = fed(window.update, *stream.mappings), fed(plain.update, *stream.mappings)
+    mine(), theirs()
+    last = se.Evaluator(SIX)
+    fed(last.update, *(side[-1000:] for side in stream.mappings))()
+    assert window.snapshot() == last
+    return in_turn(mine, theirs, units=2000)
+
+
 def sets_of_3() -> Measured:
     rng = np.random.default_rng(3)
     stream = examples(500, 14, 3)
@@ -524,6 +536,7 @@ ROWS = (
     Row("one-1000", "the same, 1,000 labels", SIX_IN_RIVER, 100, one_mapping(20, 1000, 19)),
     Row("one-fresh", "the same, 14 labels, keys equal but not the same objects", SIX_IN_RIVER, 0, fresh_keys),
     Row("river", "`update`, 14 labels, twenty of our River metrics collected", SIX_IN_RIVER, 50, river_twenty),
+    Row("rolling", "`Rolling` of 1,000 examples, `update`", "our own `Evaluator.update`", -3, rolling),
     Row("sets", "`update`, sets of 3 of 14 labels", "our own mapping of 14 labels", 2, sets_of_3),
     Row("get", "`get()`, macro F1 of 1,000 labels", "River, `MacroAverage(F1)`", 20, get_macro),
     Row("dense", "`update_many`, 100,000 x 100 bytes, half ones", F1_ALONE, 200, dense_sklearn(100_000, 100, 0.5)),
