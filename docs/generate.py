@@ -9,7 +9,8 @@ from pathlib import Path
 
 from streameval.adapters.river.classes import CLASSES
 from streameval.adapters.river.metric import CountedMetric
-from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.catalogue import Entry, Parameter, catalogue
+from streameval.metrics.spec import choice_text
 
 ROOT = Path(__file__).resolve().parent.parent
 DIRECTION = {True: "higher", False: "lower", None: "describes the data"}
@@ -36,7 +37,7 @@ def reference() -> str:
             ", ".join(average or "per_label" for average in averages),
             f"[{entry.low:g}, {entry.high:g}]",
             DIRECTION[entry.bigger_is_better],
-            ", ".join(f"`{p.name}` in {p.range}, default {p.default:g}" for p in entry.parameters) or "—",
+            ", ".join(f"`{p.name}` in {p.range}, default {choice_text(p.default)}" for p in entry.parameters) or "—",
             ", ".join(f"`{alias}`" for alias in entry.aliases) or "—",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -67,6 +68,13 @@ def stub() -> str:
     )
 
 
+def kind_of(parameter: Parameter) -> str:
+    if parameter.choices:
+        return "Literal[" + ", ".join(f'"{choice}"' for choice in parameter.choices) + "]"
+    kind = "bool" if isinstance(parameter.default, bool) else "int" if parameter.whole else "float"
+    return f"{kind} | None" if parameter.default is None else kind
+
+
 def _class(entry: Entry) -> list[str]:
     named = ", ".join(f'"{average}"' for average in entry.averages if average is not None)
     kinds = [f"Literal[{named}]"] if named else []
@@ -77,7 +85,7 @@ def _class(entry: Entry) -> list[str]:
         "    def __init__(",
         "        self,",
         "        *,",
-        *(f"        {p.name}: float = {p.default!r}," for p in entry.parameters),
+        *(f"        {p.name}: {kind_of(p)} = {p.default!r}," for p in entry.parameters),
         f"        average: {' | '.join(kinds)} = {default},",
         "        zero_division: float | None = None,",
         '        empty: Empty = "zero_division",',
@@ -116,7 +124,7 @@ def _river_class(name: str, made: type[CountedMetric]) -> list[str]:
         "    def __init__(",
         "        self,",
         "        *,",
-        *(f"        {p.name}: float = {p.default!r}," for p in made._entry.parameters),
+        *(f"        {p.name}: {kind_of(p)} = {p.default!r}," for p in made._entry.parameters),
         "        zero_division: float | None = None,",
         '        empty: Empty = "zero_division",',
         "        labels: Iterable[Label] | None = None,",

@@ -12,7 +12,7 @@ from streameval.errors import FormatError, MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.catalogue import CATALOGUE, Entry
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
-from streameval.metrics.spec import MetricSpec, number_text
+from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.wire import Saved
 
 __all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of", "summary_of"]
@@ -34,7 +34,7 @@ class Metric(Accumulator):
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        **parameters: float,
+        **parameters: Choice,
     ) -> None:
         if not hasattr(type(self), "_entry"):
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
@@ -102,7 +102,7 @@ def metric(
     labels: Iterable[Label] | None = None,
     unknown: Unknown = "error",
     threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    **parameters: float,
+    **parameters: Choice,
 ) -> Metric:
     """Build any metric of the catalogue by name.
 
@@ -147,7 +147,7 @@ def summary_of(entry: Entry, without: str = "") -> str:
         *(
             line
             for p in entry.parameters
-            for line in (p.name, f"    In {p.range}; {number_text(p.default)} by default.")
+            for line in (p.name, f"    In {p.range}; {choice_text(p.default)} by default.")
         ),
         *(
             []

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from streameval.metrics import decisions
-from streameval.metrics.reading import Reading, by_formula, f_of_averages
-from streameval.metrics.spec import AVERAGES, Average
+from streameval.metrics.reading import by_formula, f_of_averages
+from streameval.metrics.spec import AVERAGES, Average, Choice, MetricSpec
 
 __all__ = ["CATALOGUE", "Entry", "Parameter", "catalogue"]
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a metric: its default and the closed range of values; ``above`` excludes the lower end."""
+    """A parameter of a metric: its default, and what it can be.
+
+    A number in a closed range (``above`` excludes the lower end), a whole number if ``whole``, None as well if the
+    default is None; one of ``choices`` if there are any; or true or false if the default is.
+    """
 
     name: str
-    default: float
-    low: float
-    high: float
+    default: Choice
+    low: float = -math.inf
+    high: float = math.inf
     above: bool = False
+    whole: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
-        """The range as text."""
-        upper = ")" if math.isinf(self.high) and self.above else "]"
-        return f"{'(' if self.above else '['}{self.low:g}, {self.high:g}{upper}"
+        """What it can be, as text."""
+        if self.choices:
+            return "{" + ", ".join(self.choices) + "}"
+        if isinstance(self.default, bool):
+            return "{false, true}"
+        upper = ")" if math.isinf(self.high) and (self.above or self.whole) else "]"
+        text = f"{'(' if self.above else '['}{self.low:g}, {self.high:g}{upper}"
+        return f"{text} or none" if self.default is None else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,8 @@ class Entry:
         What else can be chosen.
     aliases
         Other names that build the same metric.
+    state
+        What it is read from: ``"decisions"``, ``"rankings"``, ``"curves"`` or ``"pairs"``.
     """
 
     name: str
@@ -61,7 +76,7 @@ class Entry:
     summary: str
     formula: str
     source: str
-    read: Reading
+    read: Callable[[Any, MetricSpec], Any]
     low: float = 0.0
     high: float = 1.0
     bigger_is_better: bool | None = True
@@ -71,6 +86,7 @@ class Entry:
     zero_division: float = 0.0
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
+    state: str = "decisions"
 
 
 _BETA = Parameter("beta", 1.0, 0.0, math.inf, above=True)

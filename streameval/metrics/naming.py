@@ -12,7 +12,7 @@ from streameval.errors import MetricError, as_number, did_you_mean, shown
 from streameval.labels import Label
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import CATALOGUE, Entry, Parameter
-from streameval.metrics.spec import Average, Empty, MetricSpec, number_text
+from streameval.metrics.spec import Average, Choice, Empty, MetricSpec, choice_text, number_text
 from streameval.states.tables import Tables
 
 __all__ = ["ENTRIES", "UNSET", "build_spec", "evaluate", "parse_spec"]
@@ -58,7 +58,7 @@ def build_spec(
     if empty not in _EMPTY:
         raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {shown(empty)}{did_you_mean(empty, _EMPTY)}")
     given = dict(parameters or {})
-    values = tuple((p.name, _in_range(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
+    values = tuple((p.name, _allowed(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if given:
         wrong = next(iter(given))
         known = [p.name for p in entry.parameters]
@@ -83,16 +83,33 @@ def parse_spec(text: str) -> MetricSpec:
         if not equals or key in choices:
             raise MetricError(f"cannot read {part!r} in {shown(text)}; write name=value, each name once")
         choices[key] = value
-    empty = choices.pop("empty", "zero_division")
-    numbers: dict[str, float] = {}
-    for key, value in choices.items():
-        try:
-            numbers[key] = float(value)
-        except ValueError:
-            raise MetricError(f"{key} must be a number, not {value!r}, in {shown(text)}") from None
+    empty, zero_division = choices.pop("empty", "zero_division"), choices.pop("zero_division", None)
+    known = {parameter.name: parameter for parameter in _entry(name).parameters}
     return build_spec(
-        name, average=average, zero_division=numbers.pop("zero_division", None), empty=empty, parameters=numbers
+        name,
+        average=average,
+        zero_division=None if zero_division is None else _number("zero_division", zero_division, text),
+        empty=empty,
+        parameters={key: _said(known.get(key), key, value, text) for key, value in choices.items()},
     )
+
+
+def _said(parameter: Parameter | None, key: str, value: str, text: str) -> Choice:
+    """What the text of a parameter stands for."""
+    if parameter is not None and parameter.choices:
+        return value
+    if parameter is not None and isinstance(parameter.default, bool) and value in ("true", "false"):
+        return value == "true"
+    if parameter is not None and parameter.default is None and value == "none":
+        return None
+    return _number(key, value, text)
+
+
+def _number(key: str, value: str, text: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise MetricError(f"{key} must be a number, not {value!r}, in {shown(text)}") from None
 
 
 def _split(name: str) -> tuple[str, str | None]:
@@ -119,14 +136,28 @@ def _entry(name: object) -> Entry:
     return found
 
 
-def _in_range(parameter: Parameter, value: object, name: str) -> float:
+def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
+    """The value of a parameter in its own type, if it is one that it can have."""
+    told = f"{parameter.name} of {name}"
+    if parameter.choices:
+        if not isinstance(value, str) or value not in parameter.choices:
+            hint = did_you_mean(value, parameter.choices)
+            raise MetricError(f"{told} must be one of {', '.join(parameter.choices)}, not {shown(value)}{hint}")
+        return value
+    if isinstance(parameter.default, bool):
+        if not isinstance(value, bool):
+            raise MetricError(f"{told} must be True or False, not {shown(value)}")
+        return value
+    if value is None and parameter.default is None:
+        return None
     number = as_number(value)
     if number is None or (math.isinf(number) and value not in (math.inf, -math.inf)):
         number = math.nan
     inside = parameter.low < number < parameter.high if parameter.above else parameter.low <= number <= parameter.high
-    if not inside:
-        raise MetricError(f"{parameter.name} of {name} must be a number in {parameter.range}, not {shown(value)}")
-    return number + 0.0
+    if not inside or (parameter.whole and not number.is_integer()):
+        kind = "a whole number" if parameter.whole else "a number"
+        raise MetricError(f"{told} must be {kind} in {parameter.range}, not {shown(value)}")
+    return int(number) if parameter.whole else number + 0.0
 
 
 def _undefined(value: object) -> float:
@@ -139,14 +170,14 @@ def _undefined(value: object) -> float:
 
 
 def _key(
-    entry: Entry, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, float], ...]
+    entry: Entry, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, Choice], ...]
 ) -> str:
     """The canonical name: the average unless it goes without saying, then every choice that is not the default."""
     text = entry.name
     if len(entry.averages) > 1 and not (entry.bare and average == entry.default):
         text += "_" + (average or "per_label")
     defaults = {p.name: p.default for p in entry.parameters}
-    choices = [f"{name}={number_text(value)}" for name, value in parameters if value != defaults[name]]
+    choices = [f"{name}={choice_text(value)}" for name, value in parameters if value != defaults[name]]
     if number_text(zero_division) != number_text(entry.zero_division):
         choices.append(f"zero_division={number_text(zero_division)}")
     if empty != "zero_division":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-__all__ = ["AVERAGES", "Average", "Empty", "MetricSpec", "number_text"]
+__all__ = ["AVERAGES", "Average", "Choice", "Empty", "MetricSpec", "choice_text", "number_text"]
 
 Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
 Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
+
+Choice: TypeAlias = float | int | str | bool | None
+"""The value of a parameter."""
 
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 
@@ -39,7 +42,7 @@ class MetricSpec:
     average: Average
     zero_division: float
     empty: Empty
-    parameters: tuple[tuple[str, float], ...]
+    parameters: tuple[tuple[str, Any], ...]
     key: str
 
     def __eq__(self, other: object) -> bool:
@@ -51,7 +54,7 @@ class MetricSpec:
     def __str__(self) -> str:
         return self.key
 
-    def parameter(self, name: str) -> float:
+    def parameter(self, name: str) -> Any:
         """The value of one parameter."""
         return dict(self.parameters)[name]
 
@@ -61,3 +64,10 @@ def number_text(value: float) -> str:
     if math.isnan(value):
         return "nan"
     return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def choice_text(value: Choice) -> str:
+    """The value of a parameter as it stands in names."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else number_text(float(value))
