@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from streameval import wire
-from streameval.config import Config, Unknown
+from streameval.config import Config, Nan, Ties, Unknown, checked_propensities
 from streameval.errors import FormatError, InputError, MergeError, MetricError, shown
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
 from streameval.labels import Label, LabelIndex
 from streameval.metrics.averaging import as_float
+from streameval.metrics.kept import Readings, checked_states, details_of, refuse_undecided, state_of
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.states.decisions import Decisions
+from streameval.states.several import Joint, Several
 from streameval.states.tables import Tables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from streameval.inputs.scored import Read
 
 __all__ = ["Accumulator"]
 
@@ -30,31 +34,40 @@ _FEW = 512  # labels, up to which it is quicker to take all of them over than to
 class _Core:
     """What changes: the labels, the reader that registers them, and the state. Replaced as a whole."""
 
-    __slots__ = ("decisions", "direct", "labels", "reader", "threshold")
+    __slots__ = ("decisions", "direct", "labels", "reader", "several", "state", "threshold")
 
     def __init__(
-        self, config: Config, labels: LabelIndex, decisions: Decisions, known: LabelIndex | None = None
+        self, config: Config, labels: LabelIndex, state: Decisions | Several, known: LabelIndex | None = None
     ) -> None:
         self.labels = labels
         self.reader = Reader(config, labels, known)
-        self.decisions = decisions
+        self.state = state
+        self.several = state if isinstance(state, Several) else None
+        self.decisions = state.decisions if isinstance(state, Several) else state
         # Whether the kernel may read examples as they are, and with which threshold.
-        self.direct = not isinstance(config.threshold, tuple)
+        self.direct = not isinstance(config.threshold, tuple) and not config.states
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     def beside(self) -> _Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
         reader = self.reader
-        if len(self.labels) > _FEW:
+        if len(self.labels) > _FEW and not reader.config.states:  # other states need the order of the labels
             labels = LabelIndex()
-            return _Core(reader.config, labels, self.decisions.empty(labels), self.labels)
+            return _Core(reader.config, labels, self.state.empty(labels), self.labels)
         labels = self.labels.copy() if reader.grows else self.labels
-        return _Core(reader.config, labels, self.decisions.empty(labels))
+        return _Core(reader.config, labels, self.state.empty(labels))
 
     @classmethod
     def fresh(cls, config: Config) -> _Core:
         labels = LabelIndex(config.labels or ())
-        return cls(config, labels, Decisions(labels))
+        decisions = Decisions(labels)
+        if not config.states:
+            return cls(config, labels, decisions)
+        from streameval.states.kinds import fresh_state  # whose code is large, and seldom needed
+
+        return cls(
+            config, labels, Several(decisions, {name: fresh_state(name, labels, config) for name in config.states})
+        )
 
 
 class Accumulator:
@@ -69,9 +82,16 @@ class Accumulator:
         labels: Iterable[Label] | None,
         unknown: Unknown,
         threshold: float | Mapping[Label, float] | Iterable[float] | None,
+        keep: Iterable[str] = (),
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
     ) -> None:
         self._specs = specs
-        self._config = Config.checked(labels, unknown, threshold)
+        states = {*checked_states(keep), *(state_of(spec) for spec in specs)}
+        details = details_of(specs, checked_propensities(inverse_propensities)) if "rankings" in states else None
+        self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
+        refuse_undecided(specs, self._config)
         self._core = _Core.fresh(self._config)
         self._patience = 64
 
@@ -122,7 +142,13 @@ class Accumulator:
         core = self._core
         known = len(core.labels)
         try:
-            heavy, example = checked_weight(weight), None
+            heavy = checked_weight(weight)
+            if core.several is not None:
+                joint = self._joint_one(y_true, y_pred, heavy, mask)
+                self._refuse_meddling(core)
+                core.several.count_one(joint, sign)
+                return
+            example = None
             if core.direct and mask is None:
                 example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
             if example is None:
@@ -130,8 +156,33 @@ class Accumulator:
             self._refuse_meddling(core)
             core.decisions.count_one(example, sign)
         except BaseException:
-            core.decisions.forget(known)
+            core.state.forget(known)
             raise
+
+    def _joint_one(self, y_true: object, y_pred: object, weight: float, mask: object) -> Joint:
+        """One example as every state reads it."""
+        reader = self._core.reader
+        if not self._config.scored:
+            return Joint(read_one(y_true, y_pred, mask, weight, reader), None)
+        from streameval.inputs.scored import decisions_of, read_scored_one
+        from streameval.states.placing import example_of
+
+        read = read_scored_one(y_true, y_pred, mask, weight, reader)
+        _refuse_order(read, reader.config)
+        return Joint(example_of(decisions_of(read, reader), reader.labels.fixed), read.batch)
+
+    @staticmethod
+    def _joint_many(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Joint]:
+        """Many examples as every state reads them."""
+        if not reader.config.scored:
+            for batch in read_many(y_true, y_pred, mask, weights, reader):
+                yield Joint(batch, None)
+            return
+        from streameval.inputs.scored import decisions_of, read_scored
+
+        for read in read_scored(y_true, y_pred, mask, weights, reader):
+            _refuse_order(read, reader.config)
+            yield Joint(decisions_of(read, reader), read.batch)
 
     def _refuse_meddling(self, core: _Core) -> None:
         if core is not self._core:
@@ -178,15 +229,18 @@ class Accumulator:
         if plain:
             gathered.reader.meet(y_true)
             gathered.reader.meet(y_pred)
-        if not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
+        if gathered.several is not None:
+            for joint in self._joint_many(y_true, y_pred, mask, weights, gathered.reader):
+                gathered.several.count(joint, threads)
+        elif not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
             for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
                 gathered.decisions.count(batch, threads)
         core = self._core
         known = len(core.labels)
         try:
-            core.decisions.merge(gathered.decisions)
+            core.state.merge(gathered.state)  # type: ignore[arg-type]  # both are of one kind
         except BaseException:
-            core.decisions.forget(known)
+            core.state.forget(known)
             raise
 
     def merge(self, other: Self) -> None:
@@ -209,9 +263,9 @@ class Accumulator:
         core = self._core
         known = len(core.labels)
         try:
-            core.decisions.merge(other._core.decisions)
+            core.state.merge(other._core.state)  # type: ignore[arg-type]  # both are of one kind
         except BaseException:
-            core.decisions.forget(known)
+            core.state.forget(known)
             raise
 
     def reset(self) -> None:
@@ -220,11 +274,11 @@ class Accumulator:
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
-        decisions = self._core.decisions
-        decisions.compact()
-        if decisions.sparse():
+        state = self._core.state
+        state.compact()
+        if state.sparse():
             fresh = _Core.fresh(self._config)
-            fresh.decisions.merge(decisions)
+            fresh.state.merge(state)  # type: ignore[arg-type]  # both are of one kind
             self._core = fresh
         # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
         self._patience = 64 + len(self._core.labels)
@@ -234,7 +288,7 @@ class Accumulator:
     @property
     def examples(self) -> int:
         """How many examples were counted, whatever their weights."""
-        return self._core.decisions.examples
+        return self._core.state.examples
 
     @property
     def weight(self) -> float:
@@ -249,28 +303,35 @@ class Accumulator:
 
     @property
     def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are scores, which a threshold turns into decisions."""
-        return self._config.threshold is not None
+        """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
+        return self._config.threshold is not None or self._config.scored
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them."""
         return LabelTable.of(self._tables())
 
     def _tables(self) -> Tables:
-        return Tables(self._core.decisions)
+        core = self._core
+        if core.several is not None:
+            core.several.settle()
+        return Tables(core.decisions)
+
+    def _readings(self) -> Readings:
+        several = self._core.several
+        return Readings(self._config, self._tables(), {} if several is None else several.others)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same content."""
         labels = self._core.labels.copy()
-        return self._over(labels, self._core.decisions.copy(labels))
+        return self._over(labels, self._core.state.copy(labels))
 
-    def _over(self, labels: LabelIndex, decisions: Decisions) -> Self:
+    def _over(self, labels: LabelIndex, state: Decisions | Several) -> Self:
         """An object that is built alike, over another state."""
         twin = type(self).__new__(type(self))
         twin._specs, twin._config, twin._patience = self._specs, self._config, 64
-        twin._core = _Core(self._config, labels, decisions)
+        twin._core = _Core(self._config, labels, state)
         return twin
 
     def __copy__(self) -> Self:
@@ -297,7 +358,7 @@ class Accumulator:
             type(self) is type(other)
             and self._config == other._config
             and self._specs == other._specs
-            and self._core.decisions == other._core.decisions
+            and self._core.state == other._core.state
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -350,6 +411,12 @@ class Accumulator:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file: the whole of them, or the old file stays."""
         wire.write_file(path, self.to_bytes())
+
+
+def _refuse_order(read: Read, config: Config) -> None:
+    """Curves need scores, not only the order of labels."""
+    if "curves" in config.states and read.numeric is not None and not read.numeric.all():
+        raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

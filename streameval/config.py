@@ -13,7 +13,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError, as_number, did_you_mean, shown
 from streameval.labels import Label, in_order, normalise
 
-__all__ = ["STATES", "Config", "Nan", "Threshold", "Ties", "Unknown"]
+__all__ = ["STATES", "Config", "Details", "Nan", "Threshold", "Ties", "Unknown", "checked_propensities"]
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
@@ -24,6 +24,28 @@ STATES = ("rankings", "curves", "pairs")
 """What can be remembered besides decisions."""
 
 _POLICIES = ("error", "ignore", "add")
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What is remembered of rankings beyond what always is.
+
+    Attributes
+    ----------
+    label_ranks
+        Up to which rank hits are counted for each label.
+    hit_cutoffs
+        For which k average precision at k can be divided by the number of hits.
+    gain_ranks
+        Up to which rank propensity-scored gains are summed.
+    inverse_propensities
+        How much a hit of each label counts in them, sorted by label.
+    """
+
+    label_ranks: int = 0
+    hit_cutoffs: tuple[int, ...] = ()
+    gain_ranks: int = 0
+    inverse_propensities: tuple[tuple[Label, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +66,8 @@ class Config:
         What is remembered besides decisions, in the order of `STATES`.
     ties
         Which of two labels with equal scores ranks better: neither, or the later one.
+    details
+        What is remembered of rankings beyond what always is.
     """
 
     labels: tuple[Label, ...] | None = None
@@ -52,6 +76,7 @@ class Config:
     nan: Nan = "error"
     states: tuple[str, ...] = ()
     ties: Ties = "shared"
+    details: Details = Details()
 
     @classmethod
     def checked(
@@ -62,6 +87,7 @@ class Config:
         nan: object = "error",
         states: Iterable[str] = (),
         ties: object = "shared",
+        details: Details | None = None,
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
         policy = cast("Unknown", _one_of("unknown", unknown, _POLICIES))
@@ -77,7 +103,18 @@ class Config:
             cast("Nan", _one_of("nan", nan, ("error", "missing"))),
             tuple(name for name in STATES if name in kept),
             cast("Ties", _one_of("ties", ties, ("shared", "last"))),
+            details or Details(),
         )
+
+    @property
+    def scored(self) -> bool:
+        """Whether something is remembered that needs scores."""
+        return "rankings" in self.states or "curves" in self.states
+
+    @property
+    def decides(self) -> bool:
+        """Whether predictions are decisions, or become decisions by a threshold."""
+        return self.threshold is not None or not self.scored
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
@@ -88,10 +125,10 @@ class Config:
             found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
         if self.threshold != other.threshold:
             found.append(f"thresholds differ ({shown(self.threshold)} and {shown(other.threshold)})")
-        for name in ("nan", "states", "ties"):
+        for name in ("nan", "states", "ties", "details"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
-                found.append(f"{name} differ{'' if name in ('states', 'ties') else 's'} ({mine!r} and {theirs!r})")
+                found.append(f"{name} differ{'' if name != 'nan' else 's'} ({mine!r} and {theirs!r})")
         return found
 
 
@@ -146,6 +183,21 @@ def _threshold(
         raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
         pairs = [(label, value) for label, value in pairs if label in set(labels)]
+    return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
+
+
+def checked_propensities(given: Mapping[Label, float] | None) -> tuple[tuple[Label, float], ...]:
+    """Inverse propensities, sorted by label, or what is wrong with them."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise InputError(f"inverse_propensities must be a mapping label -> number, not {shown(given)}")
+    pairs = []
+    for label, value in given.items():
+        number = as_number(value)
+        if number is None or not 0 < number < math.inf:
+            raise InputError(f"the inverse propensity of {shown(label)} must be a positive number, not {shown(value)}")
+        pairs.append((normalise(label), number))
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, TypeAlias, overload
 
 from streameval.accumulator import Accumulator
-from streameval.config import Unknown
+from streameval.config import Nan, Ties, Unknown
 from streameval.errors import MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.naming import evaluate, parse_spec
@@ -38,6 +38,14 @@ class Evaluator(Accumulator):
     threshold
         None if predictions are decisions. A number, or one per label (a mapping, or in the order of ``labels``), if
         they are scores: a score at or above it is a prediction. Booleans and label collections are decisions still.
+    keep
+        What to remember beyond what ``metrics`` are read from: ``"rankings"``, ``"curves"``, ``"pairs"``.
+    nan
+        What a score that is NaN means: ``"error"``, or ``"missing"``: the label has no score in this example.
+    ties
+        For rankings: ``"shared"``, labels with equal scores share their ranks; ``"last"``, the later one ranks better.
+    inverse_propensities
+        For propensity-scored metrics, how much a hit of each label counts.
 
     Examples
     --------
@@ -60,12 +68,17 @@ class Evaluator(Accumulator):
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        keep: Iterable[str] = (),
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
     ) -> None:
         if isinstance(metrics, str):
             raise MetricError(f"metrics must be a list, not the string {shown(metrics)}; write [{shown(metrics)}]")
         if not isinstance(metrics, Iterable):
             raise MetricError(f"metrics must be a list of names, specs or metric objects, not {shown(metrics)}")
-        self._start(tuple(dict.fromkeys(_spec_of(metric) for metric in metrics)), labels, unknown, threshold)
+        specs = tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
+        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities)
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:
@@ -78,10 +91,11 @@ class Evaluator(Accumulator):
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
     def get(self, metric: MetricLike | None = None) -> object:
         """The value of one metric, or of all by name. Metrics without average give one value per label."""
-        tables = self._tables()
+        readings = self._readings()
         if metric is not None:
-            return evaluate(_spec_of(metric), tables)
-        return {spec.key: evaluate(spec, tables) for spec in self._specs}
+            spec = _spec_of(metric)
+            return evaluate(spec, readings.of(spec))
+        return {spec.key: evaluate(spec, readings.of(spec)) for spec in self._specs}
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics.

@@ -70,7 +70,7 @@ class Metric(Accumulator):
 
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
-        return evaluate(self.spec, self._tables())
+        return evaluate(self.spec, self._readings().of(self.spec))
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:

@@ -6,14 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from streameval.errors import MetricError, as_number, did_you_mean, shown
 from streameval.labels import Label
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import CATALOGUE, Entry, Parameter
 from streameval.metrics.spec import Average, Choice, Empty, MetricSpec, choice_text, number_text
-from streameval.states.tables import Tables
 
 __all__ = ["ENTRIES", "UNSET", "build_spec", "evaluate", "parse_spec"]
 
@@ -29,8 +28,8 @@ UNSET = "default"
 """Stands for the default average, since None is an average of its own."""
 
 
-def evaluate(spec: MetricSpec, tables: Tables) -> float | dict[Label, float]:
-    """The value of a metric: a number, or one per label."""
+def evaluate(spec: MetricSpec, tables: Any) -> float | dict[Label, float]:
+    """The value of a metric: a number, or one per label. ``tables`` are those of the state it is read from."""
     value = ENTRIES[spec.name].read(tables, spec)
     if isinstance(value, dict):
         return {label: part if type(part) is float else as_float(part) for label, part in value.items()}

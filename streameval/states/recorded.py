@@ -13,14 +13,13 @@ from typing import Self
 import numpy as np
 
 from streameval import kernel
-from streameval.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
+from streameval.batch import Batch, Example, ListBatch
 from streameval.errors import CounterOverflowError
-from streameval.inputs.sides import joined
-from streameval.kernel._numpy import list_rows
-from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, TapeContents, UInt8Array
+from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, TapeContents
 from streameval.labels import Label, LabelIndex
 from streameval.states.decisions import Decisions
 from streameval.states.exact import common_scale, units_of
+from streameval.states.placing import placed
 
 __all__ = ["ALWAYS", "Recorded", "Recording", "Tail"]
 
@@ -150,7 +149,7 @@ class Tail:
         """Note a batch that was counted, hence checked."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
-        self._parts.append(_placed(batch.part(surplus, batch.examples) if surplus else batch, self._fixed))
+        self._parts.append(placed(batch.part(surplus, batch.examples) if surplus else batch, self._fixed))
         self._held += batch.examples - surplus
         while self._held - len(self._parts[0][0]) >= self._size:
             self._held -= len(self._parts.pop(0)[0])
@@ -171,33 +170,6 @@ class Tail:
             None if weights is None else weights[gone:],
             None if stamps is None else stamps[last],
         )
-
-
-def _placed(batch: Batch, fixed: int) -> tuple[Int32Array, Int32Array, FloatArray | None]:
-    """Lengths, slots and weights of the examples of a batch."""
-    if isinstance(batch, ListBatch):
-        everywhere = batch.everywhere[batch.everywhere >= fixed]
-        named = batch.named
-        if len(everywhere):
-            each = Lists(np.arange(batch.examples + 1) * len(everywhere), np.tile(everywhere, batch.examples))
-            named = each if named is None else joined([named, each], batch.examples)
-        given = (batch.true, batch.pred, batch.hidden, named)
-        width = 1 + max((int(lists.found().max(initial=0)) for lists in given if lists is not None), default=0)
-        nothing, cells = np.zeros(0, np.int64), np.zeros((width, 5), np.int64)
-        _, row, slots = list_rows(batch.examples, *given, nothing, cells)
-        kept = (slots % 5 != 0) | (slots >= 5 * fixed)
-        row, slots = row[kept], slots[kept]
-        return np.bincount(row, minlength=batch.examples).astype(np.int32), slots.astype(np.int32), batch.weights
-    pred: UInt8Array
-    pred = np.greater_equal(batch.scores, batch.bounds).view(np.uint8) if isinstance(batch, ScoreBatch) else batch.pred
-    outcome = batch.true + np.uint8(2) * pred
-    if batch.hidden is not None:
-        outcome[batch.hidden != 0] = 4
-    said = (outcome != 0) | (batch.columns >= fixed)
-    row, place = np.nonzero(said)
-    slots = 5 * batch.columns[place] + outcome[row, place]
-    lengths = np.count_nonzero(said, axis=1).astype(np.int32)
-    return lengths, slots.astype(np.int32), batch.weights if isinstance(batch, DenseBatch) else None
 
 
 class Recorded:

@@ -60,14 +60,6 @@ class Several:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_plain(self, y_true: object, y_pred: object, threshold: float | None, sign: int) -> bool:  # noqa: ARG002
-        """Never: other states read more than the kernel does."""
-        return False
-
-    def count_plain_many(self, y_true: object, y_pred: object, threshold: float | None) -> bool:  # noqa: ARG002
-        """Never, for the same reason."""
-        return False
-
     def count_one(self, example: Joint, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
         shares = self._shares(example)

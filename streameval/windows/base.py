@@ -39,6 +39,11 @@ class Window(ABC, Generic[A]):
             )
         if not isinstance(evaluator, Evaluator | Metric):
             raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {shown(evaluator)}")
+        if evaluator._config.states:
+            kept = ", ".join(evaluator._config.states)
+            raise InputError(
+                f"{name} remembers decisions, but this evaluator also keeps {kept}; give one that does not"
+            )
         if evaluator.examples:
             raise InputError(
                 f"{name} starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "

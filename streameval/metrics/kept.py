@@ -1,0 +1,93 @@
+"""Which states metrics are read from, and what is kept for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from streameval.config import STATES, Config, Details
+from streameval.errors import MetricError, did_you_mean, shown
+from streameval.labels import Label
+from streameval.metrics.naming import ENTRIES
+from streameval.metrics.spec import MetricSpec
+from streameval.states.tables import Tables
+
+__all__ = ["Readings", "checked_states", "details_of", "refuse_undecided", "state_of"]
+
+
+def state_of(spec: MetricSpec) -> str:
+    """The state that a metric is read from."""
+    return ENTRIES[spec.name].state
+
+
+def checked_states(keep: Iterable[str]) -> tuple[str, ...]:
+    """The names of states to keep, or what is wrong with them."""
+    names = (keep,) if isinstance(keep, str) else tuple(keep)
+    for name in names:
+        if name not in STATES:
+            raise MetricError(
+                f"keep must hold {', '.join(map(repr, STATES))}, not {shown(name)}{did_you_mean(name, STATES)}"
+            )
+    return names
+
+
+def details_of(specs: Iterable[MetricSpec], propensities: tuple[tuple[Label, float], ...]) -> Details:
+    """What rankings must remember for some metrics."""
+    ranks, gains, cutoffs = 0, 0, set()
+    for spec in specs:
+        if spec.name == "label_coverage_at":
+            ranks = max(ranks, spec.parameter("k"))
+        elif spec.name in ("psp_at", "psndcg_at"):
+            gains = max(gains, spec.parameter("k"))
+        elif spec.name == "map_at" and spec.parameter("divisor") == "hits":
+            cutoffs.add(spec.parameter("k"))
+    if bool(gains) != bool(propensities):
+        raise MetricError("psp_at and psndcg_at go with inverse_propensities={label: number}; give both, or neither")
+    return Details(ranks, tuple(sorted(cutoffs)), gains, propensities)
+
+
+def refuse_undecided(specs: Iterable[MetricSpec], config: Config) -> None:
+    """Raise if a metric of decisions is to be read where nothing makes decisions of scores."""
+    if config.decides:
+        return
+    for spec in specs:
+        if state_of(spec) in ("decisions", "pairs"):
+            raise MetricError(_undecided(spec))
+
+
+def _undecided(spec: MetricSpec) -> str:
+    return (
+        f"{spec.key} is read from decisions, but predictions are scores here, for rankings or curves; "
+        "say with threshold= from which score on a label is predicted"
+    )
+
+
+class Readings:
+    """What metrics read, by state; each part is made when it is first asked for."""
+
+    def __init__(self, config: Config, decisions: Tables, others: Mapping[str, Any]) -> None:
+        self._config = config
+        self._others = others
+        self._made: dict[str, Any] = {"decisions": decisions}
+
+    def of(self, spec: MetricSpec) -> Any:
+        """The tables of a metric, or `MetricError` if they are not kept."""
+        name = state_of(spec)
+        if name == "decisions" and self._config.decides:
+            return self._made[name]
+        if name == "decisions":
+            raise MetricError(_undecided(spec))
+        return self.named(name, spec.key)
+
+    def named(self, name: str, what: str) -> Any:
+        """The tables of a state."""
+        if name not in self._made:
+            if name not in self._others:
+                raise MetricError(
+                    f"{what} is read from {name}, which are not kept here; name a metric of {name} when building, "
+                    f"or give keep=[{name!r}]"
+                )
+            from streameval.states.kinds import tables_of
+
+            self._made[name] = tables_of(name, self._others[name])
+        return self._made[name]
