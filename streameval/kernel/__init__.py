@@ -12,13 +12,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from streameval.kernel import _numpy
+from streameval.kernel import _numpy, _ranked_numpy
 from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_cells, weigh_dense, weigh_groups
+from streameval.kernel._ranked_numpy import Records
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
-    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells",
-    "weigh_dense", "weigh_groups",
+    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "RankCounts", "Records", "dense_rows", "limbs", "list_rows",
+    "rank_lists", "rank_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
 ]  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
     if wanted == "numpy":
         return "numpy"
     try:
-        from streameval.kernel import _compiled  # noqa: F401
+        from streameval.kernel import _compiled, _ranked  # noqa: F401
     except ImportError as error:
         if wanted == "compiled":
             raise ImportError(
@@ -51,5 +52,8 @@ BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
     Counts = _numpy.Counts
+    RankCounts = _ranked_numpy.RankCounts
+    rank_lists, rank_rows = _ranked_numpy.rank_lists, _ranked_numpy.rank_rows
 else:
     from streameval.kernel._compiled import Counts
+    from streameval.kernel._ranked import RankCounts, rank_lists, rank_rows
