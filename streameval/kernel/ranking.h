@@ -43,9 +43,13 @@ SR_INLINE uint64_t *sr_place(const sr_table *table, size_t at) {
 
 SR_INLINE uint64_t sr_pack(uint64_t low, uint64_t high) { return low | high << 32; }
 
-SR_INLINE uint64_t *sr_find(const sr_table *table, uint64_t outer, uint64_t inner) {
+SR_INLINE size_t sr_start(const sr_table *table, uint64_t outer, uint64_t inner) {
     uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
-    size_t at = (size_t)(mixed ^ (mixed >> 32)) & table->mask;
+    return (size_t)(mixed ^ (mixed >> 32)) & table->mask;
+}
+
+SR_INLINE uint64_t *sr_find(const sr_table *table, uint64_t outer, uint64_t inner) {
+    size_t at = sr_start(table, outer, inner);
     for (;;) {
         uint64_t *place = sr_place(table, at);
         if (!place[0] || (place[0] == outer + 1 && place[1] == inner)) return place;
@@ -327,6 +331,12 @@ static int sr_count_example(const sr_example *e, sr_sink *sink) {
     if (!sr_reserve(sink->groups, (size_t)e->groups) || !sr_reserve(sink->first, 1) || !sr_reserve(sink->rows, 1))
         return 0;
     int64_t before = 0;
+#if defined(__GNUC__) /* the places are far apart: ask for all before waiting for one */
+    for (ptrdiff_t i = 0; i < e->groups; i++) {
+        const uint64_t inner = sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]);
+        __builtin_prefetch(sr_place(sink->groups, sr_start(sink->groups, outer, inner)), 1);
+    }
+#endif
     for (ptrdiff_t i = 0; i < e->groups; i++) {
         int64_t *sums = sr_at(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
         before += e->hits[i];
