@@ -1,0 +1,164 @@
+"""From examples ranked one by one to exact sums by key, with weights or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from streameval import kernel
+from streameval.kernel.types import FloatArray, IntArray
+from streameval.states.exact import ExactSums, common_scale
+from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Key, RankingOptions
+
+__all__ = ["Part", "added", "asked_parts", "main_parts", "summed"]
+
+
+class Part(NamedTuple):
+    """What examples add to one sum of one table.
+
+    ``digits`` are integers in base 2**32, in units of ``2**-scale``: one column for counts, several for gains.
+    """
+
+    table: int
+    part: int
+    keys: IntArray
+    rows: IntArray
+    digits: IntArray
+    scale: int = 0
+
+
+def main_parts(records: kernel.Records) -> list[Part]:
+    """What examples add to the tables that are always kept."""
+    rows, groups, _ = records
+    row, a, g, t, upto = groups.T
+    every, best = np.arange(len(rows)), np.flatnonzero(np.diff(row, prepend=-1))
+    of_groups = np.stack([rows[row, 0], rows[row, 1], a, g], axis=1)
+    parts = [Part(0, part, of_groups, row, sums[:, None]) for part, sums in enumerate((t, t * upto, t * t))]
+    parts.append(Part(1, 0, np.stack([a, g, t], axis=1)[best], row[best], np.ones((len(best), 1), np.int64)))
+    parts.append(Part(2, 0, rows[:, :4], every, np.ones((len(rows), 1), np.int64)))
+    parts += [Part(2, part, rows[:, :4], every, rows[:, 3 + part, None]) for part in range(1, 6)]
+    return parts
+
+
+def asked_parts(records: kernel.Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
+    """What examples add to the tables that are kept when asked for. ``inverse``: inverse propensities of columns."""
+    parts = []
+    row, column, a, g = records.labels.T
+    if options.label_ranks:
+        end = np.where(a >= 0, a + g, options.label_ranks + 1)
+        for rank, kept in ((np.zeros_like(end), slice(None)), (end, end <= options.label_ranks)):
+            keys = np.stack([column[kept], rank[kept]], axis=1)
+            parts.append(Part(LABELS, 0, keys, row[kept], np.ones((len(keys), 1), np.int64)))
+    for cutoff in options.hit_cutoffs:
+        parts += _hits(records, cutoff)
+    if options.gain_ranks:
+        parts += _gains(records, options.gain_ranks, inverse)
+    return parts
+
+
+def _hits(records: kernel.Records, cutoff: int) -> list[Part]:
+    """The groups before a cutoff, with the true labels that surely are before it and the group that straddles it."""
+    row, a, g, t, upto = records.groups.T
+    sure, straddling = np.zeros(len(records.rows), np.int64), np.zeros((len(records.rows), 3), np.int64)
+    inside, across = a + g <= cutoff, (a < cutoff) & (a + g > cutoff)
+    np.add.at(sure, row[inside], t[inside])
+    straddling[row[across]] = np.stack([cutoff - a, g, t], axis=1)[across]
+    kept = inside | across
+    row, a, g, t, upto = records.groups[kept].T
+    keys = np.concatenate(
+        [np.full((len(row), 1), cutoff), sure[row, None], straddling[row], a[:, None], g[:, None]], axis=1
+    )
+    return [Part(HITS, part, keys, row, sums[:, None]) for part, sums in enumerate((t, t * upto, t * t))]
+
+
+def _gains(records: kernel.Records, ranks: int, inverse: FloatArray) -> list[Part]:
+    """Inverse propensities by the group of their label, and by the rank they would have in the best ranking."""
+    row, column, a, g = records.labels.T
+    size = np.minimum(records.rows[row, 0], ranks)
+    scale, digits = kernel.limbs(inverse)
+    whole = digits.astype(np.int64)
+    kept = (a >= 0) & (a < ranks)
+    keys = np.stack([size, a, g], axis=1)[kept]
+    parts = [Part(GAINS, 0, keys, row[kept], whole[column[kept]], scale)]
+    order = np.lexsort((-inverse[column], row))
+    starts = np.flatnonzero(np.diff(row[order], prepend=-1))
+    rank = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row))) + 1
+    order, rank = order[rank <= ranks], rank[rank <= ranks]
+    keys = np.stack([size[order], rank], axis=1)
+    return [*parts, Part(IDEALS, 0, keys, row[order], whole[column[order]], scale)]
+
+
+def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
+    """The exact sums of all parts, each example weighing what ``weights`` say (None: 1)."""
+    parts = list(parts)
+    finest, weighed = 0, None
+    if weights is not None:
+        finest, digits = kernel.limbs(weights)
+        weighed = digits.astype(np.int64)
+    target = common_scale(finest + max((part.scale for part in parts), default=0))
+    sums: dict[Key, int] = {}
+    for part in parts:
+        if not len(part.keys):
+            continue
+        distinct, order, starts = _grouped(part.keys)
+        totals = _totals(part.digits[order], None if weighed is None else weighed[part.rows[order]], starts)
+        shift = target - part.scale - finest
+        for key, total in zip(distinct.tolist(), totals, strict=True):
+            if total:
+                name = (part.table, *key, part.part)
+                sums[name] = sums.get(name, 0) + (total << shift)
+    return ExactSums(target, sums)
+
+
+def _grouped(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The distinct rows of ``keys``, an order that brings equal ones together, and where each begins in it."""
+    spans = [int(top) + 1 for top in keys.max(axis=0)]
+    room = 1
+    for span in spans:
+        room *= span
+    if room < 2**62:
+        packed = np.zeros(len(keys), np.int64)
+        for part, span in enumerate(spans):
+            packed = packed * span + keys[:, part]
+        order = np.argsort(packed, kind="stable")
+        starts = np.flatnonzero(np.diff(packed[order], prepend=-1))
+    else:
+        order = np.lexsort(keys.T)
+        starts = np.flatnonzero((np.diff(keys[order], axis=0, prepend=-1) != 0).any(axis=1))
+    return keys[order[starts]], order, starts
+
+
+def _totals(digits: IntArray, weights: IntArray | None, starts: IntArray) -> list[int]:
+    """Sum ``digits`` (times ``weights``, digits too) from each start to the next."""
+    length = len(digits)
+    if weights is None:
+        wide = int(digits.max()) * length >= 2**62
+        return _joined(np.add.reduceat(digits.astype(object) if wide else digits, starts, axis=0))
+    if digits.shape[1] == 1 and int(digits.max()) * length < 2**30:
+        return _joined(np.add.reduceat(digits * weights, starts, axis=0))
+    product = np.array(_joined(digits), object) * np.array(_joined(weights), object)
+    total: list[int] = np.add.reduceat(product, starts).tolist()
+    return total
+
+
+def _joined(digits: IntArray) -> list[int]:
+    """Rows of digits as integers."""
+    if digits.shape[1] == 1:
+        single: list[int] = digits[:, 0].tolist()
+        return single
+    total = np.zeros(len(digits), object)
+    for place in range(digits.shape[1]):
+        total += digits[:, place].astype(object) << 32 * place
+    values: list[int] = total.tolist()
+    return values
+
+
+def added(one: ExactSums[Key], other: ExactSums[Key]) -> ExactSums[Key]:
+    """A new mapping with the sums of both."""
+    scale = max(one.scale, other.scale)
+    total = dict(one.at(scale).sums)
+    for key, value in other.at(scale).sums.items():
+        total[key] = total.get(key, 0) + value
+    return ExactSums(scale, total)
