@@ -18,8 +18,8 @@ from streameval.kernel._ranked_numpy import Records
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
-    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "RankCounts", "Records", "dense_rows", "limbs", "list_rows",
-    "rank_lists", "rank_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
+    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "RankCounts", "Records", "dense_rows", "limbs",
+    "list_rows", "rank_lists", "rank_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
 ]  # fmt: skip
 
 

@@ -85,7 +85,9 @@ def sums_of_discounts(
     one, other = keys[0][order], keys[1][order]
     starts = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))
     sums = np.add.reduceat(weighed, starts, axis=0).astype(object)
-    joined = sum(sums[:, limb] << _LIMB * limb for limb in range(_LIMBS))
+    joined = np.zeros(len(sums), object)
+    for limb in range(_LIMBS):
+        joined += sums[:, limb] << _LIMB * limb
     return list(zip(one[starts].tolist(), other[starts].tolist(), joined.tolist(), strict=True))
 
 

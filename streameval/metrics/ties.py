@@ -15,6 +15,7 @@ from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Ratios, mean
 from streameval.metrics.logarithms import BITS, harmonics
 from streameval.states.ranking_tables import First, Groups
+from streameval.states.tables import total
 
 __all__ = ["average_precision_of", "average_precision_of_hits", "chance_of_a_hit", "reciprocal_rank"]
 
@@ -23,10 +24,10 @@ _ONE = 1 << BITS
 
 def chance_of_a_hit(first: First, k: int) -> Fraction:
     """The sum over examples of the chance that a true label is among the first k."""
-    sure = sum(first.times[first.a + first.g - first.t < k].tolist())  # so few false ones in the group that one must be
+    sure = total(first.times[first.a + first.g - first.t < k])  # so few false ones in the group that one must be
     units = 0
     open_ = (first.a < k) & (first.a + first.g - first.t >= k)
-    for a, g, t, times in zip(*(part[open_].tolist() for part in (first.a, first.g, first.t, first.times)), strict=True):
+    for a, g, t, times in first[open_].tolist():
         places = k - a
         few, many = min(places, t), max(places, t)  # all t true labels miss `places` places, or the other way round
         missed = (math.perm(g - many, few) << BITS) // math.perm(g, few)
@@ -41,7 +42,7 @@ def reciprocal_rank(first: First, k: int) -> Fraction:
     sums = (settled or Fraction(0)) * int(np.count_nonzero(clear))
     tied = (first.g != first.t) & (first.a < k)
     units = 0
-    for a, g, t, times in zip(*(part[tied].tolist() for part in (first.a, first.g, first.t, first.times)), strict=True):
+    for a, g, t, times in first[tied].tolist():
         chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
         for j in range(1, min(g - t + 1, k - a) + 1):
             expected += chance // (a + j)
@@ -53,7 +54,7 @@ def reciprocal_rank(first: First, k: int) -> Fraction:
 
 
 def average_precision_of(groups: Groups, share: IntArray, k: int) -> Fraction:
-    """The sum over groups of the expected precisions at the ranks of their true labels up to k, divided by ``share``."""
+    """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``share``."""
     plain = groups.g == 1
     settled = mean(Ratios(groups.upto[plain], (groups.a[plain] + 1) * share[plain]), None, 0.0)
     sums = (settled or Fraction(0)) * int(np.count_nonzero(plain))

@@ -48,6 +48,14 @@ class First:
     t: IntArray
     times: Integers
 
+    def __getitem__(self, kept: Flags) -> First:
+        """Some of the entries."""
+        return First(self.a[kept], self.g[kept], self.t[kept], self.times[kept])
+
+    def tolist(self) -> list[tuple[int, int, int, int]]:
+        """The entries as Python integers."""
+        return list(zip(*(part.tolist() for part in (self.a, self.g, self.t, self.times)), strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:

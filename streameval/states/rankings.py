@@ -415,10 +415,8 @@ def _in_order(batch: ScoredRows, place: IntArray) -> ScoredRows:
     order = np.argsort(place[batch.columns])
     if (np.diff(order) > 0).all():
         return batch
-    true, scores, ranked, hidden = (
-        None if part is None else np.ascontiguousarray(part[:, order])
-        for part in (batch.true, batch.scores, batch.ranked, batch.hidden)
-    )
+    ranked, hidden = (None if mask is None else mask[:, order].copy() for mask in (batch.ranked, batch.hidden))
+    true, scores = batch.true[:, order].copy(), batch.scores[:, order].copy()
     return ScoredRows(batch.columns[order], true, scores, ranked, hidden, batch.weights)
 
 
