@@ -19,7 +19,7 @@ from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
     "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "RankCounts", "Records", "dense_rows", "limbs",
-    "list_rows", "rank_lists", "rank_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
+    "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
 ]  # fmt: skip
 
 
@@ -53,7 +53,6 @@ BACKEND: Literal["compiled", "numpy"] = _chosen()
 if TYPE_CHECKING or BACKEND == "numpy":
     Counts = _numpy.Counts
     RankCounts = _ranked_numpy.RankCounts
-    rank_lists, rank_rows = _ranked_numpy.rank_lists, _ranked_numpy.rank_rows
 else:
     from streameval.kernel._compiled import Counts
-    from streameval.kernel._ranked import RankCounts, rank_lists, rank_rows
+    from streameval.kernel._ranked import RankCounts

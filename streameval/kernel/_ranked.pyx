@@ -22,6 +22,7 @@ cdef extern from "ranking.h" nogil:
         sr_table* groups
         sr_table* first
         sr_table* rows
+        int writes
         sr_list by_row
         sr_list by_group
         sr_list by_label
@@ -195,31 +196,6 @@ cdef void release(sr_sink* sink) noexcept:
     free(sink.by_label.data)
 
 
-def rank_rows(columns, true, scores, ranked, hidden, bint strict):
-    cdef sr_sink sink
-    memset(&sink, 0, sizeof(sink))
-    try:
-        rank_matrix(columns, true, scores, ranked, hidden, strict, &sink)
-        return records(&sink)
-    finally:
-        release(&sink)
-
-
-def rank_lists(Py_ssize_t examples, Py_ssize_t width, true, ranked, scores, hidden, place):
-    cdef sr_sink sink
-    cdef int64_t turn = 0
-    cdef int64_t* mark = <int64_t*>calloc(width + 1, sizeof(int64_t))
-    memset(&sink, 0, sizeof(sink))
-    try:
-        if mark == NULL:
-            raise MemoryError
-        rank_sparse(examples, width, width, true, ranked, scores, hidden, place, mark, &turn, NULL, &sink)
-        return records(&sink)
-    finally:
-        free(mark)
-        release(&sink)
-
-
 cdef class RankCounts:
     """See `streameval.kernel._ranked_numpy.RankCounts`."""
 
@@ -278,25 +254,32 @@ cdef class RankCounts:
         memset(self.mention, 0, self.width * sizeof(int64_t))
         self.n = 0
 
-    cdef void into(self, sr_sink* sink) noexcept:
+    cdef void into(self, sr_sink* sink, bint detailed) noexcept:
         memset(sink, 0, sizeof(sr_sink))
+        sink.writes = detailed
         sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
 
-    def count_rows(self, columns, Py_ssize_t fixed, true, scores, ranked, hidden, bint strict):
+    def count_rows(self, columns, Py_ssize_t fixed, true, scores, ranked, hidden, bint strict,
+                   bint detailed=False):
         cdef sr_sink sink
         cdef const int64_t[::1] column = columns
         cdef Py_ssize_t j, examples = len(true)
         for j in range(column.shape[0]):
             if not 0 <= column[j] < self.width:
                 raise IndexError("a column is out of range")
-        self.into(&sink)
-        rank_matrix(columns, true, scores, ranked, hidden, strict, &sink)
-        for j in range(column.shape[0]):
-            if column[j] >= fixed:
-                self.mention[column[j]] += examples
-        self.n += examples
+        self.into(&sink, detailed)
+        try:
+            rank_matrix(columns, true, scores, ranked, hidden, strict, &sink)
+            for j in range(column.shape[0]):
+                if column[j] >= fixed:
+                    self.mention[column[j]] += examples
+            self.n += examples
+            return records(&sink) if detailed else None
+        finally:
+            release(&sink)
 
-    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, hidden, place):
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, hidden, place,
+                    bint detailed=False):
         cdef sr_sink sink
         cdef Py_ssize_t width = self.width if place is None else min(self.width, <Py_ssize_t>len(place))
         if self.marked < self.width:
@@ -306,10 +289,14 @@ cdef class RankCounts:
             if self.mark == NULL:
                 raise MemoryError
             self.marked = self.width
-        self.into(&sink)
-        rank_sparse(examples, fixed, width, true, ranked, scores, hidden, place, self.mark, &self.turn,
-                    self.mention, &sink)
-        self.n += examples
+        self.into(&sink, detailed)
+        try:
+            rank_sparse(examples, fixed, width, true, ranked, scores, hidden, place, self.mark, &self.turn,
+                        self.mention, &sink)
+            self.n += examples
+            return records(&sink) if detailed else None
+        finally:
+            release(&sink)
 
     def merge(self, RankCounts other, columns, int sign):
         cdef const int64_t[::1] place

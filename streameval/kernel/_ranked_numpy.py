@@ -260,11 +260,13 @@ class RankCounts:
         ranked: UInt8Array | None,
         hidden: UInt8Array | None,
         strict: bool,
-    ) -> None:
-        """Count dense rows; see `rank_rows`."""
+        detailed: bool = False,
+    ) -> Records | None:
+        """Count dense rows; see `rank_rows`, whose answer it returns if ``detailed``."""
         records = rank_rows(columns, true, scores, ranked, hidden, strict)
         grown = columns[columns >= fixed]
         self._add(records, grown, np.full(len(grown), len(true), np.int64))
+        return records if detailed else None
 
     def count_lists(
         self,
@@ -275,14 +277,17 @@ class RankCounts:
         scores: FloatArray,
         hidden: Lists | None,
         place: IntArray | None,
-    ) -> None:
-        """Count lists of columns; see `rank_lists`."""
+        detailed: bool = False,
+    ) -> Records | None:
+        """Count lists of columns; see `rank_lists`, whose answer it returns if ``detailed``."""
         width = len(self._mention)
         cells = np.unique(np.concatenate([_cells(lists, 0, examples, width) for lists in (true, ranked, hidden)]))
         mentions = np.bincount(cells % width, minlength=width)
         mentions[:fixed] = 0
         grown = np.flatnonzero(mentions)
-        self._add(rank_lists(examples, width, true, ranked, scores, hidden, place), grown, mentions[grown])
+        records = rank_lists(examples, width, true, ranked, scores, hidden, place)
+        self._add(records, grown, mentions[grown])
+        return records if detailed else None
 
     def _add(self, records: Records, columns: IntArray, mentions: IntArray) -> None:
         rows, groups, _ = records

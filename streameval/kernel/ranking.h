@@ -297,7 +297,7 @@ SR_INLINE void sr_summary(sr_example *e) {
     if (e->unranked) e->last = 0;
 }
 
-/* -- where examples go: into tables, or into arrays -------------------------------------------------------------------- */
+/* -- where examples go: into tables, and into arrays if wanted ----------------------------------------------------------- */
 
 typedef struct {
     int64_t *data;
@@ -318,7 +318,8 @@ static int64_t *sr_more(sr_list *list, size_t more) {
 }
 
 typedef struct {
-    sr_table *groups, *first, *rows; /* NULL where arrays are wanted */
+    sr_table *groups, *first, *rows;
+    int writes; /* whether arrays are wanted too */
     sr_list by_row, by_group, by_label;
 } sr_sink;
 
@@ -435,11 +436,9 @@ SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
             e.unranked = e.true_ - trues;                                                                             \
             GROUPS(&e, &s, x, e.labels, trues, NULL, strict, 0, level);                                               \
             sr_summary(&e);                                                                                           \
-            if (sink->groups) {                                                                                       \
-                fine = sr_count_example(&e, sink);                                                                    \
-                continue;                                                                                             \
-            }                                                                                                         \
-            fine = sr_write_example(&e, r, sink);                                                                     \
+            fine = sr_count_example(&e, sink);                                                                        \
+            if (!sink->writes) continue;                                                                              \
+            fine = fine && sr_write_example(&e, r, sink);                                                             \
             trues = 0;                                                                                                \
             for (ptrdiff_t j = 0; fine && j < in->width; j++) {                                                       \
                 if (!truth[j] || (hidden && hidden[j])) continue;                                                     \
@@ -474,7 +473,7 @@ typedef struct {
 SR_INLINE int64_t sr_hear(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
     if (mark[column] >= fresh) return mark[column] - fresh;
     mark[column] = fresh;
-    if (mentions && column >= fixed) mentions[column]++;
+    if (column >= fixed) mentions[column]++;
     return 0;
 }
 
@@ -534,11 +533,9 @@ static int sr_rank_lists(
         e.unranked = e.true_ - hits;
         sr_groups_double(&e, &s, x, e.labels, hits, strict ? s.place : NULL, strict, sorted, level);
         sr_summary(&e);
-        if (sink->groups) {
-            fine = sr_count_example(&e, sink);
-            continue;
-        }
-        fine = sr_write_example(&e, r, sink);
+        fine = sr_count_example(&e, sink);
+        if (!sink->writes) continue;
+        fine = fine && sr_write_example(&e, r, sink);
         hits = 0;
         for (int64_t i = in->ranked_offsets[r]; fine && i < in->ranked_offsets[r + 1]; i++) {
             const int64_t column = in->ranked_columns[i];

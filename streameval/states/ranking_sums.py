@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -82,7 +83,8 @@ def _gains(records: kernel.Records, ranks: int, inverse: FloatArray) -> list[Par
     kept = (a >= 0) & (a < ranks)
     keys = np.stack([size, a, g], axis=1)[kept]
     parts = [Part(GAINS, 0, keys, row[kept], whole[column[kept]], scale)]
-    order = np.lexsort((-inverse[column], row))
+    _, worth = np.unique(-inverse, return_inverse=True)
+    order = np.argsort(row * len(inverse) + worth[column])
     starts = np.flatnonzero(np.diff(row[order], prepend=-1))
     rank = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row))) + 1
     order, rank = order[rank <= ranks], rank[rank <= ranks]
@@ -102,8 +104,7 @@ def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
     for part in parts:
         if not len(part.keys):
             continue
-        distinct, order, starts = _grouped(part.keys)
-        totals = _totals(part.digits[order], None if weighed is None else weighed[part.rows[order]], starts)
+        distinct, totals = _totals(part, weighed)
         shift = target - part.scale - finest
         for key, total in zip(distinct.tolist(), totals, strict=True):
             if total:
@@ -112,35 +113,47 @@ def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
     return ExactSums(target, sums)
 
 
-def _grouped(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The distinct rows of ``keys``, an order that brings equal ones together, and where each begins in it."""
-    spans = [int(top) + 1 for top in keys.max(axis=0)]
-    room = 1
-    for span in spans:
-        room *= span
+def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:
+    """The distinct keys, and the sum of the digits (times weights, digits too) of each."""
+    length, digits = len(part.keys), part.digits
+    spans = [int(top) + 1 for top in part.keys.max(axis=0)]
+    room = math.prod(spans)
+    if weights is None and room <= 4 * length + 1024 and int(digits.max()) * length < 2**53:
+        return _tabled(_packed(part.keys, spans), room, spans, digits)
     if room < 2**62:
-        packed = np.zeros(len(keys), np.int64)
-        for part, span in enumerate(spans):
-            packed = packed * span + keys[:, part]
+        packed = _packed(part.keys, spans)
         order = np.argsort(packed, kind="stable")
         starts = np.flatnonzero(np.diff(packed[order], prepend=-1))
     else:
-        order = np.lexsort(keys.T)
-        starts = np.flatnonzero((np.diff(keys[order], axis=0, prepend=-1) != 0).any(axis=1))
-    return keys[order[starts]], order, starts
-
-
-def _totals(digits: IntArray, weights: IntArray | None, starts: IntArray) -> list[int]:
-    """Sum ``digits`` (times ``weights``, digits too) from each start to the next."""
-    length = len(digits)
+        order = np.lexsort(part.keys.T)
+        starts = np.flatnonzero((np.diff(part.keys[order], axis=0, prepend=-1) != 0).any(axis=1))
+    distinct, digits = part.keys[order[starts]], digits[order]
     if weights is None:
         wide = int(digits.max()) * length >= 2**62
-        return _joined(np.add.reduceat(digits.astype(object) if wide else digits, starts, axis=0))
+        return distinct, _joined(np.add.reduceat(digits.astype(object) if wide else digits, starts, axis=0))
+    factors = weights[part.rows[order]]
     if digits.shape[1] == 1 and int(digits.max()) * length < 2**30:
-        return _joined(np.add.reduceat(digits * weights, starts, axis=0))
-    product = np.array(_joined(digits), object) * np.array(_joined(weights), object)
-    total: list[int] = np.add.reduceat(product, starts).tolist()
-    return total
+        return distinct, _joined(np.add.reduceat(digits * factors, starts, axis=0))
+    product = np.array(_joined(digits), object) * np.array(_joined(factors), object)
+    return distinct, np.add.reduceat(product, starts).tolist()
+
+
+def _packed(keys: IntArray, spans: list[int]) -> IntArray:
+    """Each key as one integer, in the same order."""
+    packed = np.zeros(len(keys), np.int64)
+    for part, span in enumerate(spans):
+        packed = packed * span + keys[:, part]
+    return packed
+
+
+def _tabled(packed: IntArray, room: int, spans: list[int], digits: IntArray) -> tuple[IntArray, list[int]]:
+    """Sums of digits without sorting: a float64 holds them exactly."""
+    present = np.flatnonzero(np.bincount(packed, minlength=room))
+    sums = [np.bincount(packed, weights=column, minlength=room)[present] for column in digits.T]
+    distinct, rest = np.empty((len(present), len(spans)), np.int64), present
+    for part in range(len(spans) - 1, -1, -1):
+        rest, distinct[:, part] = np.divmod(rest, spans[part])
+    return distinct, _joined(np.stack(sums, axis=1).astype(np.int64))
 
 
 def _joined(digits: IntArray) -> list[int]:

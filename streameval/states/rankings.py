@@ -137,19 +137,16 @@ class Rankings:
         """Count a batch; where more than counts is wanted, the state is still empty."""
         self._counts.reserve(len(self._labels))
         place = self._places() if self._options.ties == "last" else None
+        fixed = self._labels.fixed
         if isinstance(batch, ScoredRows):
             batch = batch if place is None else _in_order(batch, place)
-            dense = batch.true, batch.scores, batch.ranked, batch.hidden, place is not None
-            if detailed:
-                records = kernel.rank_rows(batch.columns, *dense)
-                self._add(records, batch.weights)
-            self._counts.count_rows(batch.columns, self._labels.fixed, *dense)
+            dense = batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.hidden, place is not None
+            records = self._counts.count_rows(*dense, detailed)
         else:
-            lists = batch.true, batch.ranked, batch.scores, batch.hidden, place
-            if detailed:
-                records = kernel.rank_lists(batch.examples, len(self._labels), *lists)
-                self._add(records, batch.weights)
-            self._counts.count_lists(batch.examples, self._labels.fixed, *lists)
+            lists = batch.examples, fixed, batch.true, batch.ranked, batch.scores, batch.hidden, place
+            records = self._counts.count_lists(*lists, detailed)
+        if records is not None:
+            self._add(records, batch.weights)
 
     def _add(self, records: kernel.Records, weights: FloatArray | None) -> None:
         """Sum what the tables that are asked for keep, and all weights."""
@@ -277,12 +274,16 @@ class Rankings:
     def _inverse_of(self, columns: IntArray) -> FloatArray:
         """Inverse propensities by column, of all columns that occur."""
         found = np.ones(len(self._labels), np.float64)
-        if self._options.gain_ranks:
-            names = self._labels.labels
-            for column in np.unique(columns).tolist():
-                if names[column] not in self._inverse:
-                    raise LabelError(f"label {shown(names[column])} has no propensity; give one to every label")
-                found[column] = self._inverse[names[column]]
+        if not self._options.gain_ranks:
+            return found
+        occurs = np.zeros(len(self._labels), np.bool_)
+        occurs[columns] = True
+        names, get = self._labels.labels, self._inverse.get
+        for column in np.flatnonzero(occurs).tolist():
+            value = get(names[column])
+            if value is None:
+                raise LabelError(f"label {shown(names[column])} has no propensity; give one to every label")
+            found[column] = value
         return found
 
     def sparse(self) -> bool:
