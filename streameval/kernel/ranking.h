@@ -297,7 +297,7 @@ SR_INLINE void sr_summary(sr_example *e) {
     if (e->unranked) e->last = 0;
 }
 
-/* -- where examples go: into tables, and into arrays if wanted ----------------------------------------------------------- */
+/* -- where examples go: into tables, and into arrays if wanted -------------------------------------------------------  */
 
 typedef struct {
     int64_t *data;

@@ -151,9 +151,11 @@ def label_ranking_average_precision(
     label_ranking_average_precision_score.
     """
     groups, rows = all_groups(tables, "last"), tables.rows
-    sums = sum_of(groups.upto, groups.m * (groups.a + groups.g))
-    everything = total(rows.times[(rows.m > 0) & (rows.m == rows.known)])  # each of these has contributed 1
+    num, den = groups.upto, groups.m * (groups.a + groups.g)
     if degenerate == "scikit-learn":
-        sums += total(rows.times[rows.m == 0])
-        return mean_of(sums, total(rows.times), zero_division)
-    return judged(rows, sums - everything, one_sided(rows), degenerate, zero_division)
+        return mean_of(sum_of(num, den) + total(rows.times[rows.m == 0]), total(rows.times), zero_division)
+    # Each example in which everything is true has contributed 1, taken away before anything is rounded.
+    everything = total(rows.times[(rows.m > 0) & (rows.m == rows.known)])
+    if everything:
+        num, den = np.append(num.astype(object), -everything), np.append(den, 1)
+    return judged(rows, sum_of(num, den), one_sided(rows), degenerate, zero_division)

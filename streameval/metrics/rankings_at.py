@@ -143,7 +143,9 @@ def hit_at(
     Source: Hivemall, hitrate; Hidasi et al. 2016, Session-based recommendations with recurrent neural networks, ICLR.
     """
     check(k, unranked)
-    return by_gain(tables, chance_of_a_hit(all_first(tables, unranked), k), degenerate, zero_division)
+    first = all_first(tables, unranked)
+    chances = chance_of_a_hit(first[first.a < k], k)
+    return by_gain(tables, sum_of(chances.num, chances.den), degenerate, zero_division)
 
 
 def abandonment_at(
@@ -162,9 +164,10 @@ def abandonment_at(
     Source: Chen & Karger 2006, Less is more: probabilistic models for retrieving fewer relevant documents, SIGIR.
     """
     check(k, unranked)
-    rows = tables.rows
-    blank = rows.m == 0
-    sums = total(rows.times[~blank]) - chance_of_a_hit(all_first(tables, unranked), k)
+    rows, first = tables.rows, all_first(tables, unranked)
+    chances = chance_of_a_hit(first[first.a < k], k, missed=True)
+    never = total(rows.times[(rows.m > 0) & (rows.u == rows.m)]) if unranked == "never" else 0
+    sums, blank = never + total(first.times[first.a >= k]) + sum_of(chances.num, chances.den), rows.m == 0
     if degenerate == "scikit-learn":
         return mean_of(sums + total(rows.times[blank]), total(rows.times), zero_division)
     return judged(rows, sums, blank, degenerate, zero_division)

@@ -15,24 +15,25 @@ from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Ratios, mean
 from streameval.metrics.logarithms import BITS, harmonics
 from streameval.states.ranking_tables import First, Groups
-from streameval.states.tables import total
 
 __all__ = ["average_precision_of", "average_precision_of_hits", "chance_of_a_hit", "reciprocal_rank"]
 
 _ONE = 1 << BITS
 
 
-def chance_of_a_hit(first: First, k: int) -> Fraction:
-    """The sum over examples of the chance that a true label is among the first k."""
-    sure = total(first.times[first.a + first.g - first.t < k])  # so few false ones in the group that one must be
-    units = 0
-    open_ = (first.a < k) & (first.a + first.g - first.t >= k)
-    for a, g, t, times in first[open_].tolist():
-        places = k - a
+def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
+    """For each entry (``a < k``) the chance that a true label is among the first k, or none, times its examples.
+
+    Ratios of whole numbers, since either chance can be so small that it drowns in the other.
+    """
+    num, den = [], []
+    for a, g, t, times in first.tolist():
+        places = min(k - a, g)
         few, many = min(places, t), max(places, t)  # all t true labels miss `places` places, or the other way round
-        missed = (math.perm(g - many, few) << BITS) // math.perm(g, few)
-        units += times * (_ONE - missed)
-    return sure + Fraction(units, _ONE)
+        orders, misses = math.perm(g, few), math.perm(g - many, few)
+        num.append(times * (misses if missed else orders - misses))
+        den.append(orders)
+    return Ratios(np.array(num, object), np.array(den, object))
 
 
 def reciprocal_rank(first: First, k: int) -> Fraction:
