@@ -21,6 +21,7 @@ from streameval.metrics.averaging import as_float
 from streameval.states.ranking_content import jain_propensities
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import RankingOptions, Rankings
+from tests.ranking_cases import CASES, RankingCase
 from tests.ranking_oracle import DIGITS, Ranked, View, discount, mean_over
 from tests.ranking_streams import (
     AT_K,
@@ -316,3 +317,38 @@ def test_a_true_label_without_propensity_is_refused_by_name():
     with pytest.raises(LabelError, match="'b' has no propensity"):
         state.count_one(batch, 1)
     assert state == Rankings(LabelIndex("ab"), state.options)
+
+
+# -- published ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_published_ranking_value_is_reproduced(case: RankingCase):
+    if case.ranked:
+        examples = [
+            Ranked(set(true), {label: -float(place) for place, label in enumerate(pred)})
+            for true, pred in zip(case.true, case.pred, strict=True)
+        ]
+        state = state_of(examples, options=case.options)
+    else:
+        width = len(case.true[0])
+        state = Rankings(LabelIndex(range(width)), case.options)
+        true, scores = np.array(case.true, np.uint8), np.array(case.pred, np.float64)
+        state.count(ScoredRows(np.arange(width), true, scores, None, None, None))
+    got = as_float(case.ours(RankingTables(state), **case.choices))
+    assert abs(got - case.expected) <= case.atol, (case.source, case.theirs, got)
+
+
+def test_every_ranking_case_has_its_own_name_and_says_where_it_is_published():
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert all(case.source and case.theirs for case in CASES)
+
+
+def test_best_ranks_can_pass_one_and_treat_nothing_true_as_asked():
+    rows = [Ranked({"a", "b"}, {"a": 1.0, "b": 1.0, "c": 0.0}), Ranked(set(), {"a": 1.0})]
+    tables = RankingTables(state_of(rows))
+    read = rankings.label_ranking_average_precision
+    expected = {"scikit-learn": Fraction(3, 2), "one": Fraction(3, 2), "zero": Fraction(1), "drop": Fraction(2)}
+    assert {choice: read(tables, tied="best", degenerate=choice) for choice in expected} == expected
+    with pytest.raises(MetricError, match="tied must be"):
+        read(tables, tied="mean")

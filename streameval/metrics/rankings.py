@@ -21,6 +21,8 @@ has no such metric, what the formula gives without it), ``"zero"``, ``"one"``, o
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from streameval.metrics.averaging import Value
@@ -28,6 +30,7 @@ from streameval.metrics.ranking_means import (
     Degenerate,
     all_groups,
     by_row,
+    choice,
     judged,
     mean_of,
     one_sided,
@@ -140,20 +143,30 @@ def margin_loss(tables: RankingTables, *, degenerate: Degenerate = "scikit-learn
 
 
 def label_ranking_average_precision(
-    tables: RankingTables, *, degenerate: Degenerate = "scikit-learn", zero_division: float = 0.0
+    tables: RankingTables,
+    *,
+    tied: Literal["worst", "best"] = "worst",
+    degenerate: Degenerate = "scikit-learn",
+    zero_division: float = 0.0,
 ) -> Value:
     """Mean over true labels of the share of true labels among those that rank at least as high.
 
     (1 / m) sum over true labels of (true labels with a rank at most its own) / rank, mean over examples, in [0, 1],
-    higher is better. Degenerate: nothing or everything is true, which counts 1 unless chosen otherwise.
+    higher is better. With ``tied="best"`` the rank of a label is the first of its group, not the last; then the value
+    can pass 1. Degenerate: nothing or everything is true, which counts 1 unless chosen otherwise (``tied="best"``: only
+    if nothing is true).
 
     Source: Schapire & Singer 2000, BoosTexter, Machine Learning 39; scikit-learn's
-    label_ranking_average_precision_score.
+    label_ranking_average_precision_score; best ranks: mldr, example_average_precision(ties_method = "min").
     """
     groups, rows = all_groups(tables, "last"), tables.rows
-    num, den = groups.upto, groups.m * (groups.a + groups.g)
-    if degenerate == "scikit-learn":
-        return mean_of(sum_of(num, den) + total(rows.times[rows.m == 0]), total(rows.times), zero_division)
+    best = choice("tied", tied, ("worst", "best")) == "best"
+    num, den = groups.upto, groups.m * (groups.a + (1 if best else groups.g))
+    nothing = rows.m == 0
+    if choice("degenerate", degenerate, ("scikit-learn", "drop", "zero", "one")) == "scikit-learn":
+        return mean_of(sum_of(num, den) + total(rows.times[nothing]), total(rows.times), zero_division)
+    if best:
+        return judged(rows, sum_of(num, den), nothing, degenerate, zero_division)
     # Each example in which everything is true has contributed 1, taken away before anything is rounded.
     everything = total(rows.times[(rows.m > 0) & (rows.m == rows.known)])
     if everything:
