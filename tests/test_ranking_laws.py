@@ -18,6 +18,7 @@ from streameval.batch import ScoredLists, ScoredRows
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.labels import LabelIndex
 from streameval.metrics import rankings_at
+from streameval.states import rankings
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import RankingOptions, Rankings
 from tests.ranking_oracle import Ranked
@@ -143,6 +144,17 @@ def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream)
         example.scores = {label: float(np.float32(score)) for label, score in example.scores.items()}
     narrow.count(as_rows(stream.examples, order, narrow._labels, np.float32))
     assert alike(narrow, stream.counted(stream.examples))
+
+
+@settings(max_examples=60, deadline=None)
+@given(streams())
+def test_few_examples_and_many_are_summed_alike(stream: Stream):
+    many = stream.counted(stream.examples * 40)
+    assert len(stream.examples) < 7 or many.examples > rankings._FEW
+    few = stream.empty()
+    for _ in range(40):
+        few.merge(stream.counted(stream.examples))
+    assert few == many
 
 
 @settings(max_examples=60, deadline=None)

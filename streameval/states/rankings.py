@@ -43,11 +43,12 @@ from streameval.states.ranking_content import (
     RankingOptions,
     Table,
 )
-from streameval.states.ranking_sums import added, asked_parts, main_parts, summed
+from streameval.states.ranking_sums import added, asked_parts, main_parts, summed, summed_few
 
 __all__ = ["RankingContent", "RankingOptions", "Rankings"]
 
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
+_FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
 _TOO_MANY = f"a sum over the examples would pass {COUNT_MAX}; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
@@ -150,7 +151,16 @@ class Rankings:
 
     def _add(self, records: kernel.Records, weights: FloatArray | None) -> None:
         """Sum what the tables that are asked for keep, and all weights."""
-        parts = asked_parts(records, self._options, self._inverse_of(records.labels[:, 1]))
+        if len(records.labels) + len(records.rows) <= _FEW:
+            self._asked, self._weights = summed_few(records, self._options, self._inverse_of, weights)
+            return
+        inverse = np.ones(len(self._labels), np.float64)
+        if self._options.gain_ranks:
+            occurs = np.zeros(len(self._labels), np.bool_)
+            occurs[records.labels[:, 1]] = True
+            for column in np.flatnonzero(occurs).tolist():
+                inverse[column] = self._inverse_of(column)
+        parts = asked_parts(records, self._options, inverse)
         self._asked = summed(parts, None)
         if weights is not None:
             self._weights = summed([*main_parts(records), *parts], weights)
@@ -271,20 +281,13 @@ class Rankings:
         place[order] = np.arange(len(order))
         return place
 
-    def _inverse_of(self, columns: IntArray) -> FloatArray:
-        """Inverse propensities by column, of all columns that occur."""
-        found = np.ones(len(self._labels), np.float64)
-        if not self._options.gain_ranks:
-            return found
-        occurs = np.zeros(len(self._labels), np.bool_)
-        occurs[columns] = True
-        names, get = self._labels.labels, self._inverse.get
-        for column in np.flatnonzero(occurs).tolist():
-            value = get(names[column])
-            if value is None:
-                raise LabelError(f"label {shown(names[column])} has no propensity; give one to every label")
-            found[column] = value
-        return found
+    def _inverse_of(self, column: int) -> float:
+        """The inverse propensity of the label of a column."""
+        label = self._labels.labels[column]
+        value = self._inverse.get(label)
+        if value is None:
+            raise LabelError(f"label {shown(label)} has no propensity; give one to every label")
+        return value
 
     def sparse(self) -> bool:
         """Whether most registered labels have no example left."""
