@@ -6,6 +6,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from streameval.errors import CounterOverflowError, RevertError
 from streameval.labels import LabelIndex
 from streameval.metrics import rankings_at
 from streameval.states import rankings
+from streameval.states.ranking_check import is_possible
+from streameval.states.ranking_content import Table
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import RankingOptions, Rankings
 from tests.ranking_oracle import Ranked
@@ -191,6 +194,44 @@ def test_content_goes_round_and_copies_are_independent(stream: Stream):
     keys = [table.keys.tolist() for table in content.tables]
     assert keys == [sorted(key) for key in keys]
     assert all(table.keys.dtype == np.int64 for table in content.tables)
+
+
+@settings(max_examples=60, deadline=None)
+@given(streams())
+def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream):
+    content = stream.counted(stream.examples).content()
+    assert is_possible(content)
+    for which, part in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
+        table = content.tables[which]
+        for row in range(len(table.keys)):
+            for sums, weights in ((1, 0), (0, 1)) if table.weights is not None and which < 2 else ((1, 0),):
+                changed = table.sums.copy()
+                changed[row, part] += sums
+                weighed = None if table.weights is None else [list(values) for values in table.weights]
+                if weights:
+                    weighed[row][part] += 1
+                tables = [*content.tables[:which], Table(table.keys, changed, weighed), *content.tables[which + 1 :]]
+                assert not is_possible(replace(content, tables=tuple(tables)))
+        for row in range(len(table.keys) - 1):
+            order = np.arange(len(table.keys))
+            order[[row, row + 1]] = row + 1, row
+            weighed = None if table.weights is None else [table.weights[place] for place in order]
+            swapped = Table(table.keys[order], table.sums[order], weighed)
+            tables = [*content.tables[:which], swapped, *content.tables[which + 1 :]]
+            assert not is_possible(replace(content, tables=tuple(tables)))
+    wrong = [{"examples": content.examples + 1}, {"scale": -1}, {"gain_scale": -1}]
+    if content.labels:
+        wrong += [
+            {"mentions": 1 - np.minimum(content.mentions, 1)},
+            {"labels": content.labels[:-1] + content.labels[:1]},
+        ]
+        wrong[-1:] = wrong[-1:] if len(content.labels) > 1 else []
+    if len(content.labels) - content.fixed > 1:
+        wrong.append({"labels": content.labels[: content.fixed] + content.labels[content.fixed :][::-1]})
+    if content.options.label_ranks and content.tables[3].keys.size:
+        wrong.append({"options": replace(content.options, label_ranks=0)})
+    for parts in wrong:
+        assert not is_possible(replace(content, **parts)), parts
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, as_number, shown
 from streameval.kernel.types import IntArray
-from streameval.labels import Label
+from streameval.labels import Label, in_order
 
 __all__ = [
     "GAINS", "HITS", "IDEALS", "KEYS", "LABELS", "MAIN", "NAMES", "PARTS", "Key", "Propensities", "RankingContent",
@@ -73,12 +73,17 @@ class RankingOptions:
                 raise InputError(f"hit_cutoffs must be integers of at least 1, not {shown(cutoff)}")
         if bool(self.propensities) != bool(self.gain_ranks):
             raise InputError("propensities and gain_ranks belong together; give both or neither")
+        found: dict[Label, float] = {}
         for label, inverse in self.propensities:
             value = as_number(inverse)
             if value is None or not 0 < value < math.inf:
                 raise InputError(
                     f"the inverse propensity of {shown(label)} must be a positive number, not {shown(inverse)}"
                 )
+            found[label] = value
+        # The same choices in another order are the same choices.
+        object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
+        object.__setattr__(self, "propensities", tuple((label, found[label]) for label in sorted(found, key=in_order)))
 
     @property
     def asks(self) -> bool:

@@ -86,7 +86,9 @@ class Rankings:
 
     def empty(self, labels: LabelIndex) -> Rankings:
         """A state of the same kind that has counted nothing."""
-        return Rankings(labels, self._options)
+        made = Rankings(labels)
+        made._options, made._inverse = self._options, self._inverse
+        return made
 
     @property
     def options(self) -> RankingOptions:
