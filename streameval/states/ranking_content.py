@@ -106,7 +106,7 @@ def jain_propensities(
     Examples
     --------
     >>> jain_propensities({"rare": 1, "common": 5000}, 10_000)
-    (('rare', 9.210340371976184), ('common', 1.12553978943643))
+    (('rare', 9.210340371976184), ('common', 1.1255229150322565))
     """
     exponent, shift = Decimal(a), Decimal(b)
     if not (exponent.is_finite() and shift.is_finite() and shift > -1) or examples < 1:
