@@ -25,7 +25,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
     if wanted == "numpy":
         return "numpy"
     try:
-        from streameval.kernel import _compiled  # noqa: F401
+        from streameval.kernel import _compiled, _ranked  # noqa: F401
     except ImportError as error:
         if wanted == "compiled":
             raise ImportError(

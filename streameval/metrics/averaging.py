@@ -67,7 +67,7 @@ def each(ratios: Ratios, zero_division: float) -> list[Value]:
     ]
 
 
-def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain: bool = False) -> Value:
+def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain: bool = False) -> Fraction | None:
     """The mean of ratios, each counted ``times`` times (once if None).
 
     Where 0/0 occurs, ``zero_division`` stands for it; NaN leaves it out. If what is left has no weight, the mean is
@@ -88,7 +88,7 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
     return Fraction(num, den * whole)
 
 
-def _constant(zero_division: float) -> Value:
+def _constant(zero_division: float) -> Fraction | None:
     return None if math.isnan(zero_division) else Fraction(zero_division)
 
 

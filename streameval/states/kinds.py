@@ -7,15 +7,32 @@ from typing import Any
 from streameval.config import Config
 from streameval.labels import LabelIndex
 from streameval.states.base import State
+from streameval.states.ranking_content import RankingOptions
+from streameval.states.ranking_tables import RankingTables
+from streameval.states.rankings import Rankings
 
 __all__ = ["fresh_state", "tables_of"]
 
 
 def fresh_state(name: str, labels: LabelIndex, config: Config) -> State:
     """A state of that name that has counted nothing."""
-    raise AssertionError(name)
+    if name == "rankings":
+        details = config.details
+        return Rankings(
+            labels,
+            RankingOptions(
+                config.ties,
+                details.label_ranks,
+                details.hit_cutoffs,
+                details.inverse_propensities,
+                details.gain_ranks,
+            ),
+        )
+    raise NotImplementedError(name)
 
 
 def tables_of(name: str, state: Any) -> Any:
     """What metrics read of it."""
-    raise AssertionError(name)
+    if name == "rankings":
+        return RankingTables(state)
+    raise NotImplementedError(name)

@@ -1,0 +1,3 @@
+from streameval.kernel._ranked_numpy import RankCounts as RankCounts
+
+def vector_level(level: int = -1) -> int: ...

@@ -1,0 +1,105 @@
+"""Discounts by rank, in integers: the same on every machine, with enough digits for one correct rounding at the end.
+
+No logarithm of a C library is used: they differ in the last bit from one machine to the next.
+"""
+
+from __future__ import annotations
+
+import threading
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from streameval.kernel.types import IntArray
+from streameval.states.tables import Integers, total
+
+__all__ = ["BITS", "discounts", "harmonics", "log2", "sums_of_discounts"]
+
+BITS = 192
+"""Everything is in units of ``2**-BITS``, off by less than ``2**-150`` for any number of labels."""
+
+_LIMB = 24
+_LIMBS = BITS // _LIMB + 2
+_LN = Context(prec=80)
+
+_lock = threading.Lock()
+_logs: list[int] = [0, 0]  # of 0 (never read), of 1
+_discounts: list[int] = [0]
+_harmonics: list[int] = [0]
+
+
+def discounts(ranks: int) -> list[int]:
+    """For each number of ranks up to ``ranks`` the sum of ``1 / log2(rank + 1)`` over the first so many; maybe more."""
+    if len(_discounts) <= ranks:
+        with _lock:
+            _extend_logs(ranks + 1)
+            one = _logs[2] << BITS
+            for rank in range(len(_discounts), ranks + 1):
+                _discounts.append(_discounts[-1] + one // _logs[rank + 1])
+    return _discounts
+
+
+def harmonics(ranks: int) -> list[int]:
+    """For each number of ranks up to ``ranks`` the sum of ``1 / rank`` over the first so many; maybe more."""
+    if len(_harmonics) <= ranks:
+        with _lock:
+            for rank in range(len(_harmonics), ranks + 1):
+                _harmonics.append(_harmonics[-1] + (1 << BITS) // rank)
+    return _harmonics
+
+
+def _extend_logs(most: int) -> None:
+    """Natural logarithms of all integers up to ``most``: ln(n + 1) = ln(n) + 2 artanh(1 / (2 n + 1))."""
+    for n in range(len(_logs) - 1, most):
+        base = 2 * n + 1
+        power, square = (2 << BITS) // base, base * base
+        step, odd = power, 1
+        while power:
+            power //= square
+            odd += 2
+            step += power // odd
+        _logs.append(_logs[-1] + step)
+
+
+def log2(base: float) -> Fraction:
+    """The binary logarithm of a positive number."""
+    return Fraction(_LN.divide(_LN.ln(Decimal(base)), _LN.ln(Decimal(2))))
+
+
+def sums_of_discounts(
+    first: IntArray, stop: IntArray, times: Integers, keys: tuple[IntArray, IntArray]
+) -> list[tuple[int, int, int]]:
+    """For each pair of keys the sum of discounts from rank ``first + 1`` to rank ``stop``, ``times`` each."""
+    if not len(times):
+        return []
+    table = discounts(int(stop.max()))
+    if times.dtype == object or total(times) >= 1 << 38:
+        found: dict[tuple[int, int], int] = {}
+        for one, other, a, b, n in zip(*(part.tolist() for part in (*keys, first, stop, times)), strict=True):
+            found[one, other] = found.get((one, other), 0) + n * (table[b] - table[a])
+        return [(*pair, value) for pair, value in found.items()]
+    order = np.lexsort(keys)
+    limbs = _limbs(table)
+    weighed = (limbs[stop[order]] - limbs[first[order]]) * times[order, None]
+    one, other = keys[0][order], keys[1][order]
+    starts = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))
+    sums = np.add.reduceat(weighed, starts, axis=0).astype(object)
+    joined = np.zeros(len(sums), object)
+    for limb in range(_LIMBS):
+        joined += sums[:, limb] << _LIMB * limb
+    return list(zip(one[starts].tolist(), other[starts].tolist(), joined.tolist(), strict=True))
+
+
+_cut: IntArray = np.zeros((0, _LIMBS), np.int64)
+
+
+def _limbs(values: list[int]) -> IntArray:
+    """The values in base ``2**_LIMB``, so that sums of differences of them fit into int64."""
+    global _cut
+    if len(_cut) < len(values):
+        width, size = _LIMB // 8, len(values)
+        raw = b"".join(value.to_bytes(_LIMBS * width, "little") for value in values[:size])
+        parts = np.frombuffer(raw, np.uint8).reshape(size, _LIMBS, width).astype(np.int64)
+        _cut = parts[..., 0] | parts[..., 1] << 8 | parts[..., 2] << 16
+    return _cut

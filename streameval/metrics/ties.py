@@ -1,0 +1,114 @@
+"""Expected values over all orders of tied labels, where a true label's own rank does not settle them.
+
+Sums are exact or in units of ``2**-BITS``, which leaves more digits than a float64 can show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from streameval.kernel.types import IntArray
+from streameval.metrics.averaging import Ratios, mean
+from streameval.metrics.logarithms import BITS, harmonics
+from streameval.states.ranking_tables import First, Groups
+
+__all__ = ["average_precision_of", "average_precision_of_hits", "chance_of_a_hit", "reciprocal_rank"]
+
+_ONE = 1 << BITS
+
+
+def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
+    """For each entry (``a < k``) the chance that a true label is among the first k, or none, times its examples.
+
+    Ratios of whole numbers, since either chance can be so small that it drowns in the other.
+    """
+    num, den = [], []
+    for a, g, t, times in first.tolist():
+        places = min(k - a, g)
+        few, many = min(places, t), max(places, t)  # all t true labels miss `places` places, or the other way round
+        orders, misses = math.perm(g, few), math.perm(g - many, few)
+        num.append(times * (misses if missed else orders - misses))
+        den.append(orders)
+    return Ratios(np.array(num, object), np.array(den, object))
+
+
+def reciprocal_rank(first: First, k: int) -> Fraction:
+    """The sum over examples of the expected reciprocal rank of the best true label, 0 beyond k."""
+    clear = (first.g == first.t) & (first.a < k)
+    settled = mean(Ratios(first.times[clear], first.a[clear] + 1), None, 0.0)
+    sums = (settled or Fraction(0)) * int(np.count_nonzero(clear))
+    tied = (first.g != first.t) & (first.a < k)
+    units = 0
+    for a, g, t, times in first[tied].tolist():
+        chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
+        for j in range(1, min(g - t + 1, k - a) + 1):
+            expected += chance // (a + j)
+            chance = chance * (g - j - t + 1) // (g - j) if j < g else 0
+            if not chance:
+                break
+        units += times * expected
+    return sums + Fraction(units, _ONE)
+
+
+def average_precision_of(groups: Groups, share: IntArray, k: int) -> Fraction:
+    """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``share``."""
+    plain = groups.g == 1
+    settled = mean(Ratios(groups.upto[plain], (groups.a[plain] + 1) * share[plain]), None, 0.0)
+    sums = (settled or Fraction(0)) * int(np.count_nonzero(plain))
+    tied = groups[~plain]
+    units = 0
+    columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, share[~plain])
+    for a, g, t, upto, square, divisor in zip(*(part.tolist() for part in columns), strict=True):
+        places = min(g, k - a)
+        table = harmonics(a + places)
+        inverse = table[a + places] - table[a]
+        # Of the i-th label: the true ones before the group, itself, and its share of the i - 1 before it in the group.
+        spread = (places << BITS) - (a + 1) * inverse
+        units += ((upto - square + t) * inverse * (g - 1) + (square - t) * spread) // (g * (g - 1) * divisor)
+    return sums + Fraction(units, _ONE)
+
+
+def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: int) -> Fraction:
+    """The sum over examples of expected average precision at k, divided by the number of true labels up to k.
+
+    Given how many true labels of the group that straddles k rank before it, all else is as in `average_precision_of`.
+    """
+    units = 0
+    for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
+        if cutoff != k:
+            continue
+        table = harmonics(a + g)
+        for found, ways in _chances(places, size, true):
+            if not sure + found:
+                continue
+            if a + g <= k:
+                inverse = table[a + g] - table[a]
+                value = (upto - square + t) * inverse
+                if g > 1:
+                    value = (value * (g - 1) + (square - t) * ((g << BITS) - (a + 1) * inverse)) // (g - 1)
+                units += value * ways.numerator // (g * (sure + found) * ways.denominator)
+            elif found:  # this is the group that straddles k; each of its examples has the same t
+                times, before = t // true, (upto - square) // true
+                inverse = table[a + places] - table[a]
+                value = (before + times) * inverse
+                if places > 1:
+                    spread = (places << BITS) - (a + 1) * inverse
+                    value = (value * (places - 1) + times * (found - 1) * spread) // (places - 1)
+                units += found * value * ways.numerator // (places * (sure + found) * ways.denominator)
+    return Fraction(units, _ONE)
+
+
+def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
+    """How many true labels of a group may fall on its first places, and the chance of each."""
+    if not places:
+        return [(0, Fraction(1))]
+    whole = math.comb(size, places)
+    most, least = min(places, true), max(0, places - (size - true))
+    return [
+        (found, Fraction(math.comb(true, found) * math.comb(size - true, places - found), whole))
+        for found in range(least, most + 1)
+    ]

@@ -1,0 +1,256 @@
+"""From examples ranked one by one to exact sums by key, with weights or without."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from streameval.kernel._numpy import limbs
+from streameval.kernel.ranked import Records
+from streameval.kernel.types import FloatArray, IntArray
+from streameval.states.exact import ExactSums, common_scale, units_of
+from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Key, RankingOptions
+
+__all__ = ["Part", "added", "asked_parts", "main_parts", "summed", "summed_few"]
+
+
+class Part(NamedTuple):
+    """What examples add to one sum of one table.
+
+    ``digits`` are integers in base 2**32, in units of ``2**-scale``: one column for counts, several for gains.
+    """
+
+    table: int
+    part: int
+    keys: IntArray
+    rows: IntArray
+    digits: IntArray
+    scale: int = 0
+
+
+def main_parts(records: Records) -> list[Part]:
+    """What examples add to the tables that are always kept."""
+    rows, groups, _ = records
+    row, a, g, t, upto = groups.T
+    every, best = np.arange(len(rows)), np.flatnonzero(np.diff(row, prepend=-1))
+    of_groups = np.stack([rows[row, 0], rows[row, 1], a, g], axis=1)
+    parts = [Part(0, part, of_groups, row, sums[:, None]) for part, sums in enumerate((t, t * upto, t * t))]
+    parts.append(Part(1, 0, np.stack([a, g, t], axis=1)[best], row[best], np.ones((len(best), 1), np.int64)))
+    parts.append(Part(2, 0, rows[:, :4], every, np.ones((len(rows), 1), np.int64)))
+    parts += [Part(2, part, rows[:, :4], every, rows[:, 3 + part, None]) for part in range(1, 6)]
+    return parts
+
+
+def asked_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
+    """What examples add to the tables that are kept when asked for. ``inverse``: inverse propensities of columns."""
+    parts = []
+    row, column, a, g = records.labels.T
+    if options.label_ranks:
+        end = np.where(a >= 0, a + g, options.label_ranks + 1)
+        for rank, kept in ((np.zeros_like(end), slice(None)), (end, end <= options.label_ranks)):
+            keys = np.stack([column[kept], rank[kept]], axis=1)
+            parts.append(Part(LABELS, 0, keys, row[kept], np.ones((len(keys), 1), np.int64)))
+    for cutoff in options.hit_cutoffs:
+        parts += _hits(records, cutoff)
+    if options.gain_ranks:
+        parts += _gains(records, options.gain_ranks, inverse)
+    return parts
+
+
+def _hits(records: Records, cutoff: int) -> list[Part]:
+    """The groups before a cutoff, with the true labels that surely are before it and the group that straddles it."""
+    row, a, g, t, upto = records.groups.T
+    sure, straddling = np.zeros(len(records.rows), np.int64), np.zeros((len(records.rows), 3), np.int64)
+    inside, across = a + g <= cutoff, (a < cutoff) & (a + g > cutoff)
+    np.add.at(sure, row[inside], t[inside])
+    straddling[row[across]] = np.stack([cutoff - a, g, t], axis=1)[across]
+    kept = inside | across
+    row, a, g, t, upto = records.groups[kept].T
+    keys = np.concatenate(
+        [np.full((len(row), 1), cutoff), sure[row, None], straddling[row], a[:, None], g[:, None]], axis=1
+    )
+    return [Part(HITS, part, keys, row, sums[:, None]) for part, sums in enumerate((t, t * upto, t * t))]
+
+
+def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Part]:
+    """Inverse propensities by the group of their label, and by the rank they would have in the best ranking."""
+    row, column, a, g = records.labels.T
+    size = np.minimum(records.rows[row, 0], ranks)
+    scale, digits = limbs(inverse)
+    whole = digits.astype(np.int64)
+    kept = (a >= 0) & (a < ranks)
+    keys = np.stack([size, a, g], axis=1)[kept]
+    parts = [Part(GAINS, 0, keys, row[kept], whole[column[kept]], scale)]
+    _, worth = np.unique(-inverse, return_inverse=True)
+    order = np.argsort(row * len(inverse) + worth[column])
+    starts = np.flatnonzero(np.diff(row[order], prepend=-1))
+    rank = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row))) + 1
+    order, rank = order[rank <= ranks], rank[rank <= ranks]
+    keys = np.stack([size[order], rank], axis=1)
+    return [*parts, Part(IDEALS, 0, keys, row[order], whole[column[order]], scale)]
+
+
+def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
+    """The exact sums of all parts, each example weighing what ``weights`` say (None: 1)."""
+    parts = list(parts)
+    finest, weighed = 0, None
+    if weights is not None:
+        finest, digits = limbs(weights)
+        weighed = digits.astype(np.int64)
+    target = common_scale(finest + max((part.scale for part in parts), default=0))
+    sums: dict[Key, int] = {}
+    for part in parts:
+        if not len(part.keys):
+            continue
+        distinct, totals = _totals(part, weighed)
+        shift = target - part.scale - finest
+        for key, total in zip(distinct.tolist(), totals, strict=True):
+            if total:
+                name = (part.table, *key, part.part)
+                sums[name] = sums.get(name, 0) + (total << shift)
+    return ExactSums(target, sums)
+
+
+def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:
+    """The distinct keys, and the sum of the digits (times weights, digits too) of each."""
+    length, digits = len(part.keys), part.digits
+    spans = [int(top) + 1 for top in part.keys.max(axis=0)]
+    room = math.prod(spans)
+    if weights is None and room <= 4 * length + 1024 and int(digits.max()) * length < 2**53:
+        return _tabled(_packed(part.keys, spans), room, spans, digits)
+    if room < 2**62:
+        packed = _packed(part.keys, spans)
+        order = np.argsort(packed, kind="stable")
+        starts = np.flatnonzero(np.diff(packed[order], prepend=-1))
+    else:
+        order = np.lexsort(part.keys.T)
+        starts = np.flatnonzero((np.diff(part.keys[order], axis=0, prepend=-1) != 0).any(axis=1))
+    distinct, digits = part.keys[order[starts]], digits[order]
+    if weights is None:
+        wide = int(digits.max()) * length >= 2**62
+        return distinct, _joined(np.add.reduceat(digits.astype(object) if wide else digits, starts, axis=0))
+    factors = weights[part.rows[order]]
+    if digits.shape[1] == 1 and int(digits.max()) * length < 2**30:
+        return distinct, _joined(np.add.reduceat(digits * factors, starts, axis=0))
+    product = np.array(_joined(digits), object) * np.array(_joined(factors), object)
+    return distinct, np.add.reduceat(product, starts).tolist()
+
+
+def _packed(keys: IntArray, spans: list[int]) -> IntArray:
+    """Each key as one integer, in the same order."""
+    packed = np.zeros(len(keys), np.int64)
+    for part, span in enumerate(spans):
+        packed = packed * span + keys[:, part]
+    return packed
+
+
+def _tabled(packed: IntArray, room: int, spans: list[int], digits: IntArray) -> tuple[IntArray, list[int]]:
+    """Sums of digits without sorting: a float64 holds them exactly."""
+    present = np.flatnonzero(np.bincount(packed, minlength=room))
+    sums = [np.bincount(packed, weights=column, minlength=room)[present] for column in digits.T]
+    distinct, rest = np.empty((len(present), len(spans)), np.int64), present
+    for part in range(len(spans) - 1, -1, -1):
+        rest, distinct[:, part] = np.divmod(rest, spans[part])
+    return distinct, _joined(np.stack(sums, axis=1).astype(np.int64))
+
+
+def _joined(digits: IntArray) -> list[int]:
+    """Rows of digits as integers."""
+    if digits.shape[1] == 1:
+        single: list[int] = digits[:, 0].tolist()
+        return single
+    total = np.zeros(len(digits), object)
+    for place in range(digits.shape[1]):
+        total += digits[:, place].astype(object) << 32 * place
+    values: list[int] = total.tolist()
+    return values
+
+
+def summed_few(
+    records: Records, options: RankingOptions, inverse: Callable[[int], float], weights: FloatArray | None
+) -> tuple[ExactSums[Key], ExactSums[Key] | None]:
+    """The sums of what is asked for, and all weighted sums, of a few examples: the same by plain loops, much sooner.
+
+    ``inverse`` gives the inverse propensity of a column.
+    """
+    asked = list(_few_asked(records, options, inverse))
+    sums = _collected(asked, None)
+    if weights is None:
+        return sums, None
+    return sums, _collected([*_few_main(records), *asked], [units_of(weight) for weight in weights.tolist()])
+
+
+def _collected(entries: Iterable[tuple[Key, int, int, int]], weights: list[tuple[int, int]] | None) -> ExactSums[Key]:
+    """Sums by key of values in units of ``2**-scale``, given as key, example, value, scale."""
+    entries = list(entries)
+    finest = max((scale for _, scale in weights), default=0) if weights else 0
+    target = common_scale(finest + max((scale for *_, scale in entries), default=0))
+    found: dict[Key, int] = {}
+    for key, row, value, scale in entries:
+        weight, fine = weights[row] if weights else (1, 0)
+        if value and weight:
+            found[key] = found.get(key, 0) + (value * weight << target - scale - fine)
+    return ExactSums(target, found)
+
+
+def _few_main(records: Records) -> Iterator[tuple[Key, int, int, int]]:
+    """What `main_parts` says, entry by entry."""
+    rows = records.rows.tolist()
+    last = -1
+    for row, a, g, t, upto in records.groups.tolist():
+        key = (0, rows[row][0], rows[row][1], a, g)
+        for part, value in enumerate((t, t * upto, t * t)):
+            yield (*key, part), row, value, 0
+        if row != last:
+            yield (1, a, g, t, 0), row, 1, 0
+        last = row
+    for row, values in enumerate(rows):
+        for part, value in enumerate((1, *values[4:])):
+            yield (2, *values[:4], part), row, value, 0
+
+
+def _few_asked(
+    records: Records, options: RankingOptions, inverse: Callable[[int], float]
+) -> Iterator[tuple[Key, int, int, int]]:
+    """What `asked_parts` says, entry by entry."""
+    labels, groups = records.labels.tolist(), records.groups.tolist()
+    if options.label_ranks:
+        for row, column, a, g in labels:
+            yield (LABELS, column, 0, 0), row, 1, 0
+            if 0 <= a <= options.label_ranks - g:
+                yield (LABELS, column, a + g, 0), row, 1, 0
+    for cutoff in options.hit_cutoffs:
+        sure: dict[int, int] = {}
+        across: dict[int, tuple[int, int, int]] = {}
+        for row, a, g, t, _ in groups:
+            if a + g <= cutoff:
+                sure[row] = sure.get(row, 0) + t
+            elif a < cutoff:
+                across[row] = cutoff - a, g, t
+        for row, a, g, t, upto in groups:
+            if a < cutoff:
+                key = (HITS, cutoff, sure.get(row, 0), *across.get(row, (0, 0, 0)), a, g)
+                for part, value in enumerate((t, t * upto, t * t)):
+                    yield (*key, part), row, value, 0
+    ranks, rows = options.gain_ranks, records.rows.tolist()
+    worth: dict[int, list[float]] = {}
+    for row, column, a, g in labels if ranks else ():
+        gain = inverse(column)
+        worth.setdefault(row, []).append(gain)
+        if 0 <= a < ranks:
+            yield (GAINS, min(rows[row][0], ranks), a, g, 0), row, *units_of(gain)
+    for row, gains in worth.items():
+        for rank, gain in enumerate(sorted(gains, reverse=True)[:ranks], 1):
+            yield (IDEALS, min(len(gains), ranks), rank, 0), row, *units_of(gain)
+
+
+def added(one: ExactSums[Key], other: ExactSums[Key]) -> ExactSums[Key]:
+    """A new mapping with the sums of both."""
+    scale = max(one.scale, other.scale)
+    total = dict(one.at(scale).sums)
+    for key, value in other.at(scale).sums.items():
+        total[key] = total.get(key, 0) + value
+    return ExactSums(scale, total)
