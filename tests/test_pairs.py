@@ -6,7 +6,7 @@ import copy
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -22,7 +22,8 @@ from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel import paired
 from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.labels import LabelIndex
-from streameval.states.pairs import PARTS, Content, Pairs
+from streameval.states.pair_content import PARTS, Content
+from streameval.states.pairs import Pairs
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
@@ -64,10 +65,11 @@ class Meant:
 
 
 POOL = "abcdefg"
+PLAIN = st.just(1.0)
 
 
 @st.composite
-def meanings(draw: st.DrawFn, weight: st.SearchStrategy[float] = st.just(1.0)) -> Meant:
+def meanings(draw: st.DrawFn, weight: st.SearchStrategy[float] = PLAIN) -> Meant:
     part = st.frozensets(st.sampled_from(POOL), max_size=5)
     few = st.frozensets(st.sampled_from(POOL), max_size=2)
     return Meant(draw(part), draw(part), draw(few | st.just(frozenset())), draw(few), draw(weight))
@@ -121,7 +123,9 @@ def listed(examples: list[Meant], labels: LabelIndex, rng: random.Random, *, hea
 
 def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> DenseBatch:
     def bits(side: Callable[[Meant], frozenset]) -> np.ndarray:
-        return np.array([[name in side(example) for name in names] for example in examples], np.uint8).reshape(-1, len(names))
+        return np.array([[name in side(example) for name in names] for example in examples], np.uint8).reshape(
+            -1, len(names)
+        )
 
     weights = np.array([example.weight for example in examples])
     columns = np.array([labels.add(name) for name in names], np.int64)
@@ -235,7 +239,9 @@ def held(content: Content) -> dict[str, Counter]:
 
 
 def plain(tables: dict[str, Counter], *, positive: bool = True) -> dict[str, dict]:
-    return {name: {key: value for key, value in table.items() if value or not positive} for name, table in tables.items()}
+    return {
+        name: {key: value for key, value in table.items() if value or not positive} for name, table in tables.items()
+    }
 
 
 KEPT = {
@@ -285,9 +291,7 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
 def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples: list[Meant]):
     found = held(fed((), ALL, examples).content())
     for label in [*POOL, NONE]:
-        support = sum(
-            Fraction(e.weight) for e in examples if (label in e.sides[0] if label else not e.sides[0])
-        )
+        support = sum(Fraction(e.weight) for e in examples if (label in e.sides[0] if label else not e.sides[0]))
         for table in ("shares", "contributions"):
             assert sum(value for (row, _), value in found[table].items() if row == label) == support
 
@@ -302,7 +306,7 @@ def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rn
     reference = fed(declared, parts, examples)
     shuffled = rng.sample(examples, len(examples))
     assert fed(declared, parts, shuffled, seed=1) == reference
-    total, labels = fresh(declared, parts)
+    total, _ = fresh(declared, parts)
     while shuffled:
         size = rng.randint(1, len(shuffled))
         taken, shuffled = shuffled[:size], shuffled[size:]
@@ -385,11 +389,15 @@ def test_an_example_that_labels_contradict_is_refused():
 
 
 def test_a_weight_that_was_not_counted_is_refused():
-    state = fed((), ALL, [Meant(frozenset("ab"), frozenset("b"), weight=0.5), Meant(frozenset("c"), frozenset(), weight=2)])
+    state = fed(
+        (), ALL, [Meant(frozenset("ab"), frozenset("b"), weight=0.5), Meant(frozenset("c"), frozenset(), weight=2)]
+    )
     before = state.content()
     for weight in (0.25, 0.75, 1.0, 2.0):
         with pytest.raises(RevertError):
-            state.count_one(Meant(frozenset("ab"), frozenset("b"), weight=weight).slots(state._labels, random.Random(0)), -1)
+            state.count_one(
+                Meant(frozenset("ab"), frozenset("b"), weight=weight).slots(state._labels, random.Random(0)), -1
+            )
         assert state.content() == before
 
 
@@ -460,7 +468,10 @@ def test_weighted_and_plain_batches_mix():
 
 
 def test_arguments_are_neither_changed_nor_kept():
-    examples = [Meant(frozenset("ab"), frozenset("bc"), frozenset("a"), weight=0.5), Meant(frozenset("c"), frozenset("a"))]
+    examples = [
+        Meant(frozenset("ab"), frozenset("bc"), frozenset("a"), weight=0.5),
+        Meant(frozenset("c"), frozenset("a")),
+    ]
     state, labels = fresh()
     batch = dense(examples, list(POOL), labels)
     arrays = [batch.columns, batch.true, batch.pred, batch.hidden, batch.weights]
@@ -495,7 +506,7 @@ def test_values_that_are_neither_0_nor_1_are_refused():
             for columns in (1, 7, 8, 9, 63, 64, 65, 100):
                 parts = {name: np.zeros((70, columns), np.uint8) for name in ("true", "pred", "hidden")}
                 parts[side][69, columns - 1] = value
-                state, labels = fresh([str(column) for column in range(columns)])
+                state, _ = fresh([str(column) for column in range(columns)])
                 batch = DenseBatch(np.arange(columns), **parts, weights=None, refusal=lambda: InputError("neither"))
                 with pytest.raises(InputError, match="neither"):
                     state.count(batch)
@@ -542,14 +553,18 @@ def test_threads_change_nothing(weighted: bool):
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (9, 8), (9, 9), (5, 63), (5, 64), (5, 65), (300, 3), (700, 14), (40, 130),
-    (2, 1000), (900, 40),
+    (1, 260), (400, 20),
 ]  # fmt: skip
 FILLS = {"random": 0.3, "rare": 0.03, "ones": 2.0, "zeros": -1.0}
 
 
 def everything(pairs: object, width: int) -> tuple:
     keys, times = pairs.items()
-    return pairs.examples, pairs.cells(width).tolist(), sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
+    return (
+        pairs.examples,
+        pairs.cells(width).tolist(),
+        sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True)),
+    )
 
 
 def twins(width: int, parts: int) -> tuple:
@@ -564,8 +579,8 @@ def twins(width: int, parts: int) -> tuple:
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, parts: int):
     rng = np.random.default_rng([*shape, parts])
-    if fill == "ones" and shape[0] * shape[1] ** 2 > 2_000_000:
-        shape = (3, min(shape[1], 300))
+    if fill == "ones":
+        shape = (min(shape[0], 90), min(shape[1], 65))
     true, pred, mask = ((rng.random(shape) < FILLS[part]).astype(np.uint8) for part in (fill, "random", "rare"))
     for given_true, given_pred in ((true, pred), (pred, true)):
         for hidden in (None, mask):
@@ -595,7 +610,9 @@ def random_lists(rng: np.random.Generator, examples: int, width: int, size: int)
 
 
 @needs_compiled
-@pytest.mark.parametrize(("examples", "width", "size"), [(0, 4, 2), (1, 1, 3), (200, 5, 6), (300, 50, 9), (20, 9000, 60)])
+@pytest.mark.parametrize(
+    ("examples", "width", "size"), [(0, 4, 2), (1, 1, 3), (200, 5, 6), (300, 50, 9), (10, 9000, 30)]
+)
 @pytest.mark.parametrize("parts", [1, 2, 4, 7])
 def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: int):
     rng = np.random.default_rng([examples, width, parts])
@@ -611,8 +628,10 @@ def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: in
 
 @needs_compiled
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
-       st.sampled_from([1, 2, 4, 7]))  # fmt: skip
+@given(
+    st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
+    st.sampled_from([1, 2, 4, 7]),
+)
 def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int):
     pair = twins(10, parts)
     for cells, forward in steps:

@@ -20,7 +20,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED, Flags, IntArray, Lists,
 
 __all__ = [
     "CONFUSION", "CONFUSIONS", "CONTRIBUTION", "CONTRIBUTIONS", "COOCCURRENCE", "NONE", "PRED_PRED", "TRUE_PRED",
-    "TRUE_TRUE", "Pair", "Pairs", "pairs_of", "sorted_pairs",
+    "TRUE_TRUE", "Pair", "Pairs", "distinct_pairs", "pairs_of", "placed", "sorted_pairs",
 ]  # fmt: skip
 
 CONFUSION, CONTRIBUTION, TRUE_TRUE, TRUE_PRED, PRED_PRED = 1, 2, 3, 4, 5
@@ -174,7 +174,8 @@ class Pairs:
         slots = (5 * columns[:, None] + np.arange(5)).reshape(-1)
         pairs = dict(self._pairs)
         for found, _ in sorted_pairs(examples, rows, column, outcome, self._parts):
-            distinct, times = np.unique(found, axis=0, return_counts=True)
+            distinct, which = distinct_pairs(found)
+            times = np.bincount(which, minlength=len(distinct))
             for pair, count in zip(_tuples(distinct), times.tolist(), strict=True):
                 pairs[pair] = pairs.get(pair, 0) + count
         self._apply(_Plan(self._examples + examples, slots, self._flat[slots] + cells.reshape(-1), pairs))
@@ -274,6 +275,19 @@ def placed(pair: Pair, place: Sequence[int]) -> Pair:
 
 def _tuples(keys: IntArray) -> Iterable[Pair]:
     return zip(*keys.T.tolist(), strict=True) if len(keys) else ()
+
+
+def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct rows among pairs, and which of them each row is."""
+    outer = (pairs[:, 1] + 1) << 32 | (pairs[:, 2] + 1)
+    inner = pairs[:, 0] << 60 | pairs[:, 3] << 30 | pairs[:, 4]  # kinds are below 8
+    order = np.lexsort((outer, inner))
+    outer, inner = outer[order], inner[order]
+    first = np.ones(len(pairs), np.bool_)
+    first[1:] = (outer[1:] != outer[:-1]) | (inner[1:] != inner[:-1])
+    which = np.empty(len(pairs), np.int64)
+    which[order] = np.cumsum(first) - 1
+    return pairs[order[first]], which
 
 
 # -- all pairs of many examples ---------------------------------------------------------------------------------------

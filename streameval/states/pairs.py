@@ -12,82 +12,41 @@ counts, the exact sum of weights of each, which is dropped when it equals the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from streameval import kernel
-from streameval.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
+from streameval.batch import Batch, DenseBatch, Example, ScoreBatch
 from streameval.errors import CounterOverflowError, MergeError, RevertError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel import paired
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
-from streameval.labels import Label, LabelIndex
+from streameval.labels import LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
+from streameval.states.pair_content import (
+    ALL,
+    PARTS,
+    Cells,
+    Content,
+    Key,
+    Part,
+    cells_of,
+    decided,
+    label_sets,
+    outweighs,
+    placed,
+    set_placed,
+)
 
-__all__ = ["PARTS", "Content", "Pairs", "Part"]
+__all__ = ["Pairs"]
 
-Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
-PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
-
-Key: TypeAlias = int | tuple[int, ...]
-"""Where a weight goes: a slot, `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
-
-_ALL = -1
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Content:
-    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
-
-    Attributes
-    ----------
-    parts
-        What is counted, in the order of `PARTS`.
-    examples, labels, fixed, cells
-        As in `streameval.states.decisions.Content`.
-    pairs, times
-        The pairs in lexicographic order, shape (distinct, 5): kind, row, column, numerator, denominator, where -1 is no
-        label and labels are positions in ``labels``; and how many examples had each.
-    sets, set_times
-        The sets of true labels, each increasing, in lexicographic order, and how many examples had each.
-    scale, cell_weights, pair_weights, set_weights, weight
-        None when every weight sum equals its count. Otherwise the sums in units of ``2**-scale``, for each label a
-        list over its outcomes (the first, true negatives, is 0), for each pair, for each label set, and of all
-        examples; the scale is as small as it can be.
-    """
-
-    parts: tuple[Part, ...]
-    examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    cells: IntArray
-    pairs: IntArray
-    times: IntArray
-    sets: list[tuple[int, ...]]
-    set_times: list[int]
-    scale: int | None
-    cell_weights: list[list[int]] | None
-    pair_weights: list[int] | None
-    set_weights: list[int] | None
-    weight: int | None
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Content):
-            return NotImplemented
-        arrays = ("cells", "pairs", "times")
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__ if name not in arrays
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class _Plan(NamedTuple):
@@ -101,14 +60,6 @@ class _Plan(NamedTuple):
     weights: ExactSums[Key] | None
     sums: dict[Key, int]
     sets: dict[tuple[int, ...], int]
-
-
-class _Cells(NamedTuple):
-    """The cells of a batch that are not true negatives, by example and column."""
-
-    rows: IntArray
-    columns: IntArray
-    outcomes: IntArray
 
 
 class Pairs:
@@ -161,7 +112,7 @@ class Pairs:
             sums = {key: weights.sums.get(key, 0) + sign * value for key in left}
             if sign < 0:
                 gone = any(value < 0 or (value and left[key] <= 1) for key, value in sums.items())
-                if gone or _outweighs({**weights.sums, **sums}):
+                if gone or outweighs({**weights.sums, **sums}):
                     raise RevertError(_NEVER_SEEN)
         if sets or sums:
             self._plan = _Plan(self.examples, weights, sums, sets)
@@ -177,7 +128,7 @@ class Pairs:
         times = self._counts.times(np.array(keys, np.int64).reshape(-1, 5))
         left.update(zip(keys, times.tolist(), strict=True))
         left.update(((0, *true), self._sets.get(true, 0)) for true in sets)
-        left[_ALL] = self.examples
+        left[ALL] = self.examples
         return left
 
     def count(self, batch: Batch, threads: int = 1) -> None:
@@ -187,7 +138,7 @@ class Pairs:
             self._count_in_parts(batch, threads)
             return
         if isinstance(batch, ScoreBatch):
-            batch = _decided(batch)
+            batch = decided(batch)
         self._counts.reserve(len(self._labels))
         fixed = self._labels.fixed
         factors, before = batch.weights, None
@@ -202,8 +153,8 @@ class Pairs:
             self._counts.count_lists(batch.examples, fixed, *lists, batch.everywhere)
         if before is None and "labelsets" not in self.parts:
             return
-        cells = _cells(batch, len(self._labels))
-        sets, which = _label_sets(cells, batch.examples) if "labelsets" in self.parts else ([], np.zeros(0, np.int64))
+        cells = cells_of(batch, len(self._labels))
+        sets, which = label_sets(cells, batch.examples) if "labelsets" in self.parts else ([], np.zeros(0, np.int64))
         if before is not None and factors is not None:
             added = self._weigh(cells, sets, which, factors)
             self._weights = before.at(max(added.scale, before.scale)).copy()
@@ -233,7 +184,7 @@ class Pairs:
         columns = self._columns_of(other)
         place = None if columns is None else [*columns.tolist(), pairing.NONE]  # so that -1 leads to itself
         self._counts.reserve(len(self._labels))
-        added = {_set_placed(true, place): times for true, times in other._sets.items() if times}
+        added = {set_placed(true, place): times for true, times in other._sets.items() if times}
         sets = {true: self._sets.get(true, 0) + times for true, times in added.items()}
         sums: dict[Key, int] = {}
         weights = self._weights
@@ -241,7 +192,7 @@ class Pairs:
             theirs = other._weights_at(0)
             weights = self._weights_at(common_scale(theirs.scale))
             new = theirs.at(weights.scale).sums
-            sums = {(at := _placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items()}
+            sums = {(at := placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items()}
         if sets or sums:
             self._plan = _Plan(self.examples, weights, sums, sets)
         self._finish(self._counts.merge(other._counts, columns))
@@ -293,11 +244,11 @@ class Pairs:
         sums.update(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
         sums.update(((0, *true), times) for true, times in self._sets.items() if times)
         if self.examples:
-            sums[_ALL] = self.examples
+            sums[ALL] = self.examples
         return sums
 
     def _weigh(
-        self, cells: _Cells, sets: Sequence[tuple[int, ...]], which: IntArray, factors: FloatArray
+        self, cells: Cells, sets: Sequence[tuple[int, ...]], which: IntArray, factors: FloatArray
     ) -> ExactSums[Key]:
         """The weight sums of the examples of a batch."""
         scale, digits = kernel.limbs(factors)
@@ -310,14 +261,14 @@ class Pairs:
                 total.sums[key] = total.sums.get(key, 0) + value
 
         everyone = np.arange(len(factors))
-        add([_ALL], np.zeros(len(factors), np.int64), everyone, 1)
+        add([ALL], np.zeros(len(factors), np.int64), everyone, 1)
         if len(sets):
             add([(0, *true) for true in sets], which, everyone, len(sets))
         slots, inverse = np.unique(5 * cells.columns + cells.outcomes, return_inverse=True)
         add(slots.tolist(), inverse.reshape(-1), cells.rows, len(slots))
         for pairs, rows in pairing.sorted_pairs(len(factors), *cells, self._bits):
-            distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
-            add(map(tuple, distinct.tolist()), inverse.reshape(-1), rows, len(distinct))
+            distinct, inverse = pairing.distinct_pairs(pairs)
+            add(map(tuple, distinct.tolist()), inverse, rows, len(distinct))
         return total
 
     # -- labels -------------------------------------------------------------------------------------------------------
@@ -387,7 +338,7 @@ class Pairs:
                 [[0, *(get(5 * column + part, 0) >> shift for part in range(1, 5))] for column in columns.tolist()],
                 [get(tuple(key), 0) >> shift for key in keys[order].tolist()],
                 [get((0, *given[true]), 0) >> shift for true in sets],
-                get(_ALL, 0) >> shift,
+                get(ALL, 0) >> shift,
             )
         return Content(
             self.parts,
@@ -418,7 +369,7 @@ class Pairs:
         }
         sums.update(zip(map(tuple, content.pairs.tolist()), content.pair_weights or (), strict=True))
         sums.update(zip(((0, *true) for true in content.sets), content.set_weights or (), strict=True))
-        sums[_ALL] = content.weight or 0
+        sums[ALL] = content.weight or 0
         kept = {key: value for key, value in sums.items() if value}
         state._weights = ExactSums(content.scale, kept).at(common_scale(content.scale))
         return state
@@ -437,68 +388,3 @@ class Pairs:
         return self.content() == other.content()
 
     __hash__ = None  # type: ignore[assignment]
-
-
-# -- batches ----------------------------------------------------------------------------------------------------------
-
-
-def _decided(batch: ScoreBatch) -> DenseBatch:
-    """Scores as the decisions they stand for."""
-    if not np.isfinite(batch.scores).all():
-        raise batch.refusal()
-    pred = (batch.scores >= batch.bounds).view(np.uint8)
-    return DenseBatch(batch.columns, batch.true, pred, batch.hidden, None, batch.refusal)
-
-
-def _cells(batch: DenseBatch | ListBatch, width: int) -> _Cells:
-    if isinstance(batch, ListBatch):
-        lists = (batch.true, batch.pred, batch.hidden, batch.named)
-        _, rows, slots = kernel.list_rows(batch.examples, *lists, batch.everywhere, np.zeros((width, 5), np.int64))
-        columns, outcomes = np.divmod(slots, 5)
-        kept = outcomes > 0
-        return _Cells(rows[kept], columns[kept], outcomes[kept])
-    order = np.argsort(batch.columns)
-    outcome = batch.true[:, order] + np.uint8(2) * batch.pred[:, order]
-    if batch.hidden is not None:
-        outcome[batch.hidden[:, order] != 0] = 4
-    rows, position = np.nonzero(outcome)
-    return _Cells(rows, batch.columns[order][position], outcome[rows, position].astype(np.int64))
-
-
-def _label_sets(cells: _Cells, examples: int) -> tuple[list[tuple[int, ...]], IntArray]:
-    """The distinct sets of true labels, and which one each example has."""
-    kept = np.isin(cells.outcomes, (1, 3))
-    bounds = (8 * np.searchsorted(cells.rows[kept], np.arange(examples + 1))).tolist()
-    raw = cells.columns[kept].tobytes()
-    index: dict[bytes, int] = {}
-    which = [index.setdefault(raw[start:stop], len(index)) for start, stop in pairwise(bounds)]
-    return [tuple(np.frombuffer(key, np.int64).tolist()) for key in index], np.array(which, np.int64)
-
-
-# -- keys -------------------------------------------------------------------------------------------------------------
-
-
-def _set_placed(true: tuple[int, ...], place: Sequence[int] | None) -> tuple[int, ...]:
-    """A label set whose columns have moved."""
-    return true if place is None else tuple(sorted(place[column] for column in true))
-
-
-def _placed(key: Key, place: Sequence[int] | None) -> Key:
-    """Where a weight goes whose columns have moved."""
-    if place is None or key == _ALL:
-        return key
-    if isinstance(key, int):
-        return 5 * place[key // 5] + key % 5
-    if key[0] == 0:
-        return 0, *_set_placed(key[1:], place)
-    kind, row, column, num, den = key
-    return pairing.placed((kind, row, column, num, den), place)
-
-
-def _outweighs(sums: Mapping[Key, int]) -> bool:
-    """Whether a label weighs more than all examples together, which nothing can leave."""
-    of_column: dict[int, int] = {}
-    for key, value in sums.items():
-        if isinstance(key, int) and key != _ALL:
-            of_column[key // 5] = of_column.get(key // 5, 0) + value
-    return max(of_column.values(), default=0) > sums.get(_ALL, 0)
