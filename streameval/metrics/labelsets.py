@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 from streameval.kernel import _paired_numpy as pairing
 from streameval.labels import Label
@@ -90,12 +91,19 @@ def _scumble_of(counts: tuple[int, ...]) -> Fraction:
     digits = 40
     while True:  # where both means are close, most digits cancel
         with localcontext(prec=digits, Emin=-(10**12), Emax=10**12):
-            logs = sum((Decimal(count).ln() for count in counts), Decimal(0))
+            logs = sum((_ln(count, digits) for count in counts), Decimal(0))
             harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))
             value = 1 - harmonic / (logs / len(counts)).exp()
             if value > Decimal(10) ** (25 - digits) or digits > 5000:
                 return Fraction(value)
         digits *= 2
+
+
+@lru_cache(maxsize=4096)
+def _ln(count: int, digits: int) -> Decimal:
+    """The natural logarithm, correctly rounded to some digits, so the same on every machine."""
+    with localcontext(prec=digits):
+        return Decimal(count).ln()
 
 
 def label_interactions(pairs: Pairs) -> dict[Label, dict[Label, float]]:

@@ -83,14 +83,14 @@ class Matrix:
         if normalize is None:
             return np.array([value / self.den for value in entries], np.float64)
         if normalize == "all":
-            whole = sum(entries)
+            whole = sum(entries) or 1  # entries of no weight stay 0
             return np.array([value / whole for value in entries], np.float64)
         if normalize not in ("true", "pred"):
             raise MetricError(f"normalize must be 'true', 'pred', 'all' or None, not {normalize!r}")
         axis: Literal[0, 1] = 1 if normalize == "true" else 0
         sums = self.sums(axis)
         places = (self.column, self.row)[axis].tolist()
-        return np.array([value / sums[place] for value, place in zip(entries, places, strict=True)], np.float64)
+        return np.array([value / (sums[place] or 1) for value, place in zip(entries, places, strict=True)], np.float64)
 
     def dense(self, normalize: Normalize = None) -> FloatArray:
         """The whole matrix, shape (labels, labels); see `values`. Rows that sum to 0 stay 0."""
@@ -274,8 +274,12 @@ def association(pairs: Pairs, measure: Association, *, side: Literal["true", "pr
     ones, absent = np.ones(len(n_ij), object), 0.0
     if measure in ("pmi", "npmi"):
         absent = -math.inf if measure == "pmi" else -1.0
-        terms = zip(n_ij.tolist(), n_i.tolist(), n_j.tolist(), strict=True)
-        values = [_pmi(*term, n, normal=measure == "npmi") for term in terms]
+        found: dict[tuple[int, int, int], float] = {}
+        sides = zip(n_ij.tolist(), n_i.tolist(), n_j.tolist(), strict=True)
+        terms = [(joint, min(one, two), max(one, two)) for joint, one, two in sides]
+        for joint, one, two in set(terms):
+            found[joint, one, two] = _pmi(joint, one, two, n, normal=measure == "npmi")
+        values = [found[term] for term in terms]
         return Entries(content.labels, row, column, np.array(values, np.float64), absent)
     if measure == "phi":
         absent = math.nan  # it depends on the two labels; `dependent_pairs` asks for all pairs
@@ -297,7 +301,7 @@ def _pmi(n_ij: int, n_i: int, n_j: int, n: int, *, normal: bool) -> float:
         return math.nan
     if n_ij == n:
         return 1.0 if normal else 0.0
-    with localcontext(prec=60):  # correctly rounded, so the same on every machine
+    with localcontext(prec=40):  # correctly rounded, so the same on every machine
         lift = (Decimal(n_ij * n) / Decimal(n_i * n_j)).ln()
         return float(lift / (-(Decimal(n_ij) / Decimal(n)).ln() if normal else Decimal(2).ln()))
 
@@ -317,9 +321,9 @@ def dependent_pairs(pairs: Pairs, *, critical: Fraction = _CRITICAL) -> Value:
     size, n = len(content.labels), weight_of(content)
     own = counts_of(content)["true"].astype(object)
     together = dict(zip(map(tuple, keys[:, 1:3].tolist()), weights.tolist(), strict=True))
-    if size < 2:
-        return None
-    shares = np.array([as_float(Fraction(value, n or 1)) for value in own.tolist()])
+    if size < 2 or not n:
+        return Fraction(0) if size >= 2 else None
+    shares = np.array([as_float(Fraction(value, n)) for value in own.tolist()])
     weight, found = as_float(Fraction(n, 1 << (content.scale or 0))), 0
     for row in range(size - 1):
         expected = shares[row] * shares[row + 1 :]
