@@ -55,7 +55,7 @@ class Meant:
     def slots(self, labels: LabelIndex, rng: random.Random) -> Example:
         true, pred = self.sides
         found = []
-        for label in rng.sample(sorted(self.mentioned), len(self.mentioned)):
+        for label in rng.sample(sorted(self.mentioned, key=str), len(self.mentioned)):
             outcome = 4 if label in self.masked else (label in true) + 2 * (label in pred)
             column = labels.add(label)
             if outcome or column >= labels.fixed:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.labels import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
 
 __all__ = [
     "BLANK",
@@ -42,6 +40,7 @@ _DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", 
 def named(label: Label | None, longest: int = 24) -> str:
     """A label as text of bounded length, of which nothing is read as markup."""
     text = "none" if label is None else " ".join(str(label).split()) or "''"
+    text = "".join(letter if letter.isprintable() else "·" for letter in text)
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return text.replace("$", r"\$")
 
@@ -55,7 +54,8 @@ def short(value: float, *, share: bool = False) -> str:
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= unit:
             scaled = value / (1e3 if letter == "k" else unit)
-            return f"{scaled:.0f}{letter}" if abs(scaled) >= 99.95 else f"{scaled:.1f}{letter}"
+            text = f"{scaled:.0f}" if abs(scaled) >= 99.95 else f"{scaled:.1f}".removesuffix(".0")
+            return text + letter
     if float(value).is_integer():
         return f"{value:.0f}"
     return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.1f}" if abs(value) >= 0.95 else f"{value:.2f}"
@@ -124,20 +124,15 @@ def _steps() -> Any:
 
 def _points(ax: Axes, side: int) -> float:
     """The height (1) or width (0) of axes in points."""
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        raise InputError("ax belongs to no figure; create it with pyplot.subplots or Figure.subplots")
-    return float(ax.get_position().size[side] * figure.get_size_inches()[side] * 72)
+    size = (ax.bbox.width, ax.bbox.height)[side]
+    return float(size / ax.figure.dpi * 72)
 
 
 def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:
     """A colour bar that stays in the background."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    figure: Figure | None = ax.get_figure(root=True)
-    if figure is None:
-        return
-    bar = figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40)
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40)
     bar.outline.set_visible(False)
     bar.set_label(text, color=MUTED, fontsize=9)
     bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
