@@ -203,6 +203,7 @@ def _heat(
     top: float | None = None,
 ) -> AxesImage:
     """Draw cells with white lines between them where there is room, and name them."""
+    values = values if values.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
     diverging = low < 0
