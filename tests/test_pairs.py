@@ -611,7 +611,7 @@ def random_lists(rng: np.random.Generator, examples: int, width: int, size: int)
 
 @needs_compiled
 @pytest.mark.parametrize(
-    ("examples", "width", "size"), [(0, 4, 2), (1, 1, 3), (200, 5, 6), (300, 50, 9), (10, 9000, 30)]
+    ("examples", "width", "size"), [(0, 4, 2), (1, 1, 3), (200, 5, 6), (300, 50, 9), (10, 9000, 30), (3000, 9, 8)]
 )
 @pytest.mark.parametrize("parts", [1, 2, 4, 7])
 def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: int):
@@ -646,6 +646,17 @@ def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int
         each.compact()
     assert everything(pair[0], 10) == everything(pair[1], 10)
     assert everything(others[0], 10) == everything(others[1], 10)
+
+
+@needs_compiled
+@pytest.mark.parametrize("examples", [1, 3000])
+@pytest.mark.parametrize("bad", [9, -1, 2**40])
+def test_columns_out_of_range_are_refused(examples: int, bad: int):
+    columns = np.zeros(examples, np.int64)
+    columns[-1] = bad
+    lists = (np.arange(examples + 1, dtype=np.int64), columns)
+    with pytest.raises(IndexError):
+        twins(8, 7)[0].count_lists(examples, 0, lists, None, None, None, np.zeros(0, np.int64))
 
 
 @needs_compiled

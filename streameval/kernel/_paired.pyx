@@ -247,7 +247,7 @@ cdef class Pairs:
         try:
             before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
             mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            room = <uint32_t*>malloc(2 * self.width * sizeof(uint32_t))
+            room = <uint32_t*>malloc((3 * self.width + 1) * sizeof(uint32_t))
             if before == NULL or mark == NULL or room == NULL:
                 raise MemoryError
             for position in range(always.shape[0]):

@@ -260,6 +260,14 @@ static size_t sp_pairs(const sp_row *e, int parts) {
     return (size_t)confusions * t * p + (parts & SP_WITH_COOCCURRENCE ? t * t + p * p + t * p : 0);
 }
 
+/* Below which denominators pairs have blocks: a block costs as much as it has places, and the pairs of an example about
+   as much as 64. */
+static uint64_t sp_blocks(size_t side, ptrdiff_t rows) {
+    if (side > 2048 || side * side / 64 > (size_t)rows || rows > 1 << 30) return 0;
+    const uint64_t most = SP_BLOCKS / (side * side);
+    return most < SP_DENOMINATORS ? most : SP_DENOMINATORS;
+}
+
 /* Where a place of a block is counted. */
 static inline uint64_t sp_drained(const sp_sink *s, uint64_t kind, size_t at) {
     const uint32_t row = s->columns[at / s->side], column = s->columns[at % s->side];
@@ -347,11 +355,7 @@ static inline size_t sp_list(uint64_t bits, uint32_t base, uint32_t *list, size_
 static int sp_dense(const sp_rows *in, int parts, int64_t *cells, sp_table *table) {
     const size_t q = (size_t)in->columns, side = q + 1;
     sp_sink sink = {table, 1, 0, side, in->place, {NULL}};
-    /* A block costs as much as it has places; the pairs of a row cost about as much as 64. */
-    if (side <= 2048 && side * side / 64 <= (size_t)in->rows && in->rows <= 1 << 30) {
-        const uint64_t most = SP_BLOCKS / (side * side);
-        sink.blocks = most < SP_DENOMINATORS ? most : SP_DENOMINATORS;
-    }
+    sink.blocks = sp_blocks(side, in->rows);
     uint32_t *list = (uint32_t *)malloc((3 * q + 1) * sizeof(uint32_t));
     if (!list) return -1;
     uint32_t *both = list + q, *wrong = both + q;
@@ -411,21 +415,31 @@ static void sp_sorted(const uint32_t *touched, size_t count, const int64_t *mark
     }
 }
 
-/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing. `room` holds twice
-   `width` columns. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples are counted
+/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing. `room` holds three
+   times `width` columns and one. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples are counted
    then). `sides` are hidden, true, predicted, named. */
 static int sp_count_lists(ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, int64_t *cells,
                           sp_table *table, int64_t *mark, uint32_t *room) {
     static const int64_t bits[4] = {4, 1, 2, 0};
-    sp_sink sink = {table, 1, 0, 0, NULL, {NULL}};
-    for (ptrdiff_t r = 0; r < rows && !table->failed; r++) {
+    sp_sink sink = {table, 1, sp_blocks((size_t)width + 1, rows), (size_t)width + 1, NULL, {NULL}};
+    if (sink.blocks) {
+        uint32_t *columns = room + 2 * width;
+        for (ptrdiff_t column = 0; column < width; column++) columns[column] = (uint32_t)column;
+        columns[width] = SP_NONE;
+        sink.columns = columns;
+    }
+    int strange = 0;
+    for (ptrdiff_t r = 0; r < rows && !table->failed && !strange; r++) {
         const int64_t fresh = 8 * (r + 1);
         size_t count = 0;
         for (int side = 0; side < 4; side++) {
             if (!sides[side].offsets) continue;
             for (int64_t i = sides[side].offsets[r]; i < sides[side].offsets[r + 1]; i++) {
                 const int64_t column = sides[side].columns[i];
-                if ((uint64_t)column >= (uint64_t)width) return -2;
+                if ((uint64_t)column >= (uint64_t)width) {
+                    strange = 1;
+                    break;
+                }
                 if (mark[column] < fresh) {
                     mark[column] = fresh;
                     room[width + (ptrdiff_t)count++] = (uint32_t)column;
@@ -433,11 +447,12 @@ static int sp_count_lists(ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width
                 if (!(mark[column] & 4)) mark[column] |= bits[side];
             }
         }
-        sp_row e = {room, 0, 0, 0, SP_NONE};
+        sp_row e = {room, 0, 0, 0, sink.blocks ? (uint32_t)width : SP_NONE};
         sp_sorted(room + width, count, mark, room, cells, &e);
         sp_example(&sink, &e, parts);
     }
-    return table->failed ? -1 : 0;
+    sp_drain(&sink);
+    return strange ? -2 : table->failed ? -1 : 0;
 }
 
 #endif

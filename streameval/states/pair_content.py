@@ -103,17 +103,19 @@ def cells_of(batch: DenseBatch | ListBatch, width: int) -> Cells:
         columns, outcomes = np.divmod(slots, 5)
         kept = outcomes > 0
         return Cells(rows[kept], columns[kept], outcomes[kept])
-    order = np.argsort(batch.columns)
-    outcome = batch.true[:, order] + np.uint8(2) * batch.pred[:, order]
+    outcome, columns = batch.true + np.uint8(2) * batch.pred, batch.columns
     if batch.hidden is not None:
-        outcome[batch.hidden[:, order] != 0] = 4
-    rows, position = np.nonzero(outcome)
-    return Cells(rows, batch.columns[order][position], outcome[rows, position].astype(np.int64))
+        outcome[batch.hidden != 0] = 4
+    if (np.diff(columns) < 0).any():
+        order = np.argsort(columns)
+        outcome, columns = outcome[:, order], columns[order]
+    rows, position = np.divmod(np.flatnonzero(outcome), max(1, len(columns)))
+    return Cells(rows, columns[position], outcome[rows, position].astype(np.int64))
 
 
 def label_sets(cells: Cells, examples: int) -> tuple[list[tuple[int, ...]], IntArray]:
     """The distinct sets of true labels, and which one each example has."""
-    kept = np.isin(cells.outcomes, (1, 3))
+    kept = cells.outcomes % 2 == 1
     bounds = (8 * np.searchsorted(cells.rows[kept], np.arange(examples + 1))).tolist()
     raw = cells.columns[kept].tobytes()
     index: dict[bytes, int] = {}
