@@ -21,6 +21,7 @@ from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
 
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
+KERNELS = {"_compiled": "counting.h", "_paired": "pairing.h", "_ranked": "ranking.h"}
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g"]
 
 
@@ -62,7 +63,7 @@ def extensions() -> list[Extension]:
             extra_compile_args=FLAGS + SANITIZERS * checks,
             extra_link_args=SANITIZERS * checks,
         )
-        for name, header in (("_compiled", "counting.h"), ("_ranked", "ranking.h"))
+        for name, header in KERNELS.items()
     ]
     directives = {
         "language_level": 3,

@@ -219,7 +219,7 @@ class Trace:
         DependencyError
             If matplotlib is not installed.
         """
-        from streameval.plots import plot_lines  # only when asked, so that importing the package stays quick
+        from streameval.plots.traces import plot_lines  # only when asked, so that importing the package stays quick
 
         if not self._rows:
             raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")

@@ -1,0 +1,1 @@
+from streameval.kernel._paired_numpy import Pairs as Pairs

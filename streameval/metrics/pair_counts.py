@@ -1,0 +1,55 @@
+"""What the readings of label pairs have in common: the exact counts of a `Pairs` state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import MetricError
+from streameval.kernel.types import IntArray
+from streameval.states.pair_content import Content
+from streameval.states.pairs import Pairs
+from streameval.states.tables import Integers
+
+__all__ = ["content_of", "counts_of", "of_kind", "set_weights_of", "weight_of"]
+
+
+def content_of(pairs: Pairs, part: str) -> Content:
+    """What a state holds, if it counts some part."""
+    if part not in pairs.parts:
+        told = ", ".join(pairs.parts) or "nothing"
+        raise MetricError(f"this reads {part}, but only {told} was counted; ask for {part} before the first example")
+    return pairs.content()
+
+
+def of_kind(content: Content, kind: int) -> tuple[IntArray, Integers]:
+    """The pairs of a kind, and the weight of each in units."""
+    start, stop = np.searchsorted(content.pairs[:, 0], [kind, kind + 1])
+    weights: Integers = content.times[start:stop]
+    if content.pair_weights is not None:
+        weights = _objects(content.pair_weights[start:stop])
+    return content.pairs[start:stop], weights
+
+
+def counts_of(content: Content) -> dict[str, Integers]:
+    """How often each label is true, predicted, and both, weighted, in units."""
+    cells: Integers = content.cells
+    if content.cell_weights is not None:
+        cells = _objects(content.cell_weights).reshape(-1, 5)
+    _, missed, wrong, both, _ = cells.T
+    return {"true": missed + both, "pred": wrong + both, "both": both}
+
+
+def weight_of(content: Content) -> int:
+    """The weight of all examples, in units."""
+    return content.examples if content.weight is None else content.weight
+
+
+def set_weights_of(content: Content) -> list[int]:
+    """The weight of each label set, in units."""
+    return content.set_times if content.set_weights is None else content.set_weights
+
+
+def _objects(values: list[Any]) -> Integers:
+    return np.array(values, object)

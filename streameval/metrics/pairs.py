@@ -1,0 +1,357 @@
+"""Readings of label pairs: confusion matrices, co-occurrence and association of labels.
+
+All are pure functions of a `streameval.states.pairs.Pairs`. Sums are exact and rounded once, so values do not depend on
+the order of examples. A label whose truth is masked counts as neither true nor predicted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from streameval.errors import MetricError
+from streameval.kernel import _paired_numpy as pairing
+from streameval.kernel.types import FloatArray, IntArray
+from streameval.labels import Label
+from streameval.metrics import decisions
+from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
+from streameval.metrics.pair_counts import content_of, counts_of, of_kind, weight_of
+from streameval.states.pair_content import Content
+from streameval.states.pairs import Pairs
+from streameval.states.tables import Counts, Integers, total
+
+__all__ = [
+    "Association", "Entries", "Matrix", "Normalize", "Score", "Side", "Values", "association", "confusion_matrix",
+    "confusion_score", "cooccurrence", "dependent_pairs", "one_vs_rest",
+]  # fmt: skip
+
+Normalize: TypeAlias = Literal["true", "pred", "all"] | None
+Side: TypeAlias = Literal["true", "both", "pred"]
+Association: TypeAlias = Literal["lift", "jaccard", "confidence", "phi", "pmi", "npmi"]
+Values: TypeAlias = Literal["counts", "shares", "contributions"]
+Score: TypeAlias = Literal["precision", "recall", "f1"]
+
+_CRITICAL = Fraction(6635, 1000)
+_ONE_BILLIONTH = 1e-9
+
+
+# -- matrices ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """Exact sums for pairs of labels: entry ``k`` is ``num[k] / den`` at ``(row[k], column[k])``, everything else 0.
+
+    Attributes
+    ----------
+    labels
+        What rows and columns stand for, in this order; None, always last, is "no label".
+    row, column
+        Positions in ``labels``, in lexicographic order.
+    num, den
+        The entries, as integers over one denominator.
+    """
+
+    labels: tuple[Label | None, ...]
+    row: IntArray
+    column: IntArray
+    num: Integers
+    den: int
+
+    def sums(self, axis: Literal[0, 1]) -> list[int]:
+        """The sum of each column (axis 0) or row (axis 1), in units of ``1 / den``."""
+        sums = [0] * len(self.labels)
+        for place, value in zip((self.column, self.row)[axis].tolist(), self.num.tolist(), strict=True):
+            sums[place] += value
+        return sums
+
+    def values(self, normalize: Normalize = None) -> FloatArray:
+        """The entries as floats, each rounded once: as they are, or as shares of their row, column, or all.
+
+        Parameters
+        ----------
+        normalize
+            "true" divides by row, so that a row tells what became of a true label; "pred" by column; "all" by the sum.
+        """
+        entries: list[int] = self.num.tolist()
+        if normalize is None:
+            return np.array([value / self.den for value in entries], np.float64)
+        if normalize == "all":
+            whole = sum(entries) or 1  # entries of no weight stay 0
+            return np.array([value / whole for value in entries], np.float64)
+        if normalize not in ("true", "pred"):
+            raise MetricError(f"normalize must be 'true', 'pred', 'all' or None, not {normalize!r}")
+        axis: Literal[0, 1] = 1 if normalize == "true" else 0
+        sums = self.sums(axis)
+        places = (self.column, self.row)[axis].tolist()
+        return np.array([value / (sums[place] or 1) for value, place in zip(entries, places, strict=True)], np.float64)
+
+    def dense(self, normalize: Normalize = None) -> FloatArray:
+        """The whole matrix, shape (labels, labels); see `values`. Rows that sum to 0 stay 0."""
+        matrix = np.zeros((len(self.labels), len(self.labels)), np.float64)
+        matrix[self.row, self.column] = self.values(normalize)
+        return matrix
+
+
+def confusion_matrix(pairs: Pairs, *, values: Values = "counts") -> Matrix:
+    """The multi-label confusion matrix: rows are true labels, columns predicted ones, both end with "no label".
+
+    Of one example, call the true labels that were missed M, those hit B, and those wrongly predicted W. Its cells are
+
+    - (b, b) for every b in B;
+    - if M and W are not empty: (m, w) for every m in M and w in W;
+    - if only W is: (b, w) for every b in B and w in W, or (none, w) if nothing is true;
+    - if only M is: (m, none) for every m in M;
+    - (none, none) if nothing is true and nothing predicted.
+
+    Parameters
+    ----------
+    values
+        "counts": each cell counts 1, as in the paper; rows then sum to more than the examples that have the label.
+        "shares": a true label of an example has one unit, divided evenly over the cells that the example marks in its
+        row; an example without true labels has one unit in the row of no label. So the row of a label sums to the
+        number (or weight) of examples in which it is true.
+        "contributions": as Krstinić et al. 2020 divide the unit; if W is empty and B is not, a missed label is divided
+        over B, and if only M is empty, (b, b) gets ``|T| / |P|`` and (b, w) ``1 / |P|``. Rows sum to the same.
+
+    References
+    ----------
+    Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. (Their package ``mlcm`` 0.0.1
+    departs from it where several labels are missed or wrongly predicted: there, the order of columns decides.)
+    Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion matrix.
+    """
+    content = content_of(pairs, "contributions" if values == "contributions" else "confusions")
+    kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
+    if values not in ("counts", "shares", "contributions"):
+        raise MetricError(f"values must be 'counts', 'shares' or 'contributions', not {values!r}")
+    keys, weights = of_kind(content, kind)
+    nums, dens = (np.ones(len(keys), np.int64),) * 2 if values == "counts" else (keys[:, 3], keys[:, 4])
+    common = math.lcm(*set(dens.tolist()))
+    added = weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights
+    none = len(content.labels)
+    row, column = (np.where(keys[:, side] < 0, none, keys[:, side]) for side in (1, 2))
+    place, inverse = np.unique(row * (none + 1) + column, return_inverse=True)
+    num = np.zeros(len(place), object)
+    np.add.at(num, inverse.reshape(-1), added)
+    return Matrix((*content.labels, None), *np.divmod(place, none + 1), num, common << (content.scale or 0))
+
+
+def cooccurrence(pairs: Pairs, *, side: Side = "true") -> Matrix:
+    """In how many examples two labels are both true ("true"), both predicted ("pred"), or true and predicted ("both").
+
+    The diagonal says in how many examples a label is true, predicted, or both. With "both", rows are true labels and
+    columns predicted ones; the other two are symmetric.
+    """
+    content = content_of(pairs, "cooccurrence")
+    if side not in ("true", "both", "pred"):
+        raise MetricError(f"side must be 'true', 'both' or 'pred', not {side!r}")
+    keys, weights = of_kind(
+        content, {"true": pairing.TRUE_TRUE, "both": pairing.TRUE_PRED, "pred": pairing.PRED_PRED}[side]
+    )
+    row, column, num = keys[:, 1], keys[:, 2], weights
+    if side != "both":
+        row, column, num = np.append(row, column), np.append(column, row), np.append(num, num)
+    own = counts_of(content)[side]
+    there = np.flatnonzero(own != 0)
+    row, column, num = np.append(row, there), np.append(column, there), np.append(num, own[there])
+    order = np.lexsort((column, row))
+    return Matrix(content.labels, row[order], column[order], num[order], 1 << (content.scale or 0))
+
+
+def one_vs_rest(matrix: Matrix) -> Counts:
+    """The 2x2 table of each label, and of no label, against the rest of a confusion matrix, in units of ``1 / den``.
+
+    tp is the diagonal, fn the rest of the row, fp the rest of the column, and tn the rest of the diagonal (as
+    Heydarian, Doyle & Samavi 2022 define them; these are not the outcomes of cells that `Decisions` counts).
+    """
+    hits = [0] * len(matrix.labels)
+    diagonal = np.flatnonzero(matrix.row == matrix.column)
+    for place, value in zip(matrix.row[diagonal].tolist(), matrix.num[diagonal].tolist(), strict=True):
+        hits[place] = value
+    tp, rows, columns = (np.array(part, object) for part in (hits, matrix.sums(1), matrix.sums(0)))
+    return Counts(tp, columns - tp, rows - tp, rows + columns - tp + sum(hits) - tp)
+
+
+def confusion_score(
+    matrix: Matrix,
+    score: Score,
+    *,
+    average: Literal["micro", "macro", "weighted"] | None = "macro",
+    zero_division: float = 0.0,
+) -> Value | dict[Label | None, Value]:
+    """Precision, recall or F1 read off a confusion matrix, as Heydarian, Doyle & Samavi 2022 do.
+
+    "No label" is a class like the others if an example without true labels was counted; otherwise it is left out of
+    macro averages, and what was missed by predicting nothing counts against recall alone. Micro precision, recall and
+    F1 are all the share of the diagonal; "weighted" weighs by the sum of the row.
+    """
+    formulas: dict[Score, Callable[[Counts, dict[str, float]], Ratios]] = {
+        "precision": decisions.precision, "recall": decisions.recall, "f1": decisions.f1,
+    }  # fmt: skip
+    if score not in formulas:
+        raise MetricError(f"score must be one of {', '.join(formulas)}, not {score!r}")
+    counts = one_vs_rest(matrix)
+    support = counts.tp + counts.fn
+    labels = matrix.labels
+    if average == "micro":
+        pooled = Counts(*(np.array([total(part)], object) for part in (counts.tp, counts.fp, counts.fn, counts.known)))
+        return mean(formulas[score](pooled, {}), None, zero_division)
+    if not support[-1]:
+        labels, support = labels[:-1], support[:-1]
+        counts = Counts(*(part[:-1] for part in (counts.tp, counts.fp, counts.fn, counts.known)))
+    ratios = formulas[score](counts, {})
+    if average is None:
+        return dict(zip(labels, each(ratios, zero_division), strict=True))
+    if average not in ("macro", "weighted"):
+        raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {average!r}")
+    return mean(ratios, support if average == "weighted" else None, zero_division, plain=True)
+
+
+# -- association ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """A number for each ordered pair of different labels that occur together at all.
+
+    Attributes
+    ----------
+    labels, row, column
+        As in `Matrix`.
+    values
+        The numbers; NaN where undefined.
+    absent
+        The number for two labels that each occur, but never together.
+    """
+
+    labels: tuple[Label, ...]
+    row: IntArray
+    column: IntArray
+    values: FloatArray
+    absent: float
+
+    def dense(self) -> FloatArray:
+        """Shape (labels, labels); the diagonal is NaN."""
+        matrix = np.full((len(self.labels), len(self.labels)), self.absent)
+        matrix[self.row, self.column] = self.values
+        np.fill_diagonal(matrix, math.nan)
+        return matrix
+
+    def strongest(self, count: int = 10) -> list[tuple[Label, Label, float]]:
+        """The pairs with the highest values, ties in the order of labels; a symmetric pair stands once."""
+        values: dict[tuple[int, int], float] = {}
+        for row, column, value in zip(self.row.tolist(), self.column.tolist(), self.values.tolist(), strict=True):
+            if math.isnan(value) or values.get((column, row)) == value:
+                continue
+            values[row, column] = value
+        ranked = sorted(values, key=lambda pair: (-values[pair], pair))[:count]
+        return [(self.labels[row], self.labels[column], values[row, column]) for row, column in ranked]
+
+
+def association(pairs: Pairs, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
+    """How strongly two labels go together, with n_i and n_ij the examples that have one or both, of n.
+
+    - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
+    - jaccard: n_ij / (n_i + n_j - n_ij)
+    - confidence: n_ij / n_i, the share of the examples with the row's label that have the column's (Agrawal 1993)
+    - phi: (n n_ij - n_i n_j) / sqrt(n_i (n - n_i) n_j (n - n_j)), the correlation
+    - pmi: log2 of the lift (Church & Hanks 1990)
+    - npmi: pmi / -log2(n_ij / n), in [-1, 1] (Bouma 2009); 1 where the two are in every example
+    """
+    content = content_of(pairs, "cooccurrence")
+    keys, weights = of_kind(content, pairing.TRUE_TRUE if side == "true" else pairing.PRED_PRED)
+    row, column = np.append(keys[:, 1], keys[:, 2]), np.append(keys[:, 2], keys[:, 1])
+    order = np.lexsort((column, row))
+    row, column = row[order], column[order]
+    n_ij = np.append(weights, weights)[order].astype(object)
+    own, n = counts_of(content)[side].astype(object), weight_of(content)
+    n_i, n_j = own[row], own[column]
+    ones, absent = np.ones(len(n_ij), object), 0.0
+    if measure in ("pmi", "npmi"):
+        absent = -math.inf if measure == "pmi" else -1.0
+        found: dict[tuple[int, int, int], float] = {}
+        sides = zip(n_ij.tolist(), n_i.tolist(), n_j.tolist(), strict=True)
+        terms = [(joint, min(one, two), max(one, two)) for joint, one, two in sides]
+        for joint, one, two in set(terms):
+            found[joint, one, two] = _pmi(joint, one, two, n, normal=measure == "npmi")
+        values = [found[term] for term in terms]
+        return Entries(content.labels, row, column, np.array(values, np.float64), absent)
+    if measure == "phi":
+        absent = math.nan  # it depends on the two labels; `dependent_pairs` asks for all pairs
+        ratios = Ratios(n * n_ij - n_i * n_j, n_i * (n - n_i) * n_j * (n - n_j), root=True)
+    elif measure == "lift":
+        ratios = Ratios(n_ij * n, n_i * n_j)
+    elif measure == "jaccard":
+        ratios = Ratios(n_ij, n_i + n_j - n_ij)
+    elif measure == "confidence":
+        ratios = Ratios(n_ij * ones, n_i)
+    else:
+        raise MetricError(f"measure must be lift, jaccard, confidence, phi, pmi or npmi, not {measure!r}")
+    values = [as_float(value) for value in each(ratios, math.nan)]
+    return Entries(content.labels, row, column, np.array(values, np.float64), absent)
+
+
+def _pmi(n_ij: int, n_i: int, n_j: int, n: int, *, normal: bool) -> float:
+    if not n_ij:
+        return math.nan
+    if n_ij == n:
+        return 1.0 if normal else 0.0
+    with localcontext(prec=40):  # correctly rounded, so the same on every machine
+        lift = (Decimal(n_ij * n) / Decimal(n_i * n_j)).ln()
+        return float(lift / (-(Decimal(n_ij) / Decimal(n)).ln() if normal else Decimal(2).ln()))
+
+
+def dependent_pairs(pairs: Pairs, *, critical: Fraction = _CRITICAL) -> Value:
+    """Share of all pairs of labels that the chi-squared test finds dependent; None below two labels.
+
+    n phi² > ``critical``; 6.635 is the 99th percentile with one degree of freedom. A label that is always or never
+    true depends on nothing.
+
+    References
+    ----------
+    Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label classification.
+    """
+    content = content_of(pairs, "cooccurrence")
+    keys, weights = of_kind(content, pairing.TRUE_TRUE)
+    size, n = len(content.labels), weight_of(content)
+    own = counts_of(content)["true"].astype(object)
+    together = dict(zip(map(tuple, keys[:, 1:3].tolist()), weights.tolist(), strict=True))
+    if size < 2 or not n:
+        return Fraction(0) if size >= 2 else None
+    shares = np.array([as_float(Fraction(value, n)) for value in own.tolist()])
+    weight, found = as_float(Fraction(n, 1 << (content.scale or 0))), 0
+    for row in range(size - 1):
+        expected = shares[row] * shares[row + 1 :]
+        joint = np.zeros(size - row - 1)
+        for (i, j), value in _row_of(together, row, keys):
+            joint[j - i - 1] = as_float(Fraction(value, n))
+        spread = expected * (1 - shares[row]) * (1 - shares[row + 1 :])
+        squared = weight * (joint - expected) ** 2
+        # Floats settle what is not close; the rest is settled in integers.
+        margin = _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2)
+        sure = squared - float(critical) * spread > margin
+        near = np.flatnonzero((np.abs(squared - float(critical) * spread) <= margin) & ~sure)
+        found += int(np.count_nonzero(sure))
+        found += sum(
+            _dependent(together.get((row, row + 1 + at), 0), own[row], own[row + 1 + at], n, content, critical)
+            for at in near.tolist()
+        )
+    return Fraction(2 * found, size * (size - 1))
+
+
+def _row_of(together: dict[tuple[int, ...], int], row: int, keys: IntArray) -> list[tuple[tuple[int, int], int]]:
+    start, stop = np.searchsorted(keys[:, 1], [row, row + 1])
+    return [((row, column), together[row, column]) for column in keys[start:stop, 2].tolist()]
+
+
+def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: Content, critical: Fraction) -> bool:
+    spread = n_i * (n - n_i) * n_j * (n - n_j)
+    if not spread:
+        return False
+    return Fraction(n * (n * n_ij - n_i * n_j) ** 2, spread << (content.scale or 0)) > critical

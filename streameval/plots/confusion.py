@@ -1,0 +1,233 @@
+"""Heat maps of label pairs, and a 2x2 panel for each label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.kernel.types import FloatArray
+from streameval.labels import Label
+from streameval.metrics.pairs import Entries, Matrix, Normalize
+from streameval.plots.labels import (
+    INK,
+    MUTED,
+    annotate,
+    colours,
+    heat_axes,
+    ink_on,
+    label_ticks,
+    named,
+    short,
+    slim_bar,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+    from numpy.typing import ArrayLike
+
+__all__ = ["plot_confusion", "plot_cooccurrence", "plot_label_panels"]
+
+_ANNOTATED = 16
+"""Up to so many rows and columns, numbers are written into the cells."""
+
+_SAYS = {
+    "true": "share of the true label", "pred": "share of the predicted label", "all": "share of all", None: "examples",
+}  # fmt: skip
+
+
+def plot_confusion(
+    matrix: Matrix,
+    *,
+    ax: Axes | None = None,
+    normalize: Normalize = "true",
+    numbers: bool | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw a multi-label confusion matrix: true labels downwards, predicted ones to the right.
+
+    Parameters
+    ----------
+    matrix
+        From `streameval.metrics.pairs.confusion_matrix`.
+    ax
+        Where to draw; a new figure if None.
+    normalize
+        As in `Matrix.dense`: "true" colours each row by what became of the true label. None shows the sums.
+    numbers
+        Whether to write numbers into the cells, shares in per cent; by default, where labels are few.
+    title
+        Text above the picture.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+    """
+    values = matrix.dense(normalize)
+    names = [named(label) for label in matrix.labels]
+    ax = heat_axes(ax, len(names), len(names))
+    share = normalize is not None
+    image = _heat(ax, values, names, names, top=1.0 if normalize in ("true", "pred") else None)
+    if len(names) > 1 and matrix.labels[-1] is None:  # "none" is no label: set it apart
+        for line in (ax.axhline, ax.axvline):
+            line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
+    if numbers if numbers is not None else len(names) <= _ANNOTATED:
+        annotate(ax, image, values, share=share, size=8.5 if len(names) <= 10 else 7)
+    unit = _SAYS[normalize] if share or matrix.den == 1 else "weight of examples"
+    slim_bar(ax, image, unit, percent=share)
+    _axis_names(ax, "predicted label", "true label", title)
+    return ax
+
+
+def plot_cooccurrence(
+    pairs: Matrix | Entries,
+    *,
+    ax: Axes | None = None,
+    numbers: bool | None = None,
+    title: str | None = None,
+    name: str = "",
+) -> Axes:
+    """Draw how often, or how strongly, labels go together.
+
+    Of what is symmetric only the lower half is drawn. The diagonal of counts, how often a label occurs at all, is left
+    out, which would outshine the rest. Values of both signs get two colours, and pairs that are minus infinity grey.
+
+    Parameters
+    ----------
+    pairs
+        From `streameval.metrics.pairs.cooccurrence` or `association`.
+    ax, numbers, title
+        As in `plot_confusion`.
+    name
+        What the values are, for the colour bar.
+    """
+    values = pairs.dense()
+    np.fill_diagonal(values, math.nan)
+    symmetric = np.array_equal(values, values.T, equal_nan=True)
+    if symmetric:
+        values[np.triu_indices(len(values))] = math.nan
+    names = [named(label) for label in pairs.labels]
+    rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
+    values = values[rows, columns]
+    ax = heat_axes(ax, *values.shape)
+    image = _heat(ax, values, names[rows], names[columns])
+    if numbers if numbers is not None else len(names) <= _ANNOTATED:
+        annotate(ax, image, values, share=False, size=8.5 if len(names) <= 10 else 7)
+    slim_bar(ax, image, name or ("examples" if isinstance(pairs, Matrix) and pairs.den == 1 else "value"))
+    below = "grey: never together" if np.isneginf(values).any() else ""
+    _axis_names(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title)
+    return ax
+
+
+def plot_label_panels(
+    labels: Sequence[Label],
+    tp: ArrayLike,
+    fp: ArrayLike,
+    fn: ArrayLike,
+    tn: ArrayLike,
+    *,
+    fig: Figure | None = None,
+    limit: int = 30,
+    title: str | None = None,
+) -> Figure:
+    """Draw a 2x2 table for each label, as `Evaluator.per_label` tells them.
+
+    Rows are the truth, columns the prediction; each row is coloured by its shares, so rare labels can be compared with
+    frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
+
+    Returns
+    -------
+    Figure
+        The figure drawn on, ``fig`` if given.
+    """
+    counts = np.stack([np.asarray(part, np.float64) for part in (tn, fp, fn, tp)], axis=-1)
+    if counts.shape != (len(labels), 4):
+        raise InputError(f"tp, fp, fn and tn must have one number for each of {len(labels)} labels")
+    if limit < 1:
+        raise InputError(f"limit must be at least 1, not {limit}")
+    often = np.argsort(-counts[:, 2:].sum(axis=1), kind="stable")[:limit]
+    kept = np.sort(often).tolist()
+    wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(kept)))))
+    high = max(1, math.ceil(len(kept) / wide))
+    if fig is None:
+        from matplotlib import pyplot
+
+        fig = pyplot.figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
+        fig.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
+    axes = fig.subplots(high, wide, squeeze=False)
+    for position, ax in enumerate(axes.flat):
+        if position >= len(kept):
+            ax.set_axis_off()
+            continue
+        lowest = position + wide >= len(kept)
+        _panel(ax, labels[kept[position]], counts[kept[position]].reshape(2, 2), left=position % wide == 0, low=lowest)
+    note = f"the {len(kept)} most frequent of {len(labels)} labels" if len(kept) < len(labels) else ""
+    if title or note:
+        fig.suptitle("\n".join(filter(None, (title, note))), color=INK, fontsize=11)
+    fig.supxlabel("predicted", color=MUTED, fontsize=9)
+    fig.supylabel("true", color=MUTED, fontsize=9)
+    return fig
+
+
+def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) -> None:
+    whole = table.sum(axis=1, keepdims=True)
+    shares = np.divide(table, whole, out=np.zeros((2, 2)), where=whole > 0)
+    image = ax.imshow(shares, cmap=colours(), vmin=0, vmax=1, aspect="equal")
+    for row in range(2):
+        for column in range(2):
+            ink = ink_on(image.cmap(float(shares[row, column])))
+            text = short(float(table[row, column])) or "0"
+            ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
+    ax.set_title(named(label, 20), fontsize=8, color=INK, pad=4)
+    ax.set_xticks([0, 1], ["no", "yes"] if low else ["", ""], fontsize=8, color=MUTED)
+    ax.set_yticks([0, 1], ["no", "yes"] if left else ["", ""], fontsize=8, color=MUTED)
+    ax.tick_params(length=0, pad=2)
+    for line in (ax.axhline, ax.axvline):
+        line(0.5, color="white", linewidth=1.5)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _heat(
+    ax: Axes,
+    values: FloatArray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    top: float | None = None,
+) -> AxesImage:
+    """Draw cells with white lines between them where there is room, and name them."""
+    values = values if values.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
+    diverging = low < 0
+    bound = top or max(high, -low) or 1.0
+    cmap = colours(diverging=diverging)
+    values = np.where(np.isneginf(values), -2 * bound, values)  # below the range; infinities would not be drawn
+    image = ax.imshow(
+        values, cmap=cmap, vmin=-bound if diverging else 0, vmax=bound, aspect="equal", interpolation="none"
+    )
+    if max(values.shape) <= 60:
+        ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
+        ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)
+        ax.grid(which="minor", color="white", linewidth=_gap(max(values.shape), 1.5))
+        ax.tick_params(which="minor", length=0)
+    label_ticks(ax, rows, columns)
+    return image
+
+
+def _gap(count: int, most: float) -> float:
+    return max(0.4, most * min(1.0, 12 / max(count, 1)))
+
+
+def _axis_names(ax: Axes, x: str, y: str, title: str | None) -> None:
+    ax.set_xlabel(x, color=MUTED, fontsize=10, labelpad=6)
+    ax.set_ylabel(y, color=MUTED, fontsize=10, labelpad=6)
+    if title:
+        ax.set_title(title, color=INK, fontsize=12, loc="left", pad=10)

@@ -1,0 +1,278 @@
+"""Curves over thresholds and scores, from plain arrays: whatever computed them, they are drawn alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.kernel.types import FloatArray
+from streameval.plots.labels import INK, MUTED, named, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+__all__ = ["Band", "Curve", "plot_precision_recall", "plot_reliability", "plot_roc", "plot_thresholds"]
+
+Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
+"""Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
+
+# Okabe & Ito 2008: told apart also without seeing red or green.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5539", "#4b5563")
+_FAINT = "#b3bcc6"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One line of a picture.
+
+    Attributes
+    ----------
+    name
+        A label, "micro", "macro" ...
+    x, y
+        For ROC the false and true positive rates; for precision-recall the recalls and precisions.
+    band
+        What the curve can be at most and at least, as ``RocCurve.band()`` and ``PrecisionRecallCurve.band()`` give it;
+        None where it is exact.
+    note
+        Told beside the name, for example the area.
+    """
+
+    name: str | int
+    x: ArrayLike
+    y: ArrayLike
+    band: Band | None = None
+    note: str = ""
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """The points that are numbers."""
+        x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
+        if x.shape != y.shape or x.ndim != 1:
+            raise InputError(
+                f"x and y of curve {self.name!r} must be 1-D and of one length, not {x.shape} and {y.shape}"
+            )
+        kept = np.isfinite(x) & np.isfinite(y)
+        return x[kept], y[kept]
+
+
+def plot_roc(
+    curves: Curve | Sequence[Curve],
+    *,
+    background: Sequence[Curve] = (),
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw ROC curves: true positive rate over false positive rate.
+
+    Parameters
+    ----------
+    curves
+        At most eight, each with a colour and a place in the legend.
+    background
+        Any number of further curves, drawn faintly: one per label behind their average, for example.
+    ax
+        Where to draw; a new figure if None.
+    title
+        Text above the picture.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+    """
+    ax = _unit_axes(ax, "false positive rate", "true positive rate", title)
+    ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
+    _lines(ax, curves, background, "default")
+    _legend(ax, "lower right")
+    return ax
+
+
+def plot_precision_recall(
+    curves: Curve | Sequence[Curve],
+    *,
+    background: Sequence[Curve] = (),
+    prevalence: float | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw precision over recall, as steps: between two points precision is that of the higher recall.
+
+    Parameters
+    ----------
+    curves, background, ax, title
+        As in `plot_roc`.
+    prevalence
+        The share of positives, which guessing has as its precision; drawn as a dotted line.
+    """
+    ax = _unit_axes(ax, "recall", "precision", title)
+    if prevalence is not None:
+        ax.axhline(prevalence, color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
+    _lines(ax, curves, background, "steps-post")
+    _legend(ax, "best")
+    return ax
+
+
+def plot_reliability(
+    predicted: ArrayLike,
+    observed: ArrayLike,
+    counts: ArrayLike,
+    *,
+    edges: ArrayLike | None = None,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    ax: Axes | None = None,
+    name: str | int = "",
+    title: str | None = None,
+) -> Axes:
+    """Draw a reliability diagram: how often what was given a score was true, and below it how many scores there were.
+
+    Parameters
+    ----------
+    predicted, observed
+        For each bin the mean score and the share of positives; NaN where the bin is empty.
+    counts
+        For each bin the number of scores; drawn on a logarithmic axis.
+    edges
+        The bounds of the bins, one more than there are; equal bins from 0 to 1 if None.
+    low, high
+        Bounds of ``observed``, drawn as a bar through each point.
+    ax
+        Where to draw; the counts come below it, in a quarter of its height.
+    name
+        What the points are, for the legend.
+    """
+    x, y, many = (np.asarray(part, np.float64) for part in (predicted, observed, counts))
+    bounds = np.linspace(0, 1, len(many) + 1) if edges is None else np.asarray(edges, np.float64)
+    if not x.shape == y.shape == many.shape or len(bounds) != len(many) + 1:
+        raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
+    ax = _unit_axes(ax, "", "share that is true", title)
+    ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
+    kept = np.isfinite(x) & np.isfinite(y) & (many > 0)
+    colour = _COLOURS[0]
+    if low is not None and high is not None:
+        below, above = np.asarray(low, np.float64)[kept], np.asarray(high, np.float64)[kept]
+        ax.vlines(x[kept], below, above, color=colour, alpha=0.35, linewidth=4, zorder=2)
+    text = named(name) if name != "" else ""
+    ax.plot(x[kept], y[kept], color=colour, marker="o", markersize=4.5, linewidth=1.6, label=text or "_", zorder=3)
+    if text:
+        _legend(ax, "upper left")
+    strip = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax)
+    ax.tick_params(labelbottom=False)
+    strip.bar(
+        bounds[:-1], many, np.diff(bounds), align="edge", color=colour, alpha=0.75, edgecolor="white", linewidth=0.8
+    )
+    strip.set_xlabel("mean score", color=MUTED, fontsize=10)
+    strip.set_ylabel("scores", color=MUTED, fontsize=9)
+    if many.max(initial=0) > 0:
+        strip.set_yscale("log")
+        strip.set_ylim(0.7, float(many.max()) * 2)
+        strip.yaxis.set_major_formatter(lambda value, _: short(value))
+        strip.yaxis.minorticks_off()
+    _quiet(strip)
+    return ax
+
+
+def plot_thresholds(
+    thresholds: ArrayLike,
+    precision: ArrayLike,
+    recall: ArrayLike,
+    f: ArrayLike,
+    *,
+    chosen: float | None = None,
+    beta: float = 1.0,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw precision, recall and F of one label over the threshold from which on a score is a prediction.
+
+    Parameters
+    ----------
+    thresholds
+        In any order; infinite ones are left out.
+    precision, recall, f
+        At each threshold; NaN where undefined.
+    chosen
+        A threshold to mark.
+    beta
+        Which F it is, for the legend.
+    """
+    at = np.asarray(thresholds, np.float64)
+    sides = [np.asarray(part, np.float64) for part in (precision, recall, f)]
+    if any(side.shape != at.shape for side in sides):
+        raise InputError("precision, recall and f must have one number per threshold")
+    order = np.argsort(at, kind="stable")
+    order = order[np.isfinite(at[order])]
+    ax = _unit_axes(ax, "threshold", "", title, square=False)
+    names = ("precision", "recall", f"F{short(beta) or '0'}")
+    for name, side, colour, width in zip(names, sides, _COLOURS, (1.5, 1.5, 2.3), strict=False):
+        # From one threshold up to and with the next, decisions are those of the next.
+        ax.plot(at[order], side[order], color=colour, linewidth=width, drawstyle="steps-pre", label=name)
+    if len(order):
+        first, last = float(at[order[0]]), float(at[order[-1]])
+        margin = 0.02 * (last - first) or 0.5
+        ax.set_xlim(first - margin, last + margin)
+    if chosen is not None:
+        ax.axvline(chosen, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        low, high = ax.get_xlim()
+        left = chosen > (low + high) / 2
+        ax.annotate(
+            f"{chosen:.3g}", (chosen, 1.0), (-4 if left else 4, 3), textcoords="offset points",
+            ha="right" if left else "left", va="bottom", fontsize=9, color=INK, annotation_clip=False,
+        )  # fmt: skip
+    _legend(ax, "best")
+    return ax
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _lines(ax: Axes, curves: Curve | Sequence[Curve], background: Sequence[Curve], style: Any) -> None:
+    shown = [curves] if isinstance(curves, Curve) else list(curves)
+    if len(shown) > len(_COLOURS):
+        raise InputError(
+            f"{len(shown)} curves cannot be told apart; give at most {len(_COLOURS)} and the rest as background"
+        )
+    for curve in background:
+        ax.plot(*curve.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, zorder=1.5)
+    for curve, colour in zip(shown, _COLOURS, strict=False):
+        if curve.band is not None:
+            x, low, high = (np.asarray(part, np.float64) for part in curve.band)
+            ax.fill_between(x, low, high, color=colour, alpha=0.25, linewidth=0, zorder=2)
+        text = named(curve.name) + (f"  {curve.note}" if curve.note else "")
+        ax.plot(*curve.points(), color=colour, linewidth=1.8, drawstyle=style, label=text, zorder=3)
+
+
+def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, *, square: bool = True) -> Axes:
+    """Axes from 0 to 1 whose frame stays in the background."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots(figsize=(5.2, 5.2) if square else (6.4, 4.0), layout="constrained")
+    if square:
+        ax.set_aspect("equal")
+        ax.set_xlim(-0.015, 1.015)
+    ax.set_ylim(-0.015, 1.015)
+    ax.set_xlabel(x, color=MUTED, fontsize=10)
+    ax.set_ylabel(y, color=MUTED, fontsize=10)
+    if title:
+        ax.set_title(title, color=INK, fontsize=12, loc="left", pad=14)
+    _quiet(ax)
+    return ax
+
+
+def _quiet(ax: Axes) -> None:
+    ax.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
+    ax.grid(color="#e9ecef", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for spine in ax.spines.values():
+        spine.set_color("#cfd5db")
+
+
+def _legend(ax: Axes, where: Literal["best", "lower right", "upper left"]) -> None:
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(loc=where, fontsize=9, frameon=True, framealpha=0.9, edgecolor="none", labelcolor=INK)
