@@ -57,7 +57,7 @@ def extensions() -> list[Extension]:
     kernel = Extension(
         "streameval.kernel._compiled",
         ["streameval/kernel/_compiled.pyx"],
-        depends=["streameval/kernel/counting.h"],
+        depends=[f"streameval/kernel/{name}.h" for name in ("counting", "dense", "dense_loop")],
         extra_compile_args=FLAGS + SANITIZERS * checks,
         extra_link_args=SANITIZERS * checks,
     )
