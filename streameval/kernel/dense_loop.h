@@ -147,31 +147,6 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
     return in->hidden ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
 }
 
-/* Compare scores with the bounds of their columns; whether all are finite. */
-#define SE_DECIDE(NAME, TYPE)                                                                                         \
-    SE_TARGET static int SE_(NAME)(                                                                                   \
-        const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *__restrict to) {        \
-        const TYPE *__restrict bounds = (const TYPE *)scores->bounds;                                                 \
-        int finite = 1;                                                                                               \
-        for (ptrdiff_t r = 0; r < rows; r++) {                                                                        \
-            const TYPE *row = (const TYPE *)((const char *)scores->at + (start + r) * scores->stride);                \
-            for (ptrdiff_t j = 0; j < columns; j++) {                                                                 \
-                to[r * columns + j] = row[j] >= bounds[j];                                                            \
-                finite &= (row[j] - row[j]) == 0; /* not so for NaN and infinity */                                   \
-            }                                                                                                         \
-        }                                                                                                             \
-        return finite;                                                                                                \
-    }
-
-SE_DECIDE(decide_float, float)
-SE_DECIDE(decide_double, double)
-
-SE_TARGET static int SE_(decide)(
-    const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *to) {
-    return scores->narrow ? SE_(decide_float)(scores, start, rows, columns, to)
-                          : SE_(decide_double)(scores, start, rows, columns, to);
-}
-
 #undef SE_
 #undef SE_TARGET
 #undef SE_WITHIN
@@ -190,4 +165,3 @@ SE_TARGET static int SE_(decide)(
 #undef SE_PLUS_64
 #undef SE_SHIFT
 #undef SE_SUM
-#undef SE_DECIDE
