@@ -21,7 +21,13 @@ from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
 
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
-KERNELS = {"_compiled": "counting.h", "_paired": "pairing.h", "_ranked": "ranking.h"}
+KERNELS = {
+    "_compiled": ("counting.h", "dense.h", "dense_loop.h"),
+    "_paired": ("pairing.h",),
+    "_ranked": ("ranking.h",),
+}
+"""The modules of the kernel, and the headers with their loops."""
+
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g"]
 
 
@@ -59,11 +65,11 @@ def extensions() -> list[Extension]:
         Extension(
             f"streameval.kernel.{name}",
             [f"streameval/kernel/{name}.pyx"],
-            depends=[f"streameval/kernel/{header}"],
+            depends=[f"streameval/kernel/{header}" for header in headers],
             extra_compile_args=FLAGS + SANITIZERS * checks,
             extra_link_args=SANITIZERS * checks,
         )
-        for name, header in KERNELS.items()
+        for name, headers in KERNELS.items()
     ]
     directives = {
         "language_level": 3,

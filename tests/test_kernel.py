@@ -61,64 +61,6 @@ def test_the_backend_is_the_one_that_was_asked_for():
     assert (kernel.Counts is _numpy.Counts) == (kernel.BACKEND == "numpy")
 
 
-@needs_compiled
-@pytest.mark.parametrize("fill", FILLS)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str):
-    rng = np.random.default_rng([*shape, FILLS.index(fill)])
-    true, pred, mask = (bits(rng, shape, part) for part in (fill, "random", "rare"))
-    for hidden in (None, mask):
-        for fixed in (0, shape[1] // 2, shape[1]):
-            columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
-            twins = both(shape[1] + 3)
-            seen = [counts.count_dense(columns, fixed, true, pred, hidden) for counts in twins]
-            assert seen[0] == seen[1] <= 1
-            assert everything(twins[0], shape[1] + 3) == everything(twins[1], shape[1] + 3)
-
-
-@needs_compiled
-@pytest.mark.parametrize("value", [2, 3, 128, 255])
-@pytest.mark.parametrize("side", range(3))
-def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int):
-    for columns in (1, 7, 8, 31, 32, 33, 100):
-        for row in (0, 254, 255, 299):
-            for column in (0, columns // 2, columns - 1):
-                parts = [np.zeros((300, columns), np.uint8) for _ in range(3)]
-                parts[side][row, column] = value
-                for counts in both(columns):
-                    assert counts.count_dense(np.arange(columns), 0, *parts) > 1
-
-
-@needs_compiled
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_twins_count_scores_alike(shape: tuple[int, int], kind: type):
-    rng = np.random.default_rng(list(shape))
-    true = bits(rng, shape, "random")
-    scores = rng.choice(np.array([0.1, 0.5, np.nextafter(kind(0.5), kind(0)), 0.9, -3.0], kind), shape)
-    bounds = rng.choice(np.array([0.5, 0.1], kind), shape[1])
-    for hidden in (None, bits(rng, shape, "rare")):
-        twins = both(shape[1])
-        told = [counts.count_scores(np.arange(shape[1]), 0, true, scores, bounds, hidden) for counts in twins]
-        assert told[0] == told[1]
-        assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
-        reference = _numpy.Counts(shape[1])
-        reference.count_dense(np.arange(shape[1]), 0, true, (scores >= bounds).astype(np.uint8), hidden)
-        assert everything(twins[0], shape[1]) == everything(reference, shape[1])
-
-
-@needs_compiled
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_twins_tell_scores_that_are_not_finite(bad: float):
-    for columns in (1, 3, 64, 65):
-        for row in (0, 255, 399):
-            scores = np.zeros((400, columns), np.float32)
-            scores[row, columns - 1] = bad
-            for counts in both(columns):
-                args = np.arange(columns), 0, np.zeros((400, columns), np.uint8), scores
-                assert counts.count_scores(*args, np.ones(columns, np.float32), None)[1] is False
-
-
 def lists_of(
     rng: random.Random, examples: int, width: int, kind: type = np.int64, distinct: bool = False
 ) -> Lists | None:

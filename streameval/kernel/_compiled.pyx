@@ -54,10 +54,14 @@ cdef extern from "counting.h" nogil:
     se_place* se_find(const se_histogram*, uint64_t, uint64_t)
     int se_reserve(se_histogram*, size_t)
     void se_add(se_histogram*, uint64_t, uint64_t, int64_t)
-    int se_vector()
-    int se_dense(const se_rows*, int, int64_t*, se_histogram*)
-    int se_decide_float(const float*, ptrdiff_t, const float*, ptrdiff_t, ptrdiff_t, uint8_t*)
-    int se_decide_double(const double*, ptrdiff_t, const double*, ptrdiff_t, ptrdiff_t, uint8_t*)
+    int se_has(int)
+    ctypedef struct se_scores:
+        const void* at
+        const void* bounds
+        ptrdiff_t stride
+        int narrow
+        int finite
+    int se_dense(const se_rows*, se_scores*, int, int64_t*, se_histogram*)
     int se_order(ptrdiff_t, const se_lists*, bint)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, ptrdiff_t, int64_t*, se_histogram*)
     int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
@@ -81,7 +85,7 @@ cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t LOW = 4294967295
-cdef int VECTOR = se_vector()
+cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
 cdef Py_ssize_t REMEMBERED = 4096
 # Row numbers and counts of so many examples fit into 32 bits.
 cdef Py_ssize_t MANY = 2147483647
@@ -89,9 +93,17 @@ cdef Py_ssize_t MANY = 2147483647
 cdef Py_ssize_t RELEASE = 65536
 
 
-def vector_columns():
-    """How many columns go into one vector on this machine; 0 where the portable loops run."""
-    return VECTOR
+def vectors():
+    """How many columns go into a vector, for each kind that this machine has, the one in use first; 8 are words."""
+    return (VECTOR, *(columns for columns in (64, 32, 8) if columns != VECTOR and se_has(columns)))
+
+
+def use_vectors(int columns):
+    """Use another kind from now on. For tests: each kind gives the same bits."""
+    global VECTOR
+    if not se_has(columns):
+        raise ValueError(f"this machine has no vectors of {columns} columns")
+    VECTOR = columns
 
 
 cdef bint is_narrow(lists):
@@ -771,9 +783,9 @@ cdef class Counts:
         try:
             if rows.rows * rows.columns >= RELEASE:
                 with nogil:
-                    seen = se_dense(&rows, VECTOR, local, &self.rows)
+                    seen = se_dense(&rows, NULL, VECTOR, local, &self.rows)
             else:
-                seen = se_dense(&rows, VECTOR, local, &self.rows)
+                seen = se_dense(&rows, NULL, VECTOR, local, &self.rows)
             if seen < 0:
                 raise MemoryError
             self.place(local, &place[0], rows.columns, fixed)
@@ -806,57 +818,46 @@ cdef class Counts:
         cdef const double[:, :] wide
         cdef const double[::1] wide_bound
         cdef const int64_t[::1] place = columns
-        cdef bint single = scores.dtype == np.float32, hides = hidden is not None
+        cdef bint single = scores.dtype == np.float32
         cdef se_rows rows
-        cdef int64_t* local = NULL
-        cdef uint8_t* decided = NULL
-        cdef int seen = 0, part, finite = 1
-        cdef Py_ssize_t start, height, total = t.shape[0], q = t.shape[1], stride
-        cdef const char* first
-        if not total:
+        cdef se_scores compared
+        cdef int64_t* local
+        cdef int seen
+        rows.rows, rows.columns = t.shape[0], t.shape[1]
+        if not rows.rows:
             return 0, True
-        if not q:
-            self.blank_rows(total)
+        if not rows.columns:
+            self.blank_rows(rows.rows)
             return 0, True
         if single:
             narrow, narrow_bound = scores, bounds
-            first, stride = <const char*>&narrow[0, 0], narrow.strides[0]
+            compared.at, compared.stride, compared.bounds = &narrow[0, 0], narrow.strides[0], &narrow_bound[0]
         else:
             wide, wide_bound = scores, bounds
-            first, stride = <const char*>&wide[0, 0], wide.strides[0]
-        if hides:
-            m = hidden
-        rows.columns, rows.pred_stride, rows.true_stride = q, q, t.strides[0]
+            compared.at, compared.stride, compared.bounds = &wide[0, 0], wide.strides[0], &wide_bound[0]
+        compared.narrow, compared.finite = single, True
+        rows.true_, rows.true_stride = &t[0, 0], t.strides[0]
+        rows.pred, rows.pred_stride = NULL, 0
         rows.hidden, rows.hidden_stride = NULL, 0
-        height = max(1, min(<Py_ssize_t>255, 16384 // q))
-        local = <int64_t*>calloc(5 * q, sizeof(int64_t))
-        decided = <uint8_t*>malloc(height * q)
+        if hidden is not None:
+            m = hidden
+            rows.hidden, rows.hidden_stride = &m[0, 0], m.strides[0]
+        local = <int64_t*>calloc(5 * rows.columns, sizeof(int64_t))
+        if local == NULL:
+            raise MemoryError
         try:
-            if local == NULL or decided == NULL:
-                raise MemoryError
-            with nogil:
-                start = 0
-                while start < total and seen >= 0:
-                    rows.rows = min(height, total - start)
-                    if single:
-                        finite &= se_decide_float(<const float*>(first + start * stride), stride, &narrow_bound[0], rows.rows, q, decided)
-                    else:
-                        finite &= se_decide_double(<const double*>(first + start * stride), stride, &wide_bound[0], rows.rows, q, decided)
-                    rows.true_ = &t[start, 0]
-                    rows.pred = decided
-                    if hides:
-                        rows.hidden, rows.hidden_stride = &m[start, 0], m.strides[0]
-                    part = se_dense(&rows, VECTOR, local, &self.rows)
-                    seen = part if part < 0 else seen | part
-                    start += height
+            if rows.rows * rows.columns >= RELEASE:
+                with nogil:
+                    seen = se_dense(&rows, &compared, VECTOR, local, &self.rows)
+            else:
+                seen = se_dense(&rows, &compared, VECTOR, local, &self.rows)
             if seen < 0:
                 raise MemoryError
-            self.place(local, &place[0], q, fixed)
-            self.n += total
-            return seen, bool(finite)
+            self.place(local, &place[0], rows.columns, fixed)
+            self.n += rows.rows
+            return seen, bool(compared.finite)
         finally:
             free(local)
-            free(decided)
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
         cdef const int64_t[::1] always = everywhere

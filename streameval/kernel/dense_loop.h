@@ -1,0 +1,167 @@
+/* The loops over dense rows, for one kind of vector: dense.h includes this once for each, after it has said what a
+   vector is. Rows are taken SE_DEEP at a time, so that byte counters are read and written once for all of them.
+
+   Returned is the union of all bytes. */
+
+/* How many labels of a row (or of each row in a vector), from bytes that are at most 31. */
+SE_WITHIN SE_VECTOR SE_(pack)(const SE_VECTOR *row, int bits, const int hides) {
+    SE_VECTOR key = SE_PLUS_64(SE_SUM(row[0]), SE_SHIFT(SE_SUM(row[1]), bits));
+    key = SE_PLUS_64(key, SE_SHIFT(SE_SUM(row[2]), 2 * bits));
+    return hides ? SE_PLUS_64(key, SE_SHIFT(SE_SUM(row[3]), 3 * bits)) : key;
+}
+
+/* Count one vector of cells into what is seen, into columns and into rows. */
+SE_WITHIN void SE_(count)(
+    SE_VECTOR a, SE_VECTOR b, SE_VECTOR m, const int hides, SE_VECTOR *seen, SE_VECTOR *column, SE_VECTOR *row) {
+    *seen = SE_OR(*seen, SE_OR(a, b));
+    if (hides) {
+        *seen = SE_OR(*seen, m);
+        a = SE_WITHOUT(a, m);
+        b = SE_WITHOUT(b, m);
+        column[3] = SE_PLUS_8(column[3], m);
+        row[3] = SE_PLUS_8(row[3], m);
+    }
+    const SE_VECTOR both = SE_AND(a, b);
+    column[0] = SE_PLUS_8(column[0], a);
+    column[1] = SE_PLUS_8(column[1], b);
+    column[2] = SE_PLUS_8(column[2], both);
+    row[0] = SE_PLUS_8(row[0], a);
+    row[1] = SE_PLUS_8(row[1], b);
+    row[2] = SE_PLUS_8(row[2], both);
+}
+
+/* A few vectors of each of a few rows, from column j on; `keys` are vectors still. */
+SE_WITHIN SE_VECTOR SE_(strip)(
+    const se_rows *in, ptrdiff_t r, int rows, ptrdiff_t j, const int vectors, const int hides, const se_block *to,
+    SE_VECTOR *keys) {
+    const int bits = to->bits;
+    const ptrdiff_t ahead = SE_DEEP * (1 + SE_AHEAD / (SE_DEEP * in->columns));
+    const ptrdiff_t last = in->columns - j - (vectors - 1) * SE_BYTES;
+    SE_VECTOR seen = SE_ZERO, columns[SE_STRIP][4];
+    for (int v = 0; v < vectors; v++) {
+        for (int part = 0; part < 4; part++) columns[v][part] = SE_ZERO;
+    }
+    for (int i = 0; i < rows; i++) {
+        const uint8_t *t = in->true_ + (r + i) * in->true_stride + j, *p = in->pred + (r + i) * in->pred_stride + j;
+        const uint8_t *m = hides ? in->hidden + (r + i) * in->hidden_stride + j : NULL;
+        SE_VECTOR row[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO};
+        SE_UNROLL
+        for (int v = 0; v < vectors; v++) {
+            SE_FETCH(t + v * SE_BYTES, ahead * in->true_stride);
+            SE_FETCH(p + v * SE_BYTES, ahead * in->pred_stride);
+            if (hides) SE_FETCH(m + v * SE_BYTES, ahead * in->hidden_stride);
+            const ptrdiff_t at = v * SE_BYTES, bytes = last < SE_BYTES ? last : SE_BYTES;
+            if (v < vectors - 1) {
+                SE_(count)(SE_(whole)(t + at), SE_(whole)(p + at), hides ? SE_(whole)(m + at) : SE_ZERO, hides, &seen,
+                           columns[v], row);
+            } else {
+                SE_(count)(SE_(begun)(t + at, bytes, in->true_end), SE_(begun)(p + at, bytes, in->pred_end),
+                           hides ? SE_(begun)(m + at, bytes, in->hidden_end) : SE_ZERO, hides, &seen, columns[v], row);
+            }
+        }
+        keys[i] = SE_PLUS_64(keys[i], SE_(pack)(row, bits, hides));
+    }
+    for (int v = 0; v < vectors; v++) {
+        for (int part = 0; part < (hides ? 4 : 3); part++) {
+            SE_VECTOR *sum = (SE_VECTOR *)(to->sums + part * to->wide + j + v * SE_BYTES);
+            *sum = SE_PLUS_8(*sum, columns[v][part]);
+        }
+    }
+    return seen;
+}
+
+/* Rows of any length. */
+SE_WITHIN SE_VECTOR SE_(rows)(
+    const se_rows *in, ptrdiff_t r, int rows, const int hides, const se_block *to) {
+    SE_VECTOR seen = SE_ZERO, totals[SE_DEEP];
+    for (int i = 0; i < SE_DEEP; i++) totals[i] = SE_ZERO;
+    for (ptrdiff_t j = 0; j < in->columns;) {
+        const ptrdiff_t left = (in->columns - j + SE_BYTES - 1) / SE_BYTES;
+        if (left >= 4 && SE_STRIP >= 4) {
+            seen = SE_OR(seen, SE_(strip)(in, r, rows, j, SE_STRIP >= 4 ? 4 : 1, hides, to, totals));
+            j += 4 * SE_BYTES;
+        } else if (left >= 2) {
+            seen = SE_OR(seen, SE_(strip)(in, r, rows, j, 2, hides, to, totals));
+            j += 2 * SE_BYTES;
+        } else {
+            seen = SE_OR(seen, SE_(strip)(in, r, rows, j, 1, hides, to, totals));
+            j += SE_BYTES;
+        }
+    }
+    SE_(fold)(totals, SE_DEEP, to->keys + r);
+    return seen;
+}
+
+#ifdef SE_ROOM
+/* Short rows, each with some room in a vector; a multiple of SE_DEEP of them. */
+SE_WITHIN SE_VECTOR SE_(narrow)(
+    const se_rows *in, ptrdiff_t rows, const int room, const int hides, const se_block *to) {
+    const int step = SE_BYTES / room, vectors = SE_DEEP / step, bits = to->bits;
+    const SE_(layout) true_ = SE_(lay)(in->true_stride, in->columns, room);
+    const SE_(layout) pred = SE_(lay)(in->pred_stride, in->columns, room);
+    const SE_(layout) hidden = SE_(lay)(hides ? in->hidden_stride : 0, in->columns, room);
+    SE_VECTOR seen = SE_ZERO, column[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO}, totals[SE_DEEP];
+    for (ptrdiff_t r = 0; r < rows; r += SE_DEEP) {
+        SE_UNROLL
+        for (int i = 0; i < vectors; i++) {
+            const ptrdiff_t at = r + i * step;
+            SE_VECTOR row[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO};
+            const SE_VECTOR a = SE_(several)(in->true_ + at * in->true_stride, in->true_stride, true_, room);
+            const SE_VECTOR b = SE_(several)(in->pred + at * in->pred_stride, in->pred_stride, pred, room);
+            const SE_VECTOR m =
+                hides ? SE_(several)(in->hidden + at * in->hidden_stride, in->hidden_stride, hidden, room) : SE_ZERO;
+            SE_(count)(a, b, m, hides, &seen, column, row);
+            totals[i] = SE_(pack)(row, bits, hides);
+        }
+        SE_(fold)(totals, vectors, to->keys + r);
+    }
+    for (int part = 0; part < 4; part++) {
+        SE_VECTOR *sum = (SE_VECTOR *)(to->sums + part * to->wide);
+        *sum = SE_PLUS_8(*sum, column[part]);
+    }
+    return seen;
+}
+#endif
+
+SE_WITHIN uint8_t SE_(block_of)(const se_rows *in, const int hides, const se_block *to) {
+    uint8_t bytes[SE_BYTES], all = 0;
+    SE_VECTOR seen = SE_ZERO;
+    ptrdiff_t r = 0;
+#ifdef SE_ROOM
+    if (to->room) r = SE_(readable)(in, to->room) / SE_DEEP * SE_DEEP;
+    if (SE_ROOM <= 8 && to->room == 8) seen = SE_(narrow)(in, r, SE_ROOM, hides, to);
+    if (to->room == 16) seen = SE_(narrow)(in, r, 16, hides, to);
+    if (to->room == 32) seen = SE_(narrow)(in, r, 32, hides, to);
+    if (SE_BYTES >= 64 && to->room == 64) seen = SE_(narrow)(in, r, SE_BYTES, hides, to);
+#endif
+    for (; r < in->rows; r += SE_DEEP) {
+        const int rows = in->rows - r < SE_DEEP ? (int)(in->rows - r) : SE_DEEP;
+        seen = SE_OR(seen, SE_(rows)(in, r, rows, hides, to));
+    }
+    memcpy(bytes, &seen, SE_BYTES);
+    for (int i = 0; i < SE_BYTES; i++) all |= bytes[i];
+    return all;
+}
+
+SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to) {
+    return in->hidden ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
+}
+
+#undef SE_
+#undef SE_TARGET
+#undef SE_WITHIN
+#undef SE_UNROLL
+#undef SE_FETCH
+#undef SE_VECTOR
+#undef SE_BYTES
+#undef SE_DEEP
+#undef SE_ROOM
+#undef SE_STRIP
+#undef SE_ZERO
+#undef SE_OR
+#undef SE_AND
+#undef SE_WITHOUT
+#undef SE_PLUS_8
+#undef SE_PLUS_64
+#undef SE_SHIFT
+#undef SE_SUM
