@@ -54,13 +54,16 @@ def extensions() -> list[Extension]:
     from Cython.Build import cythonize
 
     checks = os.environ.get("STREAMEVAL_CHECKS") == "1"
-    kernel = Extension(
-        "streameval.kernel._compiled",
-        ["streameval/kernel/_compiled.pyx"],
-        depends=["streameval/kernel/counting.h"],
-        extra_compile_args=FLAGS + SANITIZERS * checks,
-        extra_link_args=SANITIZERS * checks,
-    )
+    kernel = [
+        Extension(
+            f"streameval.kernel.{module}",
+            [f"streameval/kernel/{module}.pyx"],
+            depends=[f"streameval/kernel/{header}.h"],
+            extra_compile_args=FLAGS + SANITIZERS * checks,
+            extra_link_args=SANITIZERS * checks,
+        )
+        for module, header in (("_compiled", "counting"), ("_binned", "binning"))
+    ]
     directives = {
         "language_level": 3,
         "boundscheck": checks,
@@ -68,7 +71,7 @@ def extensions() -> list[Extension]:
         "wraparound": False,
         "cdivision": True,
     }
-    found: list[Extension] = cythonize([kernel], compiler_directives=directives)
+    found: list[Extension] = cythonize(kernel, compiler_directives=directives)
     return found
 
 

@@ -12,13 +12,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from streameval.kernel import _numpy
+from streameval.kernel import _binned_numpy, _numpy
+from streameval.kernel._binned_numpy import BINS, DROPPED, SCORE_MAX
 from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_cells, weigh_dense, weigh_groups
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
-    "BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "dense_rows", "limbs", "list_rows", "tally", "weigh_cells",
-    "weigh_dense", "weigh_groups",
+    "BACKEND", "BINS", "DONE", "DROPPED", "FULL", "OTHER", "REFUSED", "SCORE_MAX", "Bins", "Counts", "bins_of",
+    "dense_rows", "limbs", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
 ]  # fmt: skip
 
 
@@ -51,5 +52,7 @@ BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
     Counts = _numpy.Counts
+    Bins, bins_of = _binned_numpy.Bins, _binned_numpy.bins_of
 else:
+    from streameval.kernel._binned import Bins, bins_of
     from streameval.kernel._compiled import Counts
