@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from streameval.kernel import _binned_numpy, _numpy
-from streameval.kernel._binned_numpy import BINS, DROPPED, SCORE_MAX
+from streameval.kernel._binned_numpy import BINS, DROPPED, SCORE_MAX, edges_of, flipped_bins, scores_of
 from streameval.kernel._numpy import dense_rows, limbs, list_rows, tally, weigh_cells, weigh_dense, weigh_groups
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
 __all__ = [
     "BACKEND", "BINS", "DONE", "DROPPED", "FULL", "OTHER", "REFUSED", "SCORE_MAX", "Bins", "Counts", "bins_of",
-    "dense_rows", "limbs", "list_rows", "tally", "weigh_cells", "weigh_dense", "weigh_groups",
+    "dense_rows", "edges_of", "flipped_bins", "limbs", "list_rows", "scores_of", "tally", "weigh_cells", "weigh_dense",
+    "weigh_groups",
 ]  # fmt: skip
 
 

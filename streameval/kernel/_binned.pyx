@@ -61,6 +61,7 @@ cdef extern from "binning.h" nogil:
     void se_relieve(se_table*)
     void se_compact(se_table*)
     void se_discard(se_table*)
+    void se_pairs(const se_label*, uint64_t*)
     int se_admit(se_table*, const se_table*)
     void se_unite(se_table*, const se_table*)
     void se_join(se_part*, const se_part*)
@@ -464,6 +465,31 @@ cdef class Bins:
                     at += 1
                 offset[position + 1] = at
         return offsets, bins[:at], counts[:at], common[:at], limbs[:at] if sums else None
+
+    def pairs(self, columns):
+        cdef const int64_t[::1] place = columns
+        cdef Py_ssize_t position, side, part
+        cdef se_label* label
+        cdef uint32_t row
+        cdef bint enough = True
+        self.within(place)
+        counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
+        cdef int64_t[:, ::1] times = counts
+        cdef uint64_t[:, :, ::1] limb = sums
+        with nogil:
+            for position in range(place.shape[0]):
+                label = self.labels + place[position]
+                for side in range(2):
+                    enough = enough and se_settle(&label.table[side])
+                if not enough:
+                    break
+                se_pairs(label, &limb[position, 0, 0])
+                for row in range(label.table[1].used):
+                    times[position, 1] += <int64_t>(se_part_at(&label.table[1], row).head >> 20)
+                times[position, 0] = label.binned - times[position, 1]
+        if not enough:
+            raise MemoryError
+        return counts, sums
 
     def compact(self):
         cdef Py_ssize_t column

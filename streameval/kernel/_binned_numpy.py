@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernel.types import DONE, FULL, REFUSED, Flags, IntArray, Lists, ScoreArray, UInt8Array, WordArray
+from streameval.kernel.types import DONE, FULL, REFUSED, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array, WordArray
 
-__all__ = ["BINS", "DROPPED", "SCORE_MAX", "Bins", "bins_of"]
+__all__ = ["BINS", "DROPPED", "SCORE_MAX", "Bins", "bins_of", "edges_of", "flipped_bins", "scores_of"]
 
 DROPPED = 41
 SCORE_MAX = 2**43 - 1
@@ -52,6 +52,36 @@ def bins_of(scores: ScoreArray) -> tuple[IntArray, IntArray]:
     start = np.where(upper, _FINITE + 2 * _TO_HALF + 1, start)
     start = np.where(below, _FINITE, start)
     return start + np.where(below | upper, ~code, code), kept & _LOWER
+
+
+def scores_of(bins: IntArray, residuals: IntArray) -> FloatArray:
+    """The scores with these bins and residuals; in bins between 0.5 and 1, which hold few, the nearest float64."""
+    low, upper = bins < _FINITE, (bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)
+    code = np.where(bins > _FINITE + 2 * _TO_HALF, bins - (_FINITE + 2 * _TO_HALF + 1 - _TO_ONE), bins - _FINITE)
+    code = np.where(upper, _FINITE + 2 * _TO_HALF - bins, np.where(low, _FINITE - 1 - bins, code))
+    size = ((code << DROPPED) | residuals).view(np.float64)
+    return np.asarray(np.where(upper, 1.0 - size, np.where(low, -size, size)))
+
+
+def edges_of(bins: IntArray) -> FloatArray:
+    """The least score at or above which lie exactly the bins from these on; minus infinity for -1."""
+    inside = np.maximum(bins, 0)
+    last = np.where(flipped_bins(inside), _LOWER, 0)
+    edge = scores_of(inside, last)
+    edge = np.where(inside == _FINITE + _TO_HALF, 0.5, edge)  # the other residuals of this bin belong below 0.5
+    with np.errstate(over="ignore"):
+        for _ in range(2):  # near 1 the scores of a bin are fewer than its residuals: look for the first by hand
+            edge = np.where(bins_of(edge)[0] < inside, np.nextafter(edge, np.inf), edge)
+        for _ in range(2):
+            before = np.nextafter(edge, -np.inf)
+            before = np.where(np.isfinite(before), before, edge)
+            edge = np.where((bins_of(before)[0] >= inside) & (before < edge), before, edge)
+    return np.asarray(np.where(bins < 0, -np.inf, edge + 0.0))
+
+
+def flipped_bins(bins: IntArray) -> Flags:
+    """Whether greater residuals of bins belong to lower scores."""
+    return np.asarray((bins < _FINITE) | ((bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)))
 
 
 class Bins:
@@ -239,6 +269,28 @@ class Bins:
             for pair in pairs
         ]
         return offsets, np.array(bins, np.int64), counts, common, np.array(words, np.uint64).reshape(-1, 2, 4)
+
+    def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
+        """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
+
+        That is twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being
+        half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
+        (columns, 3, 2). A bin is undecided where scores of one class differ.
+        """
+        counts, sums = np.zeros((len(columns), 2), np.int64), np.zeros((len(columns), 3, 2), np.uint64)
+        for position, column in enumerate(columns.tolist()):
+            below, hits, totals = 0, 0, [0, 0, 0]
+            for bin_, (negative, positive) in sorted(self._bins[column].items()):
+                x, y, tied = _common(*positive), _common(*negative), negative[0]
+                if x == -1 or y == -1:
+                    more = [0, tied, 2 * tied]
+                else:
+                    more = [tied if x == y else 2 * tied * ((x > y) != bool(flipped_bins(np.array(bin_))))] * 3
+                totals = [total + positive[0] * (2 * below + part) for total, part in zip(totals, more, strict=True)]
+                below, hits = below + tied, hits + positive[0]
+            counts[position] = below, hits
+            sums[position] = [(total & _WORD, total >> 64) for total in totals]
+        return counts, sums
 
     def compact(self) -> None:
         """Drop bins of which no score is left."""

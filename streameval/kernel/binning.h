@@ -428,6 +428,45 @@ static void se_discard(se_table *t) {
     for (int run = 0; run < 2; run++) free(t->fresh[run].keys);
 }
 
+/* -- reading ---------------------------------------------------------------------------------------------------------------- */
+
+/* Whether greater residuals of a bin belong to lower scores. */
+static inline int se_flipped(uint32_t bin) {
+    return bin < SE_FINITE || (bin >= SE_FINITE + SE_TO_HALF && bin <= SE_FINITE + 2 * SE_TO_HALF);
+}
+
+static inline void se_add_product(uint64_t *sum, uint64_t a, uint64_t b) {
+    uint64_t high;
+    sum[0] = se_times(a, b, sum[0], &high);
+    sum[1] += high;
+}
+
+/* Twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being half a pair:
+   at least, with every undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. */
+static void se_pairs(const se_label *l, uint64_t sums[6]) {
+    const se_table *negative = &l->table[0], *positive = &l->table[1];
+    uint64_t below = 0;
+    uint32_t other = 0;
+    for (uint32_t at = 0; at < positive->used; at++) {
+        const se_part *p = se_part_at(positive, at);
+        const uint32_t bin = (uint32_t)(positive->index[at] >> 32);
+        for (; other < negative->used && (uint32_t)(negative->index[other] >> 32) < bin; other++)
+            below += se_part_at(negative, other)->head >> 20;
+        const uint64_t n = p->head >> 20;
+        uint64_t more[3] = {0};
+        if (!n) continue;
+        if (other < negative->used && (uint32_t)(negative->index[other] >> 32) == bin) {
+            const se_part *beside = se_part_at(negative, other);
+            const uint64_t tied = beside->head >> 20;
+            const int64_t x = se_common(p), y = se_common(beside);
+            if (x == y && x >= 0) more[0] = more[1] = more[2] = tied;
+            else if (x >= 0 && y >= 0) more[0] = more[1] = more[2] = (x > y) != se_flipped(bin) ? 2 * tied : 0;
+            else more[1] = tied, more[2] = 2 * tied;
+        }
+        for (int i = 0; i < 3; i++) se_add_product(sums + 2 * i, n, 2 * below + more[i]);
+    }
+}
+
 /* -- merging ---------------------------------------------------------------------------------------------------------------- */
 
 /* Make room for all that another label holds: empty parts for its bins, and space for its scores. 0 if memory ran out. */
