@@ -339,6 +339,26 @@ class Curves:
         self._bins.reserve(len(self._labels))
         return self._bins.read(columns, sums)
 
+    def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
+        """The scores of columns and their pairs in order; see `streameval.kernel._binned_numpy.Bins.pairs`."""
+        self._bins.reserve(len(self._labels))
+        return self._bins.pairs(columns)
+
+    def pooled(self, columns: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+        """As `read` with sums, of the scores of several columns taken together."""
+        bins = self._bins
+        place = np.zeros(len(self._labels), np.int64)
+        place[columns] = np.arange(len(columns))
+        width = len(columns)
+        while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
+            fresh = kernel.Bins(-(-width // 4))
+            if fresh.merge(bins, place // 4) != DONE:
+                raise CounterOverflowError(_TOO_MANY)
+            bins, width = fresh, -(-width // 4)
+            place = np.arange(width)
+            if width <= 1:
+                return bins.read(np.zeros(1, np.int64), True)
+
     def weights(
         self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int
     ) -> tuple[int, list[tuple[int, int]], list[tuple[Moments, Moments]]]:
