@@ -22,7 +22,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernel.types import DONE, FULL, REFUSED, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array, WordArray
+from streameval.kernel.types import (
+    DONE,
+    FULL,
+    REFUSED,
+    Flags,
+    FloatArray,
+    IntArray,
+    Lists,
+    ScoreArray,
+    UInt8Array,
+    WordArray,
+)
 
 __all__ = ["BINS", "DROPPED", "SCORE_MAX", "Bins", "bins_of", "edges_of", "flipped_bins", "scores_of"]
 
@@ -242,9 +253,7 @@ class Bins:
         self._check(columns)
         return self._sides[columns]
 
-    def read(
-        self, columns: IntArray, sums: bool
-    ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+    def read(self, columns: IntArray, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
         """The bins of columns that hold a score, in order, column by column.
 
         Returns offsets (one more than columns), bins, and by class how many scores, shape (bins, 2), and their
@@ -306,9 +315,7 @@ class Bins:
             for at in range(int(offsets[column]), int(offsets[column + 1])):
                 pair = [
                     (n, low | high << 64, square | square_high << 64)
-                    for n, (low, high, square, square_high) in zip(
-                        counts[at].tolist(), words[at].tolist(), strict=True
-                    )
+                    for n, (low, high, square, square_high) in zip(counts[at].tolist(), words[at].tolist(), strict=True)
                 ]
                 self._bins[column][int(bins[at])] = (pair[0], pair[1])
         self._examples, self._scores = examples, int(counts.sum())

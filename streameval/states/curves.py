@@ -332,9 +332,7 @@ class Curves:
         self._bins.reserve(len(self._labels))
         return self._bins.sides(columns)
 
-    def read(
-        self, columns: IntArray, *, sums: bool
-    ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+    def read(self, columns: IntArray, *, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
         """The bins of columns that hold a score; see `streameval.kernel._binned_numpy.Bins.read`."""
         self._bins.reserve(len(self._labels))
         return self._bins.read(columns, sums)

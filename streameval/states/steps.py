@@ -50,7 +50,7 @@ class Steps:
     def before(self, part: Integers) -> Integers:
         """The sum over the lower steps of the same label."""
         sums = np.cumsum(part) - part
-        return sums - np.repeat(sums[self.starts[:-1]], np.diff(self.starts))
+        return np.asarray(sums - np.repeat(sums[self.starts[:-1]], np.diff(self.starts)))
 
     def over(self, part: Integers) -> Integers:
         """The sum over the steps of each label."""
