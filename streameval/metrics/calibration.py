@@ -35,6 +35,7 @@ _HALF = int(kernel.bins_of(np.array([0.5]))[0][0])
 _LOW32, _LOW22 = np.uint64(2**32 - 1), 2**22 - 1
 _FINEST = 1074
 _MARGIN = 2.0**-45  # of the logarithms, each off by a few units in the last place
+_TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
 
 
@@ -282,7 +283,7 @@ def _minus_log(v: FloatArray) -> FloatArray:
 
 def _minus_log_rest(v: FloatArray) -> FloatArray:
     """-log(1 - v) for 0 <= v <= 0.5."""
-    return _twice_atanh(v / (2 - v), 20)
+    return np.asarray(np.where(v < _TINY, v, _twice_atanh(v / (2 - v), 20)))
 
 
 def _twice_atanh(t: FloatArray, terms: int) -> FloatArray:

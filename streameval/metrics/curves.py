@@ -95,13 +95,10 @@ def _staircase(
 def path_of(tables: CurveTables, label: Label | None) -> Path:
     """The steps of one label, or of all together for None; steps without weight left out."""
     if label is None:
-        path = tables.pooled.of(0)
-    elif label in tables.labels:
-        path = tables.steps.of(tables.labels.index(label))
-    else:
+        return tables.pooled.of(0).trimmed()
+    if label not in tables.labels:
         raise MetricError(f"label {shown(label)} is not among the {tables.size} labels counted; give one of labels")
-    kept = np.asarray(path.neg + path.pos > 0)
-    return Path(path.bins[kept], path.residuals[kept], path.neg[kept], path.pos[kept], path.mixed[kept])
+    return tables.steps.of(tables.labels.index(label)).trimmed()
 
 
 def roc_curve(tables: CurveTables, label: Label | None = None) -> RocCurve:

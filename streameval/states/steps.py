@@ -77,12 +77,17 @@ class Path:
     @cached_property
     def fp(self) -> Integers:
         """Negatives at or above each step, with 0 in front."""
-        return np.concatenate([self.neg[:1] * 0, np.cumsum(self.neg)])
+        return np.concatenate([np.zeros(1, self.neg.dtype), np.cumsum(self.neg)])
 
     @cached_property
     def tp(self) -> Integers:
         """Positives at or above each step, with 0 in front."""
-        return np.concatenate([self.pos[:1] * 0, np.cumsum(self.pos)])
+        return np.concatenate([np.zeros(1, self.pos.dtype), np.cumsum(self.pos)])
+
+    def trimmed(self) -> Path:
+        """Without steps that weigh nothing."""
+        kept = np.asarray(self.neg + self.pos > 0, np.bool_)
+        return Path(self.bins[kept], self.residuals[kept], self.neg[kept], self.pos[kept], self.mixed[kept])
 
     @cached_property
     def thresholds(self) -> FloatArray:
