@@ -222,21 +222,25 @@ def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
     # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
     change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)
     possible = np.ones(len(grid) + 1, np.bool_)
+    common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, over labels; -1 where they differ
     for path in paths:
         tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
         last = np.flatnonzero(np.append(path.bins[1:] != path.bins[:-1], True)) + 1  # a bin may be two steps
         edges = np.concatenate([[0], last])
         values, allowed = _values(tp[edges], fp[edges], pos, goal)
         corners, met = _values(tp[edges[1:]], fp[edges[:-1]], pos, goal)
-        # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
-        met &= path.mixed[last - 1] | (np.diff(edges) > 1)
+        loose = path.mixed[last - 1] | (np.diff(edges) > 1)
         place = len(grid) - np.searchsorted(grid[::-1], path.bins[last - 1], "left")
         change[0] += values[0]
         np.add.at(change, place, np.diff(values))
-        gain = np.maximum(np.where(met, corners, -np.inf), values[:-1]) - values[1:]
+        here = np.where(loose, -1, path.residuals[last - 1])
+        common[place] = np.where((common[place] == -2) | (common[place] == here), here, -1)
+        # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
+        gain = np.maximum(np.where(met & loose, corners, -np.inf), values[:-1]) - values[1:]
         np.add.at(more, place, np.maximum(gain, 0.0))
         counts = np.diff(np.concatenate([[0], place, [len(grid) + 1]]))
         possible &= np.repeat(allowed, counts)
+    more[common >= 0] = 0.0  # no threshold divides equal scores
     sums = np.where(possible, np.cumsum(change), -np.inf)
     if not possible.any():
         return Choice(math.inf, math.nan, math.nan)

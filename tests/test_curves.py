@@ -145,7 +145,7 @@ def test_twins_agree_about_any_history(seed: int):
                 twin.compact()
             twins = tuple(twin.copy() for twin in twins) if rng.random() < 0.5 else twins
         else:
-            place = rng.permutation(width)[:width].astype(np.int64)
+            place = rng.permutation(width).astype(np.int64) // int(rng.integers(1, 5))  # several columns into one
             grown = (_binned.Bins(width), _binned_numpy.Bins(width))
             for more, twin in zip(grown, twins, strict=True):
                 assert more.merge(twin, place) == DONE

@@ -12,8 +12,8 @@ import streameval
 PACKAGE = Path(streameval.__file__).parent
 
 LAYERS = (
-    "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "wire", "label_table", "report",
-    "accumulator", "single", "classes", "evaluator", "", "adapters",
+    "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "wire", "label_table",
+    "report", "accumulator", "single", "classes", "evaluator", "", "adapters",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 

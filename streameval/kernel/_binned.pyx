@@ -18,6 +18,7 @@ cdef extern from "binning.h" nogil:
     ctypedef struct se_run:
         uint64_t* keys
         size_t used
+        size_t owed
     ctypedef struct se_table:
         uint64_t* index
         uint32_t used
@@ -384,6 +385,10 @@ cdef class Bins:
                 here.binned += there.binned
                 for side in range(3):
                     here.side[side] += there.side[side]
+            for column in range(width):
+                here = self.labels + (column if columns is None else place[column])
+                for side in range(4):
+                    here.table[side // 2].fresh[side % 2].owed = 0
         if not enough:
             raise MemoryError
         self.n += other.n

@@ -180,7 +180,7 @@ static inline int se_possible(const se_part *p) {
    somebody looks. A key is bin << 40 | residual >> 1; the last bit of the residual tells in which run it stands. */
 typedef struct {
     uint64_t *keys;
-    size_t used, room;
+    size_t used, room, owed; /* owed: room that a merge under way has asked for */
 } se_run;
 
 /* The scores of one class of one label. */
@@ -473,7 +473,8 @@ static void se_pairs(const se_label *l, uint64_t sums[6]) {
 static int se_admit(se_table *t, const se_table *other) {
     uint32_t missing = 0, here = 0;
     for (int run = 0; run < 2; run++)
-        if (!se_extend(&t->fresh[run], other->fresh[run].used)) return 0;
+        if (!se_extend(&t->fresh[run], t->fresh[run].owed + other->fresh[run].used)) return 0;
+        else t->fresh[run].owed += other->fresh[run].used; /* several tables may go into one */
     for (uint32_t there = 0; there < other->used; there++) {
         const uint64_t bin = other->index[there] >> 32;
         while (here < t->used && t->index[here] >> 32 < bin) here++;
