@@ -9,8 +9,10 @@ from pathlib import Path
 
 from streameval.adapters.river.classes import CLASSES
 from streameval.adapters.river.metric import CountedMetric
-from streameval.metrics.catalogue import Entry, Parameter, catalogue
+from streameval.metrics.catalogue import catalogue
+from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import choice_text
+from streameval.single import score_options
 
 ROOT = Path(__file__).resolve().parent.parent
 DIRECTION = {True: "higher", False: "lower", None: "describes the data"}
@@ -54,7 +56,7 @@ def stub() -> str:
             "from collections.abc import Iterable, Mapping",
             "from typing import Literal",
             "",
-            "from streameval.config import Unknown",
+            "from streameval.config import Nan, Ties, Unknown",
             "from streameval.labels import Label",
             "from streameval.metrics.spec import Empty",
             "from streameval.single import Metric",
@@ -88,13 +90,21 @@ def _class(entry: Entry) -> list[str]:
         *(f"        {p.name}: {kind_of(p)} = {p.default!r}," for p in entry.parameters),
         f"        average: {' | '.join(kinds)} = {default},",
         "        zero_division: float | None = None,",
-        '        empty: Empty = "zero_division",',
+        *(['        empty: Empty = "zero_division",'] if entry.state == "decisions" else []),
         "        labels: Iterable[Label] | None = None,",
         '        unknown: Unknown = "error",',
         "        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,",
+        *(SCORE_OPTIONS[name] for name, _ in score_options(entry)),
         "    ) -> None: ...",
         "",
     ]
+
+
+SCORE_OPTIONS = {
+    "nan": '        nan: Nan = "error",',
+    "ties": '        ties: Ties = "shared",',
+    "inverse_propensities": "        inverse_propensities: Mapping[Label, float] | None = None,",
+}
 
 
 def river_stub() -> str:

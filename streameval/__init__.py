@@ -15,7 +15,8 @@ from streameval.errors import (
 )
 from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
-from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.catalogue import catalogue
+from streameval.metrics.entry import Entry
 from streameval.metrics.spec import MetricSpec
 from streameval.pending import Pending
 from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate

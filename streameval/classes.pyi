@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from streameval.config import Unknown
+from streameval.config import Nan, Ties, Unknown
 from streameval.labels import Label
 from streameval.metrics.spec import Empty
 from streameval.single import Metric
@@ -46,6 +46,36 @@ __all__ = [
     "PredictedDensity",
     "ImbalanceRatio",
     "MeanImbalanceRatio",
+    "OneError",
+    "CoverageError",
+    "RankingLoss",
+    "ErrorSetSize",
+    "IsError",
+    "MarginLoss",
+    "LabelRankingAveragePrecision",
+    "PrecisionAt",
+    "RecallAt",
+    "F1At",
+    "HitAt",
+    "AbandonmentAt",
+    "RPrecision",
+    "MeanAveragePrecisionAt",
+    "MeanReciprocalRank",
+    "DiscountedCumulativeGain",
+    "NormalizedDiscountedCumulativeGain",
+    "PropensityScoredPrecisionAt",
+    "PropensityScoredNDCGAt",
+    "LabelCoverageAt",
+    "RocAuc",
+    "AveragePrecision",
+    "RecallAtPrecision",
+    "PrecisionAtRecall",
+    "SensitivityAtSpecificity",
+    "SpecificityAtSensitivity",
+    "EqualErrorRate",
+    "BrierScore",
+    "LogLoss",
+    "ExpectedCalibrationError",
 ]
 
 class Precision(Metric):
@@ -495,4 +525,443 @@ class MeanImbalanceRatio(Metric):
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class OneError(Metric):
+    def __init__(
+        self,
+        *,
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class CoverageError(Metric):
+    def __init__(
+        self,
+        *,
+        minus_one: bool = False,
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class RankingLoss(Metric):
+    def __init__(
+        self,
+        *,
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class ErrorSetSize(Metric):
+    def __init__(
+        self,
+        *,
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class IsError(Metric):
+    def __init__(
+        self,
+        *,
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class MarginLoss(Metric):
+    def __init__(
+        self,
+        *,
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class LabelRankingAveragePrecision(Metric):
+    def __init__(
+        self,
+        *,
+        tied: Literal["worst", "best"] = 'worst',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class PrecisionAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        divisor: Literal["k", "ranked"] = 'k',
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class RecallAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class F1At(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        divisor: Literal["k", "ranked"] = 'k',
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class HitAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class AbandonmentAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class RPrecision(Metric):
+    def __init__(
+        self,
+        *,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class MeanAveragePrecisionAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        divisor: Literal["min", "hits", "true"] = 'min',
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class MeanReciprocalRank(Metric):
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class DiscountedCumulativeGain(Metric):
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        log_base: float = 2.0,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class NormalizedDiscountedCumulativeGain(Metric):
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        unranked: Literal["never", "last"] = 'never',
+        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class PropensityScoredPrecisionAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        normalize: bool = True,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+    ) -> None: ...
+
+class PropensityScoredNDCGAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        norm: Literal["k", "min"] = 'k',
+        normalize: bool = True,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+    ) -> None: ...
+
+class LabelCoverageAt(Metric):
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        of: Literal["true", "all"] = 'true',
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+    ) -> None: ...
+
+class RocAuc(Metric):
+    def __init__(
+        self,
+        *,
+        max_fpr: float = 1.0,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class AveragePrecision(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class RecallAtPrecision(Metric):
+    def __init__(
+        self,
+        *,
+        precision: float = 0.5,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class PrecisionAtRecall(Metric):
+    def __init__(
+        self,
+        *,
+        recall: float = 0.5,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class SensitivityAtSpecificity(Metric):
+    def __init__(
+        self,
+        *,
+        specificity: float = 0.5,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class SpecificityAtSensitivity(Metric):
+    def __init__(
+        self,
+        *,
+        sensitivity: float = 0.5,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class EqualErrorRate(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class BrierScore(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class LogLoss(Metric):
+    def __init__(
+        self,
+        *,
+        eps: float = 2.220446049250313e-16,
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+    ) -> None: ...
+
+class ExpectedCalibrationError(Metric):
+    def __init__(
+        self,
+        *,
+        buckets: int = 15,
+        strategy: Literal["uniform", "quantile"] = 'uniform',
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
     ) -> None: ...

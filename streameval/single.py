@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
 from streameval.accumulator import Accumulator
-from streameval.config import Unknown
+from streameval.config import Nan, Ties, Unknown
 from streameval.errors import FormatError, MetricError, shown
 from streameval.labels import Label
-from streameval.metrics.catalogue import CATALOGUE, Entry
+from streameval.metrics.catalogue import CATALOGUE
+from streameval.metrics.entry import Entry
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.wire import Saved
@@ -34,6 +35,9 @@ class Metric(Accumulator):
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
         **parameters: Choice,
     ) -> None:
         if not hasattr(type(self), "_entry"):
@@ -41,7 +45,7 @@ class Metric(Accumulator):
         spec = build_spec(
             self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
         )
-        self._start((spec,), labels, unknown, threshold)
+        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
 
     @classmethod
     def from_spec(
@@ -51,11 +55,14 @@ class Metric(Accumulator):
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
     ) -> Metric:
         """A fresh metric of the class that a spec names."""
         kind = metric_class_of(spec.name)
         made = kind.__new__(kind)
-        made._start((spec,), labels, unknown, threshold)
+        made._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
         return made
 
     @property
@@ -102,6 +109,9 @@ def metric(
     labels: Iterable[Label] | None = None,
     unknown: Unknown = "error",
     threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    nan: Nan = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
     **parameters: Choice,
 ) -> Metric:
     """Build any metric of the catalogue by name.
@@ -110,7 +120,7 @@ def metric(
     ----------
     name
         A name or alias of the catalogue, without an average.
-    average, zero_division, empty, labels, unknown, threshold, **parameters
+    average, zero_division, empty, labels, unknown, threshold, nan, ties, inverse_propensities, **parameters
         As for the metric's class.
 
     Raises
@@ -124,7 +134,15 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    return Metric.from_spec(spec, labels=labels, unknown=unknown, threshold=threshold)
+    return Metric.from_spec(
+        spec,
+        labels=labels,
+        unknown=unknown,
+        threshold=threshold,
+        nan=nan,
+        ties=ties,
+        inverse_propensities=inverse_propensities,
+    )
 
 
 def metric_class_of(name: str) -> type[Metric]:
@@ -160,10 +178,17 @@ def summary_of(entry: Entry, without: str = "") -> str:
         "zero_division",
         f"    What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
         f"{number_text(entry.zero_division)} by default.",
-        "empty",
-        "    What an example, or a label, with nothing true and nothing predicted counts where its value is 0/0:",
-        '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".',
-        "labels, unknown, threshold",
+        *(
+            [
+                "empty",
+                "    What an example, or a label, with nothing true and nothing predicted counts where its value "
+                "is 0/0:",
+                '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".',
+            ]
+            if entry.state == "decisions"
+            else []
+        ),
+        ", ".join(["labels", "unknown", "threshold", *(name for name, _ in score_options(entry))]),
         "    As for `Evaluator`.",
     ]
     return "\n".join(lines)
@@ -176,12 +201,23 @@ def _direction(entry: Entry) -> str:
 def signature_of(entry: Entry) -> inspect.Signature:
     """The keyword-only parameters of a metric's class, with its own defaults."""
     own = [(p.name, p.default) for p in entry.parameters]
-    shared = [
-        ("average", entry.default), ("zero_division", entry.zero_division), ("empty", "zero_division"),
-        ("labels", None), ("unknown", "error"), ("threshold", None),
+    shared: list[tuple[str, object]] = [
+        ("average", entry.default), ("zero_division", entry.zero_division),
+        *([("empty", "zero_division")] if entry.state == "decisions" else []),
+        ("labels", None), ("unknown", "error"), ("threshold", None), *score_options(entry),
     ]  # fmt: skip
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in own + shared])
+
+
+def score_options(entry: Entry) -> list[tuple[str, object]]:
+    """What can be chosen about scores where a metric is read from them."""
+    options: list[tuple[str, object]] = [] if entry.state == "decisions" else [("nan", "error")]
+    if entry.state == "rankings":
+        options.append(("ties", "shared"))
+        if entry.name.startswith("ps"):
+            options.append(("inverse_propensities", None))
+    return options
 
 
 def _class_of(entry: Entry) -> type[Metric]:

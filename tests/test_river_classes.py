@@ -57,7 +57,8 @@ def same(left: float, right: float) -> bool:
 
 
 def test_there_is_a_class_of_its_own_for_every_metric_and_average_that_gives_one_number():
-    wanted = {(entry.name, average) for entry in catalogue() for average in entry.averages if average is not None}
+    decided = [entry for entry in catalogue() if entry.state == "decisions"]
+    wanted = {(entry.name, average) for entry in decided for average in entry.averages if average is not None}
     assert {(made._entry.name, made._average) for made in CLASSES.values()} == wanted
     assert len(CLASSES) == len(wanted)
     assert {"MicroF1", "MacroF1", "SamplesJaccard", "SubsetAccuracy", "HammingLoss"} <= set(CLASSES)

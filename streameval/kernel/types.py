@@ -10,6 +10,7 @@ IntArray: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Int32Array: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
 UInt8Array: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+WordArray: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 ScoreArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]] | FloatArray
 

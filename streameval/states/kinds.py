@@ -7,9 +7,12 @@ from typing import Any
 from streameval.config import Config
 from streameval.labels import LabelIndex
 from streameval.states.base import State
+from streameval.states.curves import Curves
+from streameval.states.pairs import Pairs
 from streameval.states.ranking_content import RankingOptions
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import Rankings
+from streameval.states.steps import CurveTables
 
 __all__ = ["fresh_state", "tables_of"]
 
@@ -28,11 +31,13 @@ def fresh_state(name: str, labels: LabelIndex, config: Config) -> State:
                 details.gain_ranks,
             ),
         )
-    raise NotImplementedError(name)
+    if name == "curves":
+        return Curves(labels)
+    return Pairs(labels)
 
 
 def tables_of(name: str, state: Any) -> Any:
     """What metrics read of it."""
     if name == "rankings":
         return RankingTables(state)
-    raise NotImplementedError(name)
+    return CurveTables(state) if name == "curves" else state

@@ -6,7 +6,8 @@ import inspect
 from typing import Any
 
 from streameval.adapters.river.metric import CountedMetric
-from streameval.metrics.catalogue import CATALOGUE, Entry
+from streameval.metrics.catalogue import CATALOGUE
+from streameval.metrics.entry import Entry
 from streameval.metrics.spec import Average
 from streameval.single import signature_of, summary_of
 
@@ -53,7 +54,7 @@ CLASSES: dict[str, type[CountedMetric]] = {
     _name_of(entry, average): _class_of(entry, average)
     for entry in CATALOGUE
     for average in entry.averages
-    if average is not None  # River wants one number
+    if average is not None and entry.state == "decisions"  # River wants one number, and passes no scores
 }
 globals().update(CLASSES)
 

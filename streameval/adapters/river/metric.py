@@ -15,7 +15,7 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError, shown
 from streameval.evaluator import Evaluator
 from streameval.labels import Label
-from streameval.metrics.catalogue import Entry
+from streameval.metrics.entry import Entry
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import Average, MetricSpec
 

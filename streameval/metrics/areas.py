@@ -1,0 +1,317 @@
+"""Areas under curves of binned scores, each with an interval that certainly holds the exact value.
+
+What is not known is the order of scores within a mixed bin. There the bounds are taken over all orders, ties included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from streameval.errors import MetricError, shown
+from streameval.kernel.types import IntArray
+from streameval.labels import Label
+from streameval.metrics.spec import Average
+from streameval.states.steps import CurveTables, Path, Steps
+from streameval.states.tables import Integers
+
+__all__ = ["Bounds", "Interval", "average_precision", "averaged", "roc_auc"]
+
+_DIGITS = 3
+_UNIT = 1 << 32 * _DIGITS
+_BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
+_EXACT_TERMS = 256
+_FINE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value that is known to lie between two bounds.
+
+    Attributes
+    ----------
+    low, high
+        The exact value lies between them, ends included; rounded outwards.
+    value
+        The value if the scores of a mixed bin are one tie: the nearest float64. NaN where undefined, like the bounds.
+    exact
+        Whether the bins leave nothing open; then ``value`` is the exact value, correctly rounded.
+    """
+
+    low: float
+    high: float
+    value: float
+    exact: bool
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def width(self) -> float:
+        """How far apart the bounds are."""
+        return 0.0 if self.exact else self.high - self.low
+
+
+class Bounds(NamedTuple):
+    """The same before rounding."""
+
+    low: Fraction
+    value: Fraction
+    high: Fraction
+    exact: bool
+
+    @classmethod
+    def certain(cls, value: Fraction | int) -> Bounds:
+        """Nothing is open."""
+        return cls(Fraction(value), Fraction(value), Fraction(value), True)
+
+    def rounded(self) -> Interval:
+        """As floats, the bounds outwards."""
+        low, high = float(self.low), float(self.high)
+        if low > self.low:
+            low = math.nextafter(low, -math.inf)
+        if high < self.high:
+            high = math.nextafter(high, math.inf)
+        return Interval(low, high, float(self.value), self.exact)
+
+
+def averaged(
+    labels: Sequence[Label],
+    parts: Iterable[Bounds | None],
+    support: Iterable[int] | None,
+    average: Average,
+    zero_division: float,
+) -> Interval | dict[Label, Interval]:
+    """Each label by itself, or their mean, weighted by support if it is given. None is undefined: ``zero_division``."""
+    instead = None if math.isnan(zero_division) else Bounds.certain(Fraction(zero_division))
+    known = [instead if part is None else part for part in parts]
+    if average is None:
+        return {label: _rounded(part) for label, part in zip(labels, known, strict=True)}
+    weights = [1] * len(known) if support is None else list(support)
+    kept = [(part, weight) for part, weight in zip(known, weights, strict=True) if part is not None]
+    if not any(weight for _, weight in kept):  # as decisions do: labels without any support weigh the same
+        kept = [(part, 1) for part, _ in kept]
+    whole = sum(weight for _, weight in kept)
+    if not whole:
+        return _rounded(instead)
+    low = _sum([(part.low, weight) for part, weight in kept], up=False) / whole
+    value = _sum([(part.value, weight) for part, weight in kept], up=False) / whole
+    high = _sum([(part.high, weight) for part, weight in kept], up=True) / whole
+    exact = all(part.exact for part, weight in kept if weight)
+    return Bounds(low, value, high, exact).rounded()
+
+
+def _rounded(part: Bounds | None) -> Interval:
+    return Interval(math.nan, math.nan, math.nan, True) if part is None else part.rounded()
+
+
+def _sum(terms: list[tuple[Fraction, int]], *, up: bool) -> Fraction:
+    """The sum; of many terms rounded down or up in the 256th bit, since denominators would grow with every term."""
+    if len(terms) <= _EXACT_TERMS:
+        return sum((part * weight for part, weight in terms), Fraction(0))
+    units = 0
+    for part, weight in terms:
+        numerator = part.numerator * weight << _FINE
+        units += -(-numerator // part.denominator) if up else numerator // part.denominator
+    return Fraction(units, 1 << _FINE)
+
+
+def checked_average(average: object) -> None:
+    """Refuse what is no average of labels."""
+    if average not in ("micro", "macro", "weighted", None):
+        raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {shown(average)}")
+
+
+# -- the area under the ROC curve -------------------------------------------------------------------------------------
+
+
+def roc_auc(
+    tables: CurveTables,
+    *,
+    average: Average = "macro",
+    zero_division: float = math.nan,
+    max_fpr: float = 1.0,
+) -> Interval | dict[Label, Interval]:
+    """Chance that a positive has a greater score than a negative, a tie counting half.
+
+    (pairs in order + ties / 2) / (positives * negatives), in [0, 1], higher is better. In a mixed bin between none and
+    all pairs are in order. Undefined without positives or without negatives; by default such labels are left out of
+    means (scikit-learn then gives NaN for the mean). With ``max_fpr`` below 1 the area up to this false positive rate,
+    standardised so that chance is 0.5 (McClish 1989, Analyzing a portion of the ROC curve).
+
+    Source: Hanley & McNeil 1982, The meaning and use of the area under a ROC curve, Radiology 143(1).
+    """
+    checked_average(average)
+    if not 0 < max_fpr <= 1:
+        raise MetricError(f"max_fpr must be in (0, 1], not {shown(max_fpr)}")
+    if max_fpr < 1:
+        limit = Fraction(max_fpr)
+        return per_path(tables, lambda path: _partial(path, limit), average, zero_division)
+    if average == "micro" or tables.weighted:
+        rows = _pairs(tables.pooled if average == "micro" else tables.steps)
+    else:
+        rows = tables.pairs
+    parts = [_area(*row) for row in rows]
+    if average == "micro":
+        return averaged(("",), parts, None, "macro", zero_division)
+    support = [row[1] for row in rows] if average == "weighted" else None
+    return averaged(tables.labels, parts, support, average, zero_division)
+
+
+def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Bounds | None:
+    den = 2 * neg * pos
+    if not den:
+        return None
+    return Bounds(Fraction(least, den), Fraction(tied, den), Fraction(most, den), least == most)
+
+
+def _pairs(steps: Steps) -> list[tuple[int, int, int, int, int]]:
+    """Negatives, positives, and twice the pairs in order: at least, with mixed bins as ties, at most."""
+    below = 2 * steps.before(steps.neg)
+    tied = steps.over(steps.pos * (below + steps.neg))
+    open_ = steps.over(np.where(steps.mixed, steps.pos * steps.neg, 0))
+    columns = (steps.over(steps.neg), steps.over(steps.pos), tied - open_, tied, tied + open_)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _partial(path: Path, limit: Fraction) -> Bounds | None:
+    """The area up to a false positive rate. In a mixed bin the curve stays inside the rectangle of its step."""
+    whole_fp, whole_tp = int(path.fp[-1]), int(path.tp[-1])
+    if not whole_fp or not whole_tp:
+        return None
+    stop = limit * whole_fp
+    last = int(np.searchsorted(path.fp, math.ceil(stop), "left"))  # the first point at or beyond the limit
+    wide = np.array(path.neg[: last - 1], object)
+    low_tp, high_tp = np.array(path.tp[: last - 1], object), np.array(path.tp[1:last], object)
+    mixed = path.mixed[: last - 1]
+    middle = Fraction(int((wide * (low_tp + high_tp)).sum()), 2)
+    open_ = Fraction(int((wide * (high_tp - low_tp))[mixed].sum()), 2)
+    area = [middle - open_, middle, middle + open_]
+    exact = not open_
+    rest = stop - int(path.fp[last - 1])
+    if rest:
+        before, after, width = int(path.tp[last - 1]), int(path.tp[last]), int(path.neg[last - 1])
+        height = before + Fraction(after - before) * rest / width
+        inside = [rest * before, rest * (before + height) / 2, rest * after]
+        if not path.mixed[last - 1]:
+            inside = [inside[1]] * 3
+        exact = exact and inside[0] == inside[2]
+        area = [part + more for part, more in zip(area, inside, strict=True)]
+    least, most = limit * limit / 2, limit
+    low, value, high = ((1 + (part / (whole_fp * whole_tp) - least) / (most - least)) / 2 for part in area)
+    return Bounds(low, value, high, exact)
+
+
+# -- average precision ------------------------------------------------------------------------------------------------
+
+
+def average_precision(
+    tables: CurveTables, *, average: Average = "macro", zero_division: float = 0.0
+) -> Interval | dict[Label, Interval]:
+    """Mean over the positives of the precision at the score of each, scores that tie being predicted together.
+
+    sum of (recall step * precision), in [0, 1], higher is better; scikit-learn's definition, without interpolation.
+    Undefined without positives (0 by default, as scikit-learn).
+
+    Source: Salton & McGill 1983, Introduction to Modern Information Retrieval.
+    """
+    checked_average(average)
+    steps = tables.pooled if average == "micro" else tables.steps
+    support = [int(value) for value in steps.over(steps.pos).tolist()]
+    parts = _precisions(steps, support, weighted=tables.weighted)
+    if average == "micro":
+        return averaged(("",), parts, None, "macro", zero_division)
+    return averaged(tables.labels, parts, support if average == "weighted" else None, average, zero_division)
+
+
+def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bounds | None]:
+    """The average precision of each label.
+
+    Let TP and FP stand above a mixed bin of P positives and N negatives. However its scores are ordered and tied, the
+    i-th positive from above is predicted together with t positives of the bin, i <= t <= P, and f negatives,
+    0 <= f <= N, at a precision of (TP + t) / (TP + t + FP + f), which grows with t and falls with f. So it is at least
+    (TP + i) / (TP + i + FP + N), when all negatives come first and no positives tie, and at most
+    (TP + P) / (TP + P + FP), when all positives tie in front.
+    """
+    owner = np.repeat(np.arange(len(support)), np.diff(steps.starts))
+    held = np.array(support, steps.pos.dtype)[owner]
+    tp = held - steps.before(steps.pos)
+    fp = np.repeat(steps.over(steps.neg), np.diff(steps.starts)) - steps.before(steps.neg)
+    here = steps.pos > 0
+    open_ = here & steps.mixed & (fp > 0)
+    sure = here & ~open_
+    count = len(support)
+    certain, slack = _sums(steps.pos[sure] * tp[sure], (tp + fp)[sure], owner[sure], count)
+    pos, top, fall, place = steps.pos[open_], tp[open_], fp[open_], owner[open_]
+    tied, tied_slack = _sums(pos * top, top + fall, place, count)
+    above, above_slack = _sums(pos * top, top + fall - steps.neg[open_], place, count)
+    least, _ = _sums(*_worst(pos, top, fall, weighted=weighted), np.repeat(place, 2 * _BLOCKS), count)
+    parts: list[Bounds | None] = []
+    for label, whole in enumerate(support):
+        if not whole:
+            parts.append(None)
+            continue
+        unit = whole * _UNIT
+        sum_ = certain[label]
+        low, value = sum_ + least[label], sum_ + tied[label]
+        high = sum_ + slack[label] + above[label] + above_slack[label]
+        if not above[label]:  # nothing open
+            low, high = sum_, sum_ + slack[label] + tied_slack[label]
+        parts.append(Bounds(Fraction(low, unit), Fraction(value, unit), Fraction(high, unit), not above[label]))
+    return parts
+
+
+def _worst(pos: Integers, tp: Integers, fp: Integers, *, weighted: bool) -> tuple[Integers, Integers]:
+    """Terms (numerators and denominators) whose sum is at most the sum of precisions if all negatives come first.
+
+    f(t) = t / (t + F) is concave, so over a block of counts it lies above the chord, and a sum of f over whole numbers
+    is at least their number times the mean of its first and last value. Blocks of one positive lose nothing. Weighted
+    positives come in unknown portions: then the sum is at least the integral of f, and that at least the trapezium.
+    """
+    edges = pos[:, None] * np.arange(_BLOCKS + 1) // _BLOCKS
+    start, stop = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
+    below, behind = np.repeat(tp - pos, _BLOCKS), np.repeat(fp, _BLOCKS)
+    size = stop - start
+    first = below + start + (0 if weighted else np.minimum(size, 1))
+    last = below + stop
+    num = np.stack([size * first, size * last], axis=1).reshape(-1)
+    den = np.stack([2 * (first + behind), 2 * (last + behind)], axis=1).reshape(-1)
+    return num, den
+
+
+def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[list[int], list[int]]:
+    """Sums of ratios by owner in units of 2**-96, each term rounded down, and how many terms were not whole."""
+    bounds = np.searchsorted(owner, np.arange(count + 1))
+
+    def by_owner(part: Integers) -> list[int]:
+        sums = np.concatenate([part[:1] * 0, np.cumsum(part)]) if len(part) else np.zeros(1, np.int64)
+        values: list[int] = (sums[bounds[1:]] - sums[bounds[:-1]]).tolist()
+        return values
+
+    if num.dtype == object:
+        whole = np.array([n * _UNIT // d for n, d in zip(num.tolist(), den.tolist(), strict=True)], object)
+        rests = np.array([n * _UNIT % d != 0 for n, d in zip(num.tolist(), den.tolist(), strict=True)], np.int64)
+        return by_owner(whole), by_owner(rests)
+    digit, rest = np.divmod(num, den)
+    totals = by_owner(digit)
+    for _ in range(_DIGITS):  # denominators below 2**31
+        digit, rest = np.divmod(rest << 32, den)
+        totals = [(total << 32) + more for total, more in zip(totals, by_owner(digit), strict=True)]
+    return totals, by_owner((rest != 0).astype(np.int64))
+
+
+def per_path(
+    tables: CurveTables, part: Callable[[Path], Bounds | None], average: Average, zero_division: float
+) -> Interval | dict[Label, Interval]:
+    """A value of every label's path, averaged."""
+    checked_average(average)
+    if average == "micro":
+        return averaged(("",), [part(tables.pooled.of(0))], None, "macro", zero_division)
+    paths = [tables.steps.of(position) for position in range(tables.size)]
+    support = [int(path.tp[-1]) for path in paths] if average == "weighted" else None
+    return averaged(tables.labels, [part(path) for path in paths], support, average, zero_division)

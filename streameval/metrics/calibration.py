@@ -1,0 +1,399 @@
+"""How far scores are probabilities: the Brier score, the log loss, and reliability.
+
+All of it is about cells that have a score, which must lie between 0 and 1. Sums of scores and of their squares are
+exact, since bins keep what they drop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from streameval.errors import MetricError, shown
+from streameval.kernel import binned
+from streameval.kernel.types import FloatArray, IntArray, WordArray
+from streameval.labels import Label
+from streameval.metrics.areas import Bounds, Interval, averaged, checked_average
+from streameval.metrics.curves import shares
+from streameval.metrics.spec import Average
+from streameval.states.curves import Moments
+from streameval.states.steps import CurveTables
+from streameval.states.tables import Integers
+
+__all__ = ["Reliability", "brier_score", "expected_calibration_error", "log_loss", "reliability"]
+
+Strategy = Literal["uniform", "quantile"]
+
+_Losses = tuple[float, float, float, bool]
+_ZERO, _ONE = int(binned.bins_of(np.zeros(1))[0][0]), int(binned.bins_of(np.ones(1))[0][0])
+_HALF = int(binned.bins_of(np.array([0.5]))[0][0])
+_LOW32, _LOW22 = np.uint64(2**32 - 1), 2**22 - 1
+_FINEST = 1074
+_MARGIN = 2.0**-45  # of the logarithms, each off by a few units in the last place
+_TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
+_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
+
+
+class _Bins(NamedTuple):
+    """The bins of one label, or of all: what `Curves.read` tells, and the weight sums if there are any."""
+
+    bins: IntArray
+    counts: IntArray
+    common: IntArray
+    words: WordArray
+    moments: list[tuple[Moments, Moments]] | None
+
+    def weights(self, part: int) -> Integers:
+        """The weight of each bin in one class."""
+        if self.moments is None:
+            return np.asarray(self.counts[:, part])
+        return np.array([pair[part][0] for pair in self.moments], object)
+
+
+def _each(tables: CurveTables, average: Average) -> Iterator[_Bins]:
+    """The bins of each label, or once those of all together; scores must be probabilities."""
+    checked_average(average)
+    pooled = average == "micro"
+    offsets, bins, counts, common, words = tables.pool if pooled else tables.read
+    assert words is not None  # noqa: S101  # sums were asked for
+    if len(bins) and (int(bins.min()) < _ZERO or int(bins.max()) > _ONE):
+        worst = binned.edges_of(np.array([int(bins.min()), int(bins.max())])).tolist()
+        raise MetricError(
+            f"this needs probabilities, but scores from about {worst[0]:g} to {worst[1]:g} were counted; "
+            "map them to [0, 1] before updating"
+        )
+    moments = tables.moments
+    if pooled and moments is not None:
+        sums: dict[int, list[list[int]]] = {}
+        for bin_, pair in zip(tables.read[1].tolist(), moments, strict=True):
+            held = sums.setdefault(bin_, [[0, 0, 0], [0, 0, 0]])
+            for part in range(2):
+                held[part] = [a + b for a, b in zip(held[part], pair[part], strict=True)]
+        moments = [(_three(sums[bin_][0]), _three(sums[bin_][1])) for bin_ in bins.tolist()]
+    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        of = slice(start, stop)
+        yield _Bins(bins[of], counts[of], common[of], words[of], None if moments is None else moments[of])
+
+
+def _three(values: list[int]) -> Moments:
+    return values[0], values[1], values[2]
+
+
+def _read(
+    tables: CurveTables, part: Callable[[_Bins], Bounds | None], average: Average, zero_division: float
+) -> Interval | dict[Label, Interval]:
+    parts = [part(held) for held in _each(tables, average)]
+    if average == "micro":
+        return averaged(("",), parts, None, "macro", zero_division)
+    support = [int(held.weights(1).sum()) for held in _each(tables, average)] if average == "weighted" else None
+    return averaged(tables.labels, parts, support, average, zero_division)
+
+
+# -- exact sums -------------------------------------------------------------------------------------------------------
+
+
+def _magnitudes(bins: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Whether a bin counts down from 1; the upper 12 bits of its magnitudes; and k: these are in units of 2**(41-k)."""
+    upper = bins >= _HALF
+    code = np.where(upper, _ONE - bins, bins - _ZERO)
+    exponent = code >> 11
+    return upper.astype(np.int64), (code & 2047) + np.where(exponent > 0, 2048, 0), 1075 - np.maximum(exponent, 1)
+
+
+def _sums(held: _Bins, part: int, group: IntArray) -> Iterator[tuple[int, bool, int, int, int, int]]:
+    """Group, side, k, and for the scores of a class with these: weight, sum of magnitudes, sum of their squares.
+
+    Magnitudes are in units of 2**-k, and measured from 1 on the upper side.
+    """
+    upper, head, k = _magnitudes(held.bins)
+    if held.moments is not None:
+        for at, (pair, high, k_) in enumerate(zip(held.moments, head.tolist(), k.tolist(), strict=True)):
+            n, x, squares = pair[part]
+            base = high << binned.DROPPED
+            yield int(group[at]), bool(upper[at]), k_, n, n * base + x, n * base * base + 2 * base * x + squares
+        return
+    if not len(held.bins):
+        return
+    key = np.stack([group, upper, k])
+    starts = np.flatnonzero(np.concatenate([[True], (key[:, 1:] != key[:, :-1]).any(axis=0)]))
+
+    def sums(*parts: tuple[IntArray | WordArray, int]) -> list[int]:
+        """Sums of at most 2048 limbs, each given with its weight."""
+        columns = [[value << shift for value in np.add.reduceat(limb, starts).tolist()] for limb, shift in parts]
+        return [sum(column) for column in zip(*columns, strict=True)]
+
+    few, many = held.counts[:, part] & _LOW22, held.counts[:, part] >> 22
+    words = held.words[:, part]
+    limbs = [limb for word in range(4) for limb in (words[:, word] & _LOW32, words[:, word] >> np.uint64(32))]
+    head_ = head.astype(np.uint64)
+    counts = sums((few, 0), (many, 22))
+    first = sums((few * head, 41), (many * head, 63), *((limbs[i], 32 * i) for i in range(3)))
+    second = sums(
+        (few * head * head, 82), (many * head * head, 104), *((limbs[i] * head_, 42 + 32 * i) for i in range(3)),
+        *((limbs[4 + i], 32 * i) for i in range(4)),
+    )  # fmt: skip
+    places = zip(group[starts].tolist(), upper[starts].tolist(), k[starts].tolist(), strict=True)
+    for (group_, side, k_), times, total, squares in zip(places, counts, first, second, strict=True):
+        yield group_, bool(side), k_, times, total, squares
+
+
+def brier_score(
+    tables: CurveTables, *, average: Average = "macro", zero_division: float = 0.0
+) -> Interval | dict[Label, Interval]:
+    """Mean squared difference of score and truth (1 or 0), exact.
+
+    mean (score - truth)^2, in [0, 1], lower is better. Undefined without scores.
+
+    Raises
+    ------
+    MetricError
+        If a score is not between 0 and 1.
+
+    Source: Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1).
+    """
+    return _read(tables, _brier, average, zero_division)
+
+
+def _brier(held: _Bins) -> Bounds | None:
+    whole = units = 0
+    for part in range(2):
+        for _, upper, k, n, total, squares in _sums(held, part, np.zeros(len(held.bins), np.int64)):
+            if upper != bool(part):  # the truth is at the far end: the difference is 1 - magnitude
+                squares += (n << 2 * k) - (total << k + 1)
+            units += squares << 2 * (_FINEST - k)
+            whole += n
+    return Bounds.certain(Fraction(units, whole << 2 * _FINEST)) if whole else None
+
+
+# -- log loss ---------------------------------------------------------------------------------------------------------
+
+
+def log_loss(
+    tables: CurveTables, *, average: Average = "macro", zero_division: float = 0.0, eps: float = 2.0**-52
+) -> Interval | dict[Label, Interval]:
+    """Mean negative logarithm of the probability given to what was true.
+
+    -mean(truth log p + (1 - truth) log(1 - p)), natural logarithm, p clipped to [eps, 1 - eps] (scikit-learn's for
+    float64; 0 for no clipping, and then the loss may be infinite), at least 0, lower is better. ``value`` takes the
+    scores of a class in a bin at their mean, which is least (Jensen); the bound above adds the most their spread
+    allows. Undefined without scores.
+
+    Source: Good 1952, Rational decisions, JRSS B 14(1).
+    """
+    if not 0 <= eps < 0.5:
+        raise MetricError(f"eps must be in [0, 0.5), not {shown(eps)}")
+    checked_average(average)
+    parts, support = [], []
+    for held in _each(tables, average):
+        parts.append(_log_loss(held, eps))
+        support.append(int(held.weights(1).sum()))
+    if any(part is not None and math.isinf(part[1]) for part in parts):
+        return _infinite(tables, parts, support, average)
+    bounds = [None if part is None else _finite(part) for part in parts]
+    if average == "micro":
+        return averaged(("",), bounds, None, "macro", zero_division)
+    return averaged(tables.labels, bounds, support if average == "weighted" else None, average, zero_division)
+
+
+def _finite(part: _Losses) -> Bounds:
+    low, value, high, exact = part
+    return Bounds(Fraction(low), Fraction(value), Fraction(high), exact)
+
+
+def _infinite(
+    tables: CurveTables, parts: list[_Losses | None], support: list[int], average: Average
+) -> Interval | dict[Label, Interval]:
+    """Some losses are infinite, and with them every mean in which they weigh."""
+    every = [(math.nan, math.nan, math.nan, True) if part is None else part for part in parts]
+    if average is None:
+        each = (Interval(low, high, value, exact) for low, value, high, exact in every)
+        return dict(zip(tables.labels, each, strict=True))
+    if average == "weighted" and not any(
+        weight for part, weight in zip(every, support, strict=True) if math.isinf(part[1])
+    ):
+        kept = [(part, weight) for part, weight in zip(every, support, strict=True) if weight]
+        bounds = [_finite(part) for part, _ in kept]
+        result = averaged(["" for _ in kept], bounds, [weight for _, weight in kept], "weighted", 0.0)
+        assert isinstance(result, Interval)  # noqa: S101
+        return result
+    return Interval(math.inf, math.inf, math.inf, True)
+
+
+def _log_loss(held: _Bins, eps: float) -> _Losses | None:
+    """The least loss, the value, the most, and whether all scores are known."""
+    upper, head, k = _magnitudes(held.bins)
+    unit = np.ldexp(1.0, 41 - k)
+    least, most = head * unit, (head + 1) * unit
+    whole, exact = 0, True
+    terms: dict[str, list[float]] = {"low": [], "value": [], "high": []}
+    for part in range(2):
+        here = np.flatnonzero(held.counts[:, part])
+        weight = np.array([float(value) for value in held.weights(part)[here].tolist()])
+        whole += int(held.weights(part).sum())
+        known = held.common[here, part] >= 0
+        low, high = least[here], most[here]
+        mean = np.clip((head[here] + _mean_residuals(held, part, here) * 2.0**-41) * unit[here], low, high)
+        far = upper[here] == part
+        cost = np.where(far, _minus_log_rest(np.maximum(mean, eps)), _minus_log(np.maximum(mean, eps)))
+        # The spread of scores in an interval is at most a quarter of its squared width, and the second derivative of
+        # the logarithm is greatest where its argument is least.
+        nearest = np.where(far, 1.0 - high, low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.where(known | (high <= eps), 0.0, 0.125 * ((high - low) / nearest) ** 2)
+        bottom, top = cost, cost + gap
+        cut = (~known & (low < eps) & (eps < high)) | ~np.isfinite(gap)
+        if cut.any():  # only the ends of the bin are sure
+            ends = [np.maximum(end, eps) for end in (low, high)]
+            losses = [np.where(far, _minus_log_rest(end), _minus_log(end)) for end in ends]
+            bottom = np.where(cut, np.minimum(*losses), bottom)
+            top = np.where(cut, np.maximum(*losses), top)
+        exact = exact and bool((known | (high <= eps)).all())
+        for name, loss in (("low", bottom), ("value", np.clip(cost, bottom, top)), ("high", top)):
+            terms[name] += np.where(weight > 0, weight * loss, 0.0).tolist()
+    if not whole:
+        return None
+    low_, value_, high_ = (math.fsum(terms[name]) / whole for name in ("low", "value", "high"))
+    return low_ * (1 - _MARGIN), value_, high_ * (1 + _MARGIN), exact
+
+
+def _mean_residuals(held: _Bins, part: int, here: IntArray) -> FloatArray:
+    """The mean residual of a class in some bins, weighted."""
+    if held.moments is None:
+        words = held.words[here, part].astype(np.float64)
+        return np.asarray((words[:, 0] + words[:, 1] * 2.0**64) / held.counts[here, part])
+    found = (held.moments[at][part] for at in here.tolist())
+    return np.array([x / n if n else 0.0 for n, x, _ in found], np.float64)
+
+
+def _minus_log(v: FloatArray) -> FloatArray:
+    """-log v for 0 <= v <= 0.5, in additions and products alone, so that all machines agree on every bit."""
+    mantissa, exponent = np.frexp(v)
+    small = mantissa < 0.7071067811865476
+    mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
+    ratio = (mantissa - 1) / (mantissa + 1)
+    with np.errstate(invalid="ignore"):
+        log = exponent * _LN2_HIGH + (_twice_atanh(ratio, 13) + exponent * _LN2_LOW)
+    return np.asarray(np.where(v > 0, -log, np.inf))
+
+
+def _minus_log_rest(v: FloatArray) -> FloatArray:
+    """-log(1 - v) for 0 <= v <= 0.5."""
+    return np.asarray(np.where(v < _TINY, v, _twice_atanh(v / (2 - v), 20)))
+
+
+def _twice_atanh(t: FloatArray, terms: int) -> FloatArray:
+    square = t * t
+    total = np.zeros_like(t)
+    for power in range(terms, 0, -1):
+        total = square * (total + 1.0 / (2 * power + 1))
+    return 2 * t + 2 * t * total
+
+
+# -- reliability ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """A reliability diagram: buckets of scores that are not empty, from the lowest up.
+
+    Attributes
+    ----------
+    mean_score, frequency
+        The mean score of each bucket, and the share of positives in it; calibrated scores have them equal.
+    weight
+        How many scores each holds (their weight).
+    moved
+        The weight of scores that may belong to the neighbouring bucket: those in a bin through which an edge runs.
+        They are counted in the bucket of the lower end of their bin.
+    """
+
+    mean_score: FloatArray
+    frequency: FloatArray
+    weight: FloatArray
+    moved: float
+
+
+def reliability(
+    tables: CurveTables, label: Label | None = None, *, buckets: int = 15, strategy: Strategy = "uniform"
+) -> Reliability:
+    """The reliability diagram of a label, or of all labels pooled for None.
+
+    ``"uniform"`` buckets have equal widths, (0, 1/15], (1/15, 2/15] ...; ``"quantile"`` buckets hold about as many
+    scores each, cut between bins.
+
+    Source: Guo, Pleiss, Sun & Weinberger 2017, On calibration of modern neural networks, ICML.
+    """
+    if label is not None and label not in tables.labels:
+        raise MetricError(f"label {shown(label)} is not among the {tables.size} labels counted; give one of labels")
+    found = list(_each(tables, "micro" if label is None else None))
+    held = found[0 if label is None else tables.labels.index(label)]
+    rows, moved = _buckets(held, buckets, strategy)
+    unit, order = tables.unit, sorted(rows)
+    weights = [rows[bucket][0] for bucket in order]
+    means = [float(rows[bucket][2] / weight) for bucket, weight in zip(order, weights, strict=True)]
+    frequency = shares(np.array([rows[bucket][1] for bucket in order], object), np.array(weights, object))
+    return Reliability(
+        np.array(means), frequency, np.array([float(weight * unit) for weight in weights]), float(moved * unit)
+    )
+
+
+def expected_calibration_error(
+    tables: CurveTables,
+    *,
+    average: Average = "macro",
+    zero_division: float = 0.0,
+    buckets: int = 15,
+    strategy: Strategy = "uniform",
+) -> Interval | dict[Label, Interval]:
+    """Mean difference of mean score and share of positives over buckets of scores.
+
+    sum of weight of bucket * |frequency - mean score|, in [0, 1], lower is better; see `reliability`. Each score that
+    may belong to the neighbouring bucket moves it by at most twice its share. Undefined without scores.
+
+    Source: Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+    """
+
+    def part(held: _Bins) -> Bounds | None:
+        rows, moved = _buckets(held, buckets, strategy)
+        whole = sum(weight for weight, _, _ in rows.values())
+        if not whole:
+            return None
+        value = sum((abs(hits - total) for _, hits, total in rows.values()), Fraction(0)) / whole
+        slack = Fraction(2 * moved, whole)
+        return Bounds(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
+
+    return _read(tables, part, average, zero_division)
+
+
+def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[dict[int, tuple[int, int, Fraction]], int]:
+    """For each bucket its weight, that of its positives, and the sum of scores; and the weight of what may move."""
+    if type(buckets) is not int or buckets < 1:
+        raise MetricError(f"buckets must be an integer of at least 1, not {shown(buckets)}")
+    if strategy not in ("uniform", "quantile"):
+        raise MetricError(f"strategy must be 'uniform' or 'quantile', not {shown(strategy)}")
+    inner = np.array([step / buckets for step in range(1, buckets)])
+    through = np.isin(held.bins, binned.bins_of(inner)[0]) & (strategy == "uniform")
+    rows: dict[int, tuple[int, int, Fraction]] = {}
+    moved = 0
+    if strategy == "quantile":
+        both = held.weights(0).astype(object) + held.weights(1).astype(object)
+        before = np.cumsum(both) - both
+        quantile = np.asarray(before * buckets // max(1, int(both.sum())), np.int64)
+    for part in range(2):
+        weights, common = held.weights(part), held.common[:, part]
+        edges = binned.edges_of(held.bins)
+        score = np.where(common >= 0, binned.scores_of(held.bins, np.maximum(common, 0)), edges)
+        group = np.searchsorted(inner, score, "left") if strategy == "uniform" else quantile
+        moved += int(np.where(through & (common == -1), weights, 0).sum())
+        for bucket, upper, k, n, total, _ in _sums(held, part, group.astype(np.int64)):
+            if not n:
+                continue
+            weight, hits, scores = rows.get(bucket, (0, 0, Fraction(0)))
+            size = Fraction(total, 1 << k)
+            rows[bucket] = (weight + n, hits + part * n, scores + (n - size if upper else size))
+    return rows, moved
