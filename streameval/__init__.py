@@ -14,9 +14,11 @@ from streameval.errors import (
     StreamevalError,
 )
 from streameval.evaluator import Evaluator
+from streameval.inputs.scores import TopK
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.entry import Entry
+from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.pending import Pending
 from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
@@ -38,6 +40,7 @@ __all__ = [
     "Fading",
     "FormatError",
     "InputError",
+    "Interval",
     "LabelError",
     "LabelTable",
     "MergeError",
@@ -50,6 +53,7 @@ __all__ = [
     "Snapshot",
     "StreamevalError",
     "TimeRolling",
+    "TopK",
     "Trace",
     "Tumbling",
     "catalogue",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from streameval import wire
 from streameval.config import Config, Nan, Ties, Unknown, checked_propensities
@@ -305,6 +305,19 @@ class Accumulator:
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
         return self._config.threshold is not None or self._config.scored
+
+    def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
+        """What functions of `streameval.thresholds`, `streameval.metrics.curves` and `streameval.metrics.pairs` read.
+
+        It speaks of the examples counted so far, and must not be used once more are counted.
+
+        Raises
+        ------
+        MetricError
+            If no such state is kept.
+        """
+        (name,) = checked_states([state])
+        return self._readings().named(name, f"tables({name!r})")
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them."""

@@ -9,6 +9,8 @@ from streameval.accumulator import Accumulator
 from streameval.config import Nan, Ties, Unknown
 from streameval.errors import MetricError, shown
 from streameval.labels import Label
+from streameval.metrics.interval import Interval
+from streameval.metrics.kept import certified
 from streameval.metrics.naming import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric
@@ -96,6 +98,14 @@ class Evaluator(Accumulator):
             spec = _spec_of(metric)
             return evaluate(spec, readings.of(spec))
         return {spec.key: evaluate(spec, readings.of(spec)) for spec in self._specs}
+
+    def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
+        """The value of a metric with bounds that contain the exact one; they are equal where nothing is open.
+
+        Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
+        tell what the bins leave open.
+        """
+        return certified(_spec_of(metric), self._readings())
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics.

@@ -12,6 +12,8 @@ from streameval.errors import FormatError, MetricError, shown
 from streameval.labels import Label
 from streameval.metrics.catalogue import CATALOGUE
 from streameval.metrics.entry import Entry
+from streameval.metrics.interval import Interval
+from streameval.metrics.kept import certified
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.wire import Saved
@@ -78,6 +80,14 @@ class Metric(Accumulator):
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
         return evaluate(self.spec, self._readings().of(self.spec))
+
+    def interval(self) -> Interval | dict[Label, Interval]:
+        """The value with bounds that contain the exact one; they are equal where nothing is open.
+
+        Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
+        tell what the bins leave open.
+        """
+        return certified(self.spec, self._readings())
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:

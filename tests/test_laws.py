@@ -24,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.entries import decided_entries
 from tests.streams import (
     KINDS,
     Example,
@@ -576,7 +577,7 @@ def test_every_metric_can_be_read_whatever_the_weights():
     ev.update({"a"}, set(), weight=5e-324)
     for _ in range(3):
         ev.update({"b"}, {"a"}, weight=1.7e308)
-    for entry in se.catalogue():
+    for entry in decided_entries():
         for average in entry.averages:
             value = ev.get(se.metric(entry.name, average=average))
             for part in value.values() if isinstance(value, dict) else [value]:
@@ -858,7 +859,7 @@ def test_the_last_example_that_fits_is_counted_and_the_next_is_refused(weight: f
     assert full.examples == MOST - 1
     full.update({"a"}, {"a", "b"}, weight=weight)
     assert full.to_bytes() == before
-    for entry in se.catalogue():
+    for entry in decided_entries():
         for average in entry.averages:
             value = full.get(se.metric(entry.name, average=average))
             for part in value.values() if isinstance(value, dict) else [value]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -16,45 +15,18 @@ import numpy as np
 from streameval.errors import MetricError, shown
 from streameval.kernel.types import IntArray
 from streameval.labels import Label
+from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
 from streameval.states.steps import CurveTables, Path, Steps
 from streameval.states.tables import Integers
 
-__all__ = ["Bounds", "Interval", "average_precision", "averaged", "roc_auc"]
+__all__ = ["Bounds", "average_precision", "averaged", "roc_auc"]
 
 _DIGITS = 3
 _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
 _EXACT_TERMS = 256
 _FINE = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value that is known to lie between two bounds.
-
-    Attributes
-    ----------
-    low, high
-        The exact value lies between them, ends included; rounded outwards.
-    value
-        The value if the scores of a mixed bin are one tie: the nearest float64. NaN where undefined, like the bounds.
-    exact
-        Whether the bins leave nothing open; then ``value`` is the exact value, correctly rounded.
-    """
-
-    low: float
-    high: float
-    value: float
-    exact: bool
-
-    def __float__(self) -> float:
-        return self.value
-
-    @property
-    def width(self) -> float:
-        """How far apart the bounds are."""
-        return 0.0 if self.exact else self.high - self.low
 
 
 class Bounds(NamedTuple):

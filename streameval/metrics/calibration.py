@@ -18,8 +18,9 @@ from streameval.errors import MetricError, shown
 from streameval.kernel import binned
 from streameval.kernel.types import FloatArray, IntArray, WordArray
 from streameval.labels import Label
-from streameval.metrics.areas import Bounds, Interval, averaged, checked_average
+from streameval.metrics.areas import Bounds, averaged, checked_average
 from streameval.metrics.curves import shares
+from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
 from streameval.states.curves import Moments
 from streameval.states.steps import CurveTables

@@ -16,7 +16,8 @@ import numpy as np
 from streameval.errors import MetricError, shown
 from streameval.kernel.types import Flags, FloatArray
 from streameval.labels import Label
-from streameval.metrics.areas import Bounds, Interval, per_path
+from streameval.metrics.areas import Bounds, per_path
+from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
 from streameval.states.steps import CurveTables, Path
 from streameval.states.tables import Integers

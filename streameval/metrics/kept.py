@@ -8,11 +8,12 @@ from typing import Any
 from streameval.config import STATES, Config, Details
 from streameval.errors import MetricError, did_you_mean, shown
 from streameval.labels import Label
-from streameval.metrics.naming import ENTRIES
+from streameval.metrics.interval import Interval
+from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.states.tables import Tables
 
-__all__ = ["Readings", "checked_states", "details_of", "refuse_undecided", "state_of"]
+__all__ = ["Readings", "certified", "checked_states", "details_of", "refuse_undecided", "state_of"]
 
 
 def state_of(spec: MetricSpec) -> str:
@@ -62,6 +63,18 @@ def _undecided(spec: MetricSpec) -> str:
     )
 
 
+def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, Interval]:
+    """The value of a metric with bounds that contain the exact one."""
+    tables, certify = readings.of(spec), ENTRIES[spec.name].certify
+    if certify is not None:
+        found: Interval | dict[Label, Interval] = certify(tables, spec)
+        return found
+    value = evaluate(spec, tables)
+    if isinstance(value, dict):
+        return {label: Interval(part, part, part, True) for label, part in value.items()}
+    return Interval(value, value, value, True)
+
+
 class Readings:
     """What metrics read, by state; each part is made when it is first asked for."""
 
@@ -89,5 +102,5 @@ class Readings:
                 )
             from streameval.states.kinds import tables_of
 
-            self._made[name] = tables_of(name, self._others[name])
+            self._made[name] = tables_of(name, self._others[name], self._made["decisions"].columns)
         return self._made[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.config import Config
+from streameval.kernel.types import IntArray
 from streameval.labels import LabelIndex
 from streameval.states.base import State
 from streameval.states.curves import Curves
@@ -36,8 +37,8 @@ def fresh_state(name: str, labels: LabelIndex, config: Config) -> State:
     return Pairs(labels)
 
 
-def tables_of(name: str, state: Any) -> Any:
-    """What metrics read of it."""
+def tables_of(name: str, state: Any, columns: IntArray) -> Any:
+    """What metrics read of it, for the labels in these columns."""
     if name == "rankings":
-        return RankingTables(state)
-    return CurveTables(state) if name == "curves" else state
+        return RankingTables(state, columns)
+    return CurveTables(state, columns) if name == "curves" else state

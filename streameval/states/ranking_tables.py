@@ -80,14 +80,15 @@ class Rows:
 class RankingTables:
     """The tables of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
 
-    Each part is read when it is first asked for; the state must not change meanwhile.
+    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
+    labels there are, where more are known than the rankings know of.
     """
 
-    def __init__(self, rankings: Rankings) -> None:
+    def __init__(self, rankings: Rankings, columns: IntArray | None = None) -> None:
         self._rankings = rankings
         self._scale = rankings.tidy()
         self._gain_scale = rankings.gain_scale()
-        self._columns = rankings.columns()
+        self._columns = rankings.columns() if columns is None else columns
 
     @property
     def options(self) -> RankingOptions:

@@ -100,13 +100,14 @@ class Path:
 class CurveTables:
     """The scores of a state in units of ``unit`` examples: 1, or a power of two when examples are weighted.
 
-    Each part is read when it is first asked for; the state must not change meanwhile.
+    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
+    labels there are, where more are known than have a score.
     """
 
-    def __init__(self, curves: Curves) -> None:
+    def __init__(self, curves: Curves, columns: IntArray | None = None) -> None:
         self._curves = curves
         self._scale = curves.tidy()
-        self._columns = curves.columns()
+        self._columns = curves.columns() if columns is None else columns
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:

@@ -61,6 +61,11 @@ class Tables:
         return self._decisions.labels_of(self._columns)
 
     @property
+    def columns(self) -> IntArray:
+        """The columns of the labels there are."""
+        return self._columns
+
+    @property
     def size(self) -> int:
         """How many labels there are."""
         return len(self._columns)
