@@ -449,12 +449,14 @@ def test_other_threads_run_while_many_examples_are_counted(what: str):
     rows, columns = 40_000, 1000
     bits = np.broadcast_to((np.arange(columns) % 3 == 0).astype(np.uint8), (rows, columns))
     scores = np.broadcast_to(np.linspace(0, 1, columns, dtype=np.float32), (rows, columns))
-    lists = Lists(20 * np.arange(rows + 1), np.tile(np.arange(20), rows), None, False)
-    calls = {
-        "dense": lambda: counts.count_dense(np.arange(columns), 0, bits, bits, None),
-        "scores": lambda: counts.count_scores(np.arange(columns), 0, bits, scores, scores[0].copy(), None),
-        "lists": lambda: counts.count_lists(rows, 0, lists, lists, None, None, np.zeros(0, np.int64)),
-    }
+    lists = Lists(20 * np.arange(rows + 1), np.tile(np.arange(20), rows))
+    places, bounds, none = np.arange(columns), np.zeros(columns, np.float32), np.zeros(0, np.int64)
+    # Arguments are ready before, since numpy lets other threads run, too.
+    arguments = {
+        "dense": (places, 0, bits, bits, None),
+        "scores": (places, 0, bits, scores, bounds, None),
+        "lists": (rows, 0, lists, lists, None, None, none),
+    }[what]
     steps, over = [0], threading.Event()
 
     def other() -> None:
@@ -469,9 +471,9 @@ def test_other_threads_run_while_many_examples_are_counted(what: str):
     try:
         thread.start()
         for _ in range(100):
-            counts = _compiled.Counts(columns)
+            count = getattr(_compiled.Counts(columns), f"count_{what}")
             before = steps[0]
-            calls[what]()
+            count(*arguments)
             if steps[0] > before:
                 break
         else:
