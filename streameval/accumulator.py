@@ -175,7 +175,7 @@ class Accumulator:
             gathered.reader.meet(y_true)
             gathered.reader.meet(y_pred)
         if not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
-            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
+            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader, threads):
                 gathered.decisions.count(batch, threads)
         core = self._core
         known = len(core.labels)
