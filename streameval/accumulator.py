@@ -233,7 +233,7 @@ class Accumulator:
             for joint in self._joint_many(y_true, y_pred, mask, weights, gathered.reader):
                 gathered.several.count(joint, threads)
         elif not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
-            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
+            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader, threads):
                 gathered.decisions.count(batch, threads)
         core = self._core
         known = len(core.labels)

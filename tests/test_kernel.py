@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -424,20 +425,63 @@ def test_a_label_that_lost_its_column_is_not_remembered():
     assert ev.per_label().tp.tolist() == [3, 1, 0]
 
 
-def test_threads_with_objects_of_their_own_do_not_disturb_each_other():
+@pytest.mark.parametrize("size", [100, 3000])  # with fewer than 65,536 cells other threads have to wait
+def test_threads_with_objects_of_their_own_do_not_disturb_each_other(size: int):
     rng = np.random.default_rng(0)
     true, pred = ((rng.random((3000, 40)) < 0.2).astype(np.uint8) for _ in range(2))
-    reference = se.Evaluator()
-    reference.update_many(true, pred)
+    scores = np.where(pred, np.float32(0.9), np.float32(0.1))
 
-    def work(_: int) -> bytes:
-        ev = se.Evaluator()
-        for start in range(0, 3000, 100):
-            ev.update_many(true[start : start + 100], pred[start : start + 100])
+    def work(number: int, size: int = size) -> bytes:
+        ev = se.Evaluator(threshold=0.5 if number % 2 else None)
+        for start in range(0, 3000, size):
+            rows = slice(start, start + size)
+            ev.update_many(true[rows], (scores if number % 2 else pred)[rows])
         return ev.to_bytes()
 
+    alone = [work(number, 500) for number in range(2)]
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(work, range(32))) == {reference.to_bytes()}
+        assert list(pool.map(work, range(32))) == 16 * alone
+
+
+@needs_compiled
+@pytest.mark.parametrize("what", ["dense", "scores", "lists"])
+def test_other_threads_run_while_many_examples_are_counted(what: str):
+    rows, columns = 40_000, 1000
+    bits = np.broadcast_to((np.arange(columns) % 3 == 0).astype(np.uint8), (rows, columns))
+    scores = np.broadcast_to(np.linspace(0, 1, columns, dtype=np.float32), (rows, columns))
+    lists = Lists(20 * np.arange(rows + 1), np.tile(np.arange(20), rows))
+    places, bounds, none = np.arange(columns), np.zeros(columns, np.float32), np.zeros(0, np.int64)
+    # Arguments are ready before, since numpy lets other threads run, too.
+    arguments = {
+        "dense": (places, 0, bits, bits, None),
+        "scores": (places, 0, bits, scores, bounds, None),
+        "lists": (rows, 0, lists, lists, None, None, none),
+    }[what]
+    steps, over = [0], threading.Event()
+
+    def other() -> None:
+        while not over.is_set():
+            steps[0] += 1
+            time.sleep(0)
+
+    usual = sys.getswitchinterval()
+    # From here on no thread runs unless another lets it.
+    sys.setswitchinterval(1000)
+    thread = threading.Thread(target=other)
+    try:
+        thread.start()
+        for _ in range(100):
+            count = getattr(_compiled.Counts(columns), f"count_{what}")
+            before = steps[0]
+            count(*arguments)
+            if steps[0] > before:
+                break
+        else:
+            pytest.fail("no other thread ran meanwhile")
+    finally:
+        over.set()
+        sys.setswitchinterval(usual)
+        thread.join()
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])

@@ -21,7 +21,9 @@ _CELLS = 2**24
 _EXAMPLES = 2**17
 
 
-def read_many(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Batch]:
+def read_many(
+    y_true: object, y_pred: object, mask: object, weights: object, reader: Reader, threads: int = 1
+) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
     reader.begin()
@@ -37,7 +39,8 @@ def read_many(y_true: object, y_pred: object, mask: object, weights: object, rea
             factors = factors[:0]  # no more than their number matters
     if len(set(lengths.values())) > 1:
         raise lengths_differ(lengths)
-    size = max(255, min(_EXAMPLES, _CELLS // max(1, *(side.width for side, _ in sides))))
+    # A piece for each thread, since sharing one out takes as long as counting a few million cells.
+    size = threads * max(255, min(_EXAMPLES, _CELLS // max(1, *(side.width for side, _ in sides))))
     start = 0
     while True:
         pieces = [(side.take(size), role) for side, role in sides]
