@@ -527,6 +527,31 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
             window(wrong)
 
 
+def test_times_that_no_datetime_can_say_are_refused_so_that_windows_can_be_read_back():
+    zoned = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5)))
+    for t in (np.datetime64("20000-01-01"), np.datetime64("10000-01-01", "us"), np.datetime64("-0001-01-01"), zoned):
+        window = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+        with pytest.raises(se.InputError, match=r"^t .* years 1 to 9999"):
+            window.update({"a"}, {"a"}, t=t)
+        with pytest.raises(se.InputError, match=r"^times.* years 1 to 9999"):
+            window.update_many([{"a"}], [{"a"}], times=[t] if t is zoned else np.array([t]))
+        assert window.examples == 0
+    for t in (datetime.min, datetime.max, np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")):
+        window.reset()
+        window.update({"a"}, {"a"}, t=t)
+        assert window.latest == np.datetime64(t, "us").astype(datetime)
+        assert se.TimeRolling.from_bytes(window.to_bytes()) == window
+
+
+def test_masked_times_are_refused():
+    for kind in (se.TimeRolling, se.Fading):
+        window = kind(se.Evaluator([]), 1.0)
+        with pytest.raises(se.InputError, match="times"):
+            window.update_many([{"a"}] * 2, [{"a"}] * 2, times=np.ma.array([1.0, 2.0], mask=[False, True]))
+        window.update_many([{"a"}] * 2, [{"a"}] * 2, times=np.ma.array([1.0, 2.0]))
+        assert window.get() == {}
+
+
 def test_windows_of_different_build_do_not_merge():
     window = se.TimeRolling(se.F1(), 5)
     for other in (se.TimeRolling(se.F1(), 6), se.TimeRolling(se.F1(average="micro"), 5), se.Rolling(se.F1(), 5)):
