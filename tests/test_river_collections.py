@@ -6,6 +6,7 @@ import copy
 import itertools
 import pickle
 import random
+import sys
 
 import pytest
 from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing, utils
@@ -208,6 +209,45 @@ def test_if_one_metric_refuses_an_example_none_has_counted_it():
     with pytest.raises(KeyError):
         beside.update({"a": True}, {"a": True})
     assert beside[0].snapshot().examples == 0
+
+
+@pytest.mark.parametrize("verb", ["update", "revert"])
+def test_an_interruption_anywhere_leaves_all_members_as_before_or_all_as_after(verb: str):
+    def build() -> MetricCollection:
+        mixed = MicroF1() + MacroF1(labels=["a", "b"]) + SubsetAccuracy(threshold=0.5)
+        mixed.update({"a": True, "b": False}, {"a": True, "b": True})
+        return mixed
+
+    def parts(mixed: MetricCollection) -> list[bytes]:
+        return [member.snapshot().to_bytes() for member in mixed]
+
+    mixed = build()
+    before = parts(mixed)
+    getattr(mixed, verb)({"a": True, "b": False}, {"a": True, "b": True})
+    after = parts(mixed)
+    for last in itertools.count():
+        steps = itertools.count()
+
+        def interrupt(frame, event, _, steps=steps, last=last):
+            frame.f_trace_opcodes = True
+            if event == "opcode" and next(steps) == last:
+                raise KeyboardInterrupt
+            return interrupt
+
+        mixed = build()
+        sys.settrace(interrupt)
+        try:
+            getattr(mixed, verb)({"a": True, "b": False}, {"a": True, "b": True})
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+        finally:
+            sys.settrace(None)
+        assert parts(mixed) in (before, after)
+        if not interrupted:
+            assert last > 100
+            break
 
 
 def test_copies_and_pickles_of_a_collection_still_share():

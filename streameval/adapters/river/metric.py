@@ -227,14 +227,20 @@ class MetricCollection(MultiLabelMetric, Metrics):
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
         if not self._bond.whole or self._read != self.data:
             self._find_parts()
+        if len(self._parts) == 1:
+            _pass(self._parts[0], verb, y_true, y_pred, w)
+            return
+        noted = [(part, part.examples if isinstance(part, Evaluator) else None) for part in self._parts]
         done = 0
         try:
-            for part in self._parts:
+            for part, _ in noted:
                 _pass(part, verb, y_true, y_pred, w)
                 done += 1
         except BaseException:
-            for part in self._parts[:done]:
-                _pass(part, undo, y_true, y_pred, w)
+            for place, (part, before) in enumerate(noted):
+                # An interruption may come after an evaluator has counted and before it is noted as done.
+                if part.examples != before if isinstance(part, Evaluator) else place < done:
+                    _pass(part, undo, y_true, y_pred, w)
             raise
 
     def _find_parts(self) -> None:
