@@ -6,6 +6,7 @@ import copy
 import itertools
 import pickle
 import random
+import sys
 
 import pytest
 from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing, utils
@@ -117,6 +118,70 @@ def test_the_list_of_members_may_change():
     assert [type(part) for part in both[:1]] == [MicroF1]
 
 
+def test_a_member_that_leaves_a_collection_counts_no_more_of_it():
+    for leave in (lambda it: it.pop(0), lambda it: it.data.pop(0), lambda it: it.__setitem__(0, SubsetAccuracy())):
+        for before in (0, 1):
+            both = MicroF1() + MacroF1()
+            for _ in range(before):
+                both.update({"a": True}, {"a": True})
+            gone = both[0]
+            leave(both)
+            both.update({"a": True}, {"b": True})
+            assert (gone.snapshot().examples, both[-1].snapshot().examples) == (before, before + 1)
+            gone.update({"a": True}, {"a": True})
+            both.update({"a": True}, {"b": True})
+            assert (gone.snapshot().examples, both[-1].snapshot().examples) == (before + 1, before + 2)
+
+
+def test_a_member_of_two_collections_counts_for_both_and_its_fellows_for_one():
+    first, second = MicroF1() + MacroF1(), SubsetAccuracy() + adapter.HammingLoss()
+    second.append(first[0])
+    second.update({"a": True}, {"a": True})
+    assert [member.snapshot().examples for member in (*first, *second)] == [1, 0, 1, 1, 1]
+    first.update({"a": True}, {"a": True})
+    second.update({"a": True}, {"a": True})
+    assert [member.snapshot().examples for member in (*first, *second)] == [3, 1, 2, 2, 3]
+
+
+def test_shallow_copies_count_by_themselves():
+    both, alone = MicroF1() + MacroF1(), MicroF1()
+    for original in (both, both[0], alone):
+        original.update({"a": True}, {"a": True})
+        twin = copy.copy(original)
+        assert type(twin) is type(original)
+        twin.update({"a": True}, {"b": True})
+        assert repr(original).count("100.00%") > 0 == repr(twin).count("100.00%")
+
+
+def test_metrics_of_river_that_cannot_revert_are_not_made_to():
+    """River's inherited revert adds, and its metrics raise half-way where a label is missing."""
+
+    class Counting(metrics.multioutput.base.MultiOutputClassificationMetric):
+        def get(self) -> float:
+            return sum(matrix.n_samples for matrix in self.cm.data.values())
+
+    window = RiverMetric(se.Rolling(se.F1(average="micro"), size=10))
+    for members in ([Counting(), MicroF1()], [Counting(), RiverMetric("f1_micro")], [window, Counting(), MicroF1()]):
+        mixed = MetricCollection(members)
+        mixed.update({"a": True}, {"a": True})
+        before = mixed.get()
+        with pytest.raises(se.InputError):
+            mixed.update({"a": True}, {"a": 3})
+        assert mixed.get() == before
+
+    beside = MetricCollection([window, Counting(), MicroF1()])
+    before = window.metric.examples
+    with pytest.raises(KeyError, match="b"):
+        beside.update({"b": True}, {"a": True})
+    assert (window.metric.examples, beside[2].snapshot().examples) == (before, 0)
+
+
+@pytest.mark.parametrize("wrong", ["f1_micro", [MicroF1], [3]])
+def test_what_is_no_metric_object_is_refused_at_once(wrong: object):
+    with pytest.raises(se.MetricError, match="metrics holds"):
+        MetricCollection(wrong)
+
+
 def test_metrics_with_other_labels_or_counts_do_not_share():
     met = MicroF1()
     met.update({"a": True}, {"a": True})
@@ -144,6 +209,45 @@ def test_if_one_metric_refuses_an_example_none_has_counted_it():
     with pytest.raises(KeyError):
         beside.update({"a": True}, {"a": True})
     assert beside[0].snapshot().examples == 0
+
+
+@pytest.mark.parametrize("verb", ["update", "revert"])
+def test_an_interruption_anywhere_leaves_all_members_as_before_or_all_as_after(verb: str):
+    def build() -> MetricCollection:
+        mixed = MicroF1() + MacroF1(labels=["a", "b"]) + SubsetAccuracy(threshold=0.5)
+        mixed.update({"a": True, "b": False}, {"a": True, "b": True})
+        return mixed
+
+    def parts(mixed: MetricCollection) -> list[bytes]:
+        return [member.snapshot().to_bytes() for member in mixed]
+
+    mixed = build()
+    before = parts(mixed)
+    getattr(mixed, verb)({"a": True, "b": False}, {"a": True, "b": True})
+    after = parts(mixed)
+    for last in itertools.count():
+        steps = itertools.count()
+
+        def interrupt(frame, event, _, steps=steps, last=last):
+            frame.f_trace_opcodes = True
+            if event == "opcode" and next(steps) == last:
+                raise KeyboardInterrupt
+            return interrupt
+
+        mixed = build()
+        sys.settrace(interrupt)
+        try:
+            getattr(mixed, verb)({"a": True, "b": False}, {"a": True, "b": True})
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+        finally:
+            sys.settrace(None)
+        assert parts(mixed) in (before, after)
+        if not interrupted:
+            assert last > 100
+            break
 
 
 def test_copies_and_pickles_of_a_collection_still_share():

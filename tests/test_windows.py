@@ -126,6 +126,44 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
         assert many.to_bytes() == one.to_bytes(), size
 
 
+@pytest.mark.parametrize("unknown", ["error", "ignore", "add"])
+@pytest.mark.parametrize("form", ["mappings", "sets", "arrays"])
+@pytest.mark.parametrize("size", [1, 2, 3, 20])
+def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared(unknown: str, form: str, size: int):
+    """Batches are then read over labels of their own, which do not begin with the declared ones."""
+    rng, declared = random.Random(size), [f"l{number}" for number in range(600)]
+    shuffled = rng.sample(declared, 600)
+
+    def side() -> object:
+        chosen = {label: rng.random() < 0.5 for label in rng.sample(declared[:5] + declared[-5:], rng.randrange(6))}
+        if form == "arrays":
+            return np.array([chosen.get(label, False) for label in shuffled])
+        if unknown != "error" and rng.random() < 0.5:
+            chosen["met"] = rng.random() < 0.5
+        return chosen if form == "mappings" else {label for label, said in chosen.items() if said}
+
+    def windows() -> tuple[se.Rolling, se.TimeRolling]:
+        ev = se.Evaluator(["f1_macro"], labels=shuffled, unknown=unknown)
+        return se.Rolling(ev, size), se.TimeRolling(ev, float(size))
+
+    (batches, timed_batches), (singles, timed_singles) = windows(), windows()
+    now = 0
+    for _ in range(8):
+        pairs = [(side(), side()) for _ in range(rng.choice([1, 2, 3, 7]))]
+        weights = [rng.choice([1.0, 0.5]) for _ in pairs] if rng.random() < 0.5 else [1.0] * len(pairs)
+        times = [float(now := now + rng.randrange(2)) for _ in pairs]
+        sides = [np.array(each) if form == "arrays" else list(each) for each in zip(*pairs, strict=True)]
+        batches.update_many(*sides, weights=weights)
+        timed_batches.update_many(*sides, weights=weights, times=times)
+        for pair, weight, t in zip(pairs, weights, times, strict=True):
+            singles.update(*pair, weight=weight)
+            timed_singles.update(*pair, weight=weight, t=t)
+        assert batches == singles
+        assert timed_batches == timed_singles
+        assert batches.get() == singles.get()
+        assert batches.labels[:600] == tuple(shuffled)
+
+
 def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
     rolling = se.Rolling(se.Evaluator(labels=["a", "b"], threshold=0.5), 3)
     rolling.update({"a"}, {"b"})
@@ -525,6 +563,31 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
     for wrong in (3.0, "2024-05-01", None, timedelta(1)):
         with pytest.raises(se.InputError, match="period is a timedelta"):
             window(wrong)
+
+
+def test_times_that_no_datetime_can_say_are_refused_so_that_windows_can_be_read_back():
+    zoned = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5)))
+    for t in (np.datetime64("20000-01-01"), np.datetime64("10000-01-01", "us"), np.datetime64("-0001-01-01"), zoned):
+        window = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+        with pytest.raises(se.InputError, match=r"^t .* years 1 to 9999"):
+            window.update({"a"}, {"a"}, t=t)
+        with pytest.raises(se.InputError, match=r"^times.* years 1 to 9999"):
+            window.update_many([{"a"}], [{"a"}], times=[t] if t is zoned else np.array([t]))
+        assert window.examples == 0
+    for t in (datetime.min, datetime.max, np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")):
+        window.reset()
+        window.update({"a"}, {"a"}, t=t)
+        assert window.latest == np.datetime64(t, "us").astype(datetime)
+        assert se.TimeRolling.from_bytes(window.to_bytes()) == window
+
+
+def test_masked_times_are_refused():
+    for kind in (se.TimeRolling, se.Fading):
+        window = kind(se.Evaluator([]), 1.0)
+        with pytest.raises(se.InputError, match="times"):
+            window.update_many([{"a"}] * 2, [{"a"}] * 2, times=np.ma.array([1.0, 2.0], mask=[False, True]))
+        window.update_many([{"a"}] * 2, [{"a"}] * 2, times=np.ma.array([1.0, 2.0]))
+        assert window.get() == {}
 
 
 def test_windows_of_different_build_do_not_merge():

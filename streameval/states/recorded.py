@@ -139,8 +139,8 @@ class Recording:
 class Tail:
     """The last examples of batches, in the columns of their reader."""
 
-    def __init__(self, fixed: int, size: int) -> None:
-        self._fixed, self._size = fixed, size
+    def __init__(self, labels: LabelIndex, size: int) -> None:
+        self._labels, self._size = labels, size
         self._parts: list[tuple[Int32Array, Int32Array, FloatArray | None]] = []
         self._held = 0
         self.examples = 0
@@ -149,10 +149,19 @@ class Tail:
         """Note a batch that was counted, hence checked."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
-        self._parts.append(placed(batch.part(surplus, batch.examples) if surplus else batch, self._fixed))
+        self._parts.append(placed(batch.part(surplus, batch.examples) if surplus else batch, self._labels.fixed))
         self._held += batch.examples - surplus
         while self._held - len(self._parts[0][0]) >= self._size:
             self._held -= len(self._parts.pop(0)[0])
+
+    def recording(self, declared: tuple[Label, ...], stamps: IntArray | None) -> Recording:
+        """The noted examples where ``declared`` are the declared labels, which the reader may not have known."""
+        contents, labels = self.contents(stamps), self._labels
+        if labels.fixed != len(declared):
+            labels = LabelIndex(declared)
+            columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
+            contents = _moved(contents, columns, labels.fixed)
+        return Recording.of(labels, contents)
 
     def contents(self, stamps: IntArray | None) -> TapeContents:
         """The noted examples, at most as many as asked; ``stamps`` are those of all examples."""
@@ -170,6 +179,15 @@ class Tail:
             None if weights is None else weights[gone:],
             None if stamps is None else stamps[last],
         )
+
+
+def _moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents:
+    """Examples in other columns. Those that are declared there, and were not here, lose their true negatives."""
+    lengths, slots, weights, stamps = contents
+    slots = (5 * columns[slots // 5] + slots % 5).astype(np.int32)
+    kept = (slots % 5 != 0) | (slots >= 5 * fixed)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    return np.bincount(row[kept], minlength=len(lengths)).astype(np.int32), slots[kept], weights, stamps
 
 
 class Recorded:
@@ -223,14 +241,13 @@ class Recorded:
 
     def extend(self, gathered: Decisions, contents: TapeContents, size: int, limit: int) -> None:
         """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
-        lengths, slots, weights, stamps = contents
         columns = self.decisions._columns_of(gathered)
         self._require_room()
         if columns is not None:
-            slots = (5 * columns[slots // 5] + slots % 5).astype(np.int32)
+            contents = _moved(contents, columns, self.labels.fixed)
         self.torn = True
         self.decisions.merge(gathered)
-        self.tape.extend(lengths, slots, weights, stamps)
+        self.tape.extend(*contents)
         self.torn = self._trim(size, limit)
 
     def advance(self, floor: int, size: int, limit: int) -> None:

@@ -94,7 +94,7 @@ class _Recent(Window[A]):
     ) -> None:
         """Count many examples, of which at most the last ``size`` stay."""
         gathered = self._settled()[1]._core.beside()
-        tail = Tail(gathered.labels.fixed, size)
+        tail = Tail(gathered.labels, size)
         for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
             gathered.decisions.count(batch)
             tail.add(batch)
@@ -105,14 +105,14 @@ class _Recent(Window[A]):
         recorded, _ = self._settled()
         if stamps is not None and stamps[0] < self._latest(recorded):
             raise _meddled()
-        contents = tail.contents(stamps)
         if tail.examples > size or (tail.examples == size and not self._timed):
-            self._adopt(Recording.of(gathered.labels, contents), recorded.floor)  # of the old ones none stays
+            declared = self._template._config.labels or ()
+            self._adopt(tail.recording(declared, stamps), recorded.floor)  # of the old ones none stays
             return
         known = len(recorded.labels)
         limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
         try:
-            recorded.extend(gathered.decisions, contents, self._size, limit)
+            recorded.extend(gathered.decisions, tail.contents(stamps), self._size, limit)
         except BaseException:
             recorded.decisions.forget(known)
             raise

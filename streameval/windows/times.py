@@ -30,6 +30,7 @@ _LOW = 2**63 - 1
 # Differences of two times stay within 64 bits.
 _FAR = 2**62
 _DAY = 86_400_000_000
+_FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1  # what a datetime can say: the years from 1 to 9999
 _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
 
 
@@ -52,7 +53,10 @@ class Calendar:
                 raise _too_fine(t, name)
             aware = t.tzinfo is not None and t.utcoffset() is not None
             since = t - (_EPOCH_UTC if aware else _EPOCH)
-            return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds, aware
+            key = since.days * _DAY + since.seconds * 1_000_000 + since.microseconds
+            if not self.holds(key):  # by its offset
+                raise _out_of_range(t, name)
+            return key, aware
         if isinstance(t, np.datetime64):
             keys = self._of_array(np.asarray(t).reshape(1), name)
             return int(keys[0]), False
@@ -78,10 +82,14 @@ class Calendar:
             raise InputError(f"{name} holds NaT; give a time")
         unit = np.datetime_data(times.dtype)[0]
         keys = times.astype("datetime64[us]").astype(np.int64)
-        if unit in ("ns", "ps", "fs", "as") and (keys.astype("datetime64[us]").astype(times.dtype) != times).any():
-            raise _too_fine(times, name)
-        if (np.abs(times.astype("datetime64[Y]").astype(np.int64)) > 100_000).any() or (np.abs(keys) >= _FAR).any():
-            raise InputError(f"{name} holds {shown(times)}, which is more than 100,000 years from 1970")
+        if unit in ("ns", "ps", "fs", "as"):
+            fine = keys.astype("datetime64[us]").astype(times.dtype) != times
+            if fine.any():
+                raise _too_fine(times[fine][0], name)
+        # Years as well, since a number of microseconds may have overflowed.
+        far = (np.abs(times.astype("datetime64[Y]").astype(np.int64)) > 10_000) | (keys < _FIRST) | (keys > _LAST)
+        if far.any():
+            raise _out_of_range(times[far][0], name)
         return keys
 
     def before(self, key: int) -> int:
@@ -119,7 +127,7 @@ class Calendar:
 
     def holds(self, key: int) -> bool:
         """Whether an integer is the key of a time."""
-        return abs(key) < _FAR
+        return _FIRST <= key <= _LAST
 
     def saved(self) -> tuple[int, int]:
         """What bytes hold of it."""
@@ -295,10 +303,14 @@ def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
     if isinstance(times, str | bytes) or not hasattr(times, "__iter__"):
         raise InputError(f"times must be one time per example, not {shown(times)}")
     array = np.asarray(times if hasattr(times, "__array__") else list(times))
-    if array.ndim != 1 or array.dtype.kind not in "iufMO":
+    if array.ndim != 1 or array.dtype.kind not in "iufMO" or np.ma.is_masked(times):
         raise InputError(f"times must be one time per example, not {shown(times)}")
     return array
 
 
 def _too_fine(t: object, name: str) -> InputError:
     return InputError(f"{name} {shown(t)} is finer than a microsecond; round it first, so that it is clear what counts")
+
+
+def _out_of_range(t: object, name: str) -> InputError:
+    return InputError(f"{name} {shown(t)} is not within the years 1 to 9999 (in UTC, if it has a time zone)")

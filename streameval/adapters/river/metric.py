@@ -18,6 +18,7 @@ from streameval.labels import Label
 from streameval.metrics.entry import Entry
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import Average, MetricSpec
+from streameval.windows.base import Window
 
 __all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "pass_on"]
 
@@ -148,11 +149,15 @@ class CountedMetric(MultiLabelMetric):
             self._counts, self._bond = self._counts.copy(), None
         return self._counts
 
-    def _lend(self, counts: Evaluator, bond: Bond) -> CountedMetric:
-        """The same metric over counts that are shared."""
-        twin = copy.copy(self)
+    def _lend(self, counts: Evaluator, bond: Bond | None) -> Self:
+        """The same metric over other counts, which are shared if there is a bond."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
         twin._counts, twin._bond = counts, bond
         return twin
+
+    def __copy__(self) -> Self:
+        return self._lend(self.snapshot(), None)
 
 
 def _copied(value: object) -> object:
@@ -192,6 +197,8 @@ class MetricCollection(MultiLabelMetric, Metrics):
         shared: list[Evaluator] = []
         members: list[MultiOutputMetric] = []
         for member in metrics:
+            if isinstance(member, type) or not callable(getattr(member, "update", None)):
+                raise MetricError(f"metrics holds {shown(member)}, which is no metric object; write [MicroF1(), ...]")
             if isinstance(member, CountedMetric):
                 counts = next((known for known in shared if known == member._counts), None)
                 if counts is None:
@@ -202,6 +209,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
         self._read: list[MultiOutputMetric] = []
         self._parts: list[Counter] = []
+        self._find_parts()
 
     @property
     def metrics(self) -> list[MultiOutputMetric]:
@@ -219,23 +227,37 @@ class MetricCollection(MultiLabelMetric, Metrics):
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
         if not self._bond.whole or self._read != self.data:
             self._find_parts()
+        if len(self._parts) == 1:
+            _pass(self._parts[0], verb, y_true, y_pred, w)
+            return
+        noted = [(part, part.examples if isinstance(part, Evaluator) else None) for part in self._parts]
         done = 0
         try:
-            for part in self._parts:
+            for part, _ in noted:
                 _pass(part, verb, y_true, y_pred, w)
                 done += 1
         except BaseException:
-            for part in self._parts[:done]:
-                _pass(part, undo, y_true, y_pred, w)
+            for place, (part, before) in enumerate(noted):
+                # An interruption may come after an evaluator has counted and before it is noted as done.
+                if part.examples != before if isinstance(part, Evaluator) else place < done:
+                    _pass(part, undo, y_true, y_pred, w)
             raise
 
     def _find_parts(self) -> None:
-        """List what counts: each shared count once, and every metric that counts on its own."""
+        """List what counts: each shared count once, and every metric that counts on its own.
+
+        Members that have left, and those that came with the counts of another collection, go on by themselves.
+        """
+        here = set(map(id, self.data))
+        for member in (*self._read, *self.data):
+            if isinstance(member, CountedMetric) and (member._bond is self._bond) != (id(member) in here):
+                member._own()
         parts: dict[int, Counter] = {}
         for member in self.data:
             part = member._counts if isinstance(member, CountedMetric) else member
             parts[id(part)] = part
-        self._read, self._parts = list(self.data), list(parts.values())
+        # River's own metrics raise half-way, and some revert by adding: what can be taken back exactly goes first.
+        self._read, self._parts = list(self.data), sorted(parts.values(), key=_rank)
         self._bond.whole = True
 
     def merge(self, other: Self) -> None:
@@ -271,6 +293,9 @@ class MetricCollection(MultiLabelMetric, Metrics):
         """A collection of the same metrics that has counted nothing."""
         return type(self)([member.clone() for member in self.data], self.str_sep)
 
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
     def __add__(self, other: object) -> MetricCollection:
         return _collected(self, other)
 
@@ -287,6 +312,13 @@ def _collected(*parts: object) -> MetricCollection:
                 raise MetricError(f"{type(member).__name__} is no multi-label metric; evaluate it on its own")
             members.append(member)
     return MetricCollection(members)
+
+
+def _rank(part: Counter) -> int:
+    """What counts before what, so that what cannot be taken back is done last."""
+    if isinstance(getattr(part, "metric", None), Window):
+        return 2
+    return 0 if isinstance(part, Evaluator | MultiLabelMetric) else 1
 
 
 def _pass(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
