@@ -1,5 +1,8 @@
 """Exact multi-label evaluation over streams: update, merge, revert, and read at any moment."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from streameval import classes as _classes
 from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
@@ -14,22 +17,52 @@ from streameval.errors import (
     StreamevalError,
 )
 from streameval.evaluator import Evaluator
-from streameval.inputs.scores import TopK
 from streameval.label_table import LabelTable
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.entry import Entry
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
-from streameval.pending import Pending
-from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
 from streameval.single import Metric, metric
-from streameval.trace import Trace
-from streameval.windows.fading import Fading
-from streameval.windows.loading import load
-from streameval.windows.recent import Rolling, TimeRolling
-from streameval.windows.tumbling import ClosedWindow, Tumbling
+
+if TYPE_CHECKING:
+    from streameval.inputs.scores import TopK
+    from streameval.pending import Pending
+    from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
+    from streameval.trace import Trace
+    from streameval.windows.fading import Fading
+    from streameval.windows.loading import load
+    from streameval.windows.recent import Rolling, TimeRolling
+    from streameval.windows.tumbling import ClosedWindow, Tumbling
 
 __version__ = "0.1.0"
+
+_LATER = {
+    "ClosedWindow": "windows.tumbling",
+    "Fading": "windows.fading",
+    "Pending": "pending",
+    "Rolling": "windows.recent",
+    "Snapshot": "progressive",
+    "TimeRolling": "windows.recent",
+    "TopK": "inputs.scores",
+    "Trace": "trace",
+    "Tumbling": "windows.tumbling",
+    "iter_progressive_evaluate": "progressive",
+    "load": "windows.loading",
+    "progressive_evaluate": "progressive",
+}
+"""Where names are that are imported when they are first used, so that importing the package stays quick."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'streameval' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"streameval.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "ClosedWindow",
