@@ -14,6 +14,9 @@ from streameval.states.ranking_content import GAINS, IDEALS, KEYS, PARTS, Rankin
 
 __all__ = ["is_possible"]
 
+# Below, the product with a number of labels stays within 64 bits.
+_LARGE = 2**31
+
 Lines = list[tuple[list[int], list[int]]]
 
 
@@ -85,6 +88,8 @@ def _in_bounds(content: RankingContent) -> bool:
     checks += [t >= 1, t <= g, a + g <= size]
     m, l, u, h = rows.keys.T  # noqa: E741
     n, wrong, last, erring, missed, lead = rows.sums.T
+    if examples >= _LARGE:
+        n = n.astype(object)
     whole = (u == 0) & (m > 0)
     checks += [
         u <= m, m - u <= l, l + u + h <= size, erring <= wrong, erring <= n, (erring > 0) | (wrong == 0), missed <= n,
