@@ -122,9 +122,22 @@ def _readings(content: RankingContent) -> Iterator[list[Lines]]:
         ]
 
 
+def _fit(groups: Lines, rows: Lines) -> bool:
+    """Whether sums lie where those of any examples do, which holds for weighted sums as well."""
+    return all(t <= upto and t <= square for _, (t, upto, square) in groups) and all(
+        erring <= min(n, wrong)
+        and missed <= erring
+        and lead <= n * (m - u)
+        and (m * n <= last <= l * n if m and not u else last == 0)
+        for (m, l, u, _), (n, wrong, last, erring, missed, lead) in rows
+    )
+
+
 def _agree(content: RankingContent, tables: list[Lines]) -> bool:
     """Whether different tables tell of the same true labels."""
     groups, first, rows, labels = tables[:4]
+    if not _fit(groups, rows):
+        return False
     by_group: dict[tuple[int, int], list[int]] = {}
     by_row: dict[tuple[int, int], list[int]] = {}
     for (m, l, a, g), (t, upto, _) in groups:  # noqa: E741
