@@ -1,4 +1,4 @@
-"""Bytes of evaluators that keep rankings, curves and pairs: read back whole, canonical, and nothing else is accepted."""
+"""Bytes of evaluators that keep rankings, curves and pairs: read back whole, canonical, and nothing else accepted."""
 
 from __future__ import annotations
 
@@ -137,20 +137,17 @@ def test_what_was_read_counts_on_like_the_original(stream: tuple[dict, list[Seen
     assert se.Evaluator.from_bytes(back.to_bytes()) == ev + ev
 
 
-def test_single_metrics_are_saved_and_loaded(tmp_path: Path):
-    for name in ("ndcg", "map_at", "psp_at", "average_precision", "roc_auc", "brier_score", "confusion_matrix"):
-        try:
-            propensities = PROPENSITIES if name == "psp_at" else None
-            target = se.metric(name, labels=["a", "b"], unknown="add", inverse_propensities=propensities)
-        except se.MetricError:
-            continue
-        target.update({"a", "c"}, {"a": 0.3, "b": 0.3, "z": 0.9}, weight=0.7)
-        target.save(tmp_path / "saved")
-        back = se.load(tmp_path / "saved")
-        assert type(back) is type(target)
-        assert back == target
-        assert back.to_bytes() == target.to_bytes()
-        assert repr(back.get()) == repr(target.get())
+@pytest.mark.parametrize("entry", [entry for entry in CATALOGUE if entry.state != "decisions"], ids=lambda e: e.name)
+def test_single_metrics_are_saved_and_loaded(entry: Any, tmp_path: Path):
+    options: dict = {"inverse_propensities": PROPENSITIES} if entry.name in ("psp_at", "psndcg_at") else {}
+    options["threshold"] = 0.5 if entry.state == "pairs" else None
+    target = se.metric(entry.name, labels=["a", "b"], unknown="add", **options)
+    target.update({"a", "c"}, {"a": 0.3, "b": 0.3, "z": 0.9}, weight=0.7)
+    target.save(tmp_path / "saved")
+    back = se.load(tmp_path / "saved")
+    assert type(back) is type(target)
+    assert back == target
+    assert back.to_bytes() == target.to_bytes() == copy.copy(target).to_bytes()
 
 
 @settings(max_examples=100, deadline=None)
@@ -238,8 +235,7 @@ def sound(data: bytes) -> bool:
     """Whether bytes are accepted; then they are what the object writes, and it can be used."""
     try:
         ev = se.Evaluator.from_bytes(data)
-    except se.FormatError as error:
-        assert len(str(error)) < 500
+    except se.FormatError:
         return False
     assert ev.to_bytes() == data
     several = ev._core.several
@@ -304,12 +300,11 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
         bare[8] = flags
         with pytest.raises(se.FormatError):
             se.Evaluator.from_bytes(sealed(bare))
-    window = se.Tumbling(se.Evaluator(["f1_micro"]), size=3) if hasattr(se, "Tumbling") else None
-    if window is not None:
-        edited = bytearray(window.to_bytes()[:-4])
-        edited[8] |= 8
-        with pytest.raises(se.FormatError):
-            type(window).from_bytes(sealed(edited))
+    window = se.Fading(se.Evaluator(["f1_micro"]), half_life=3)
+    edited = bytearray(window.to_bytes()[:-4])
+    edited[8] |= 8
+    with pytest.raises(se.FormatError):
+        se.Fading.from_bytes(sealed(edited))
 
 
 def test_metrics_and_what_is_kept_must_belong_together():

@@ -128,8 +128,8 @@ def _fit(groups: Lines, rows: Lines) -> bool:
         erring <= min(n, wrong)
         and missed <= erring
         and lead <= n * (m - u)
-        and (m * n <= last <= l * n if m and not u else last == 0)
-        for (m, l, u, _), (n, wrong, last, erring, missed, lead) in rows
+        and (max(m * n, lead + erring) <= last <= l * n if m and not u else last == 0)
+        for (m, l, u, _), (n, wrong, last, erring, missed, lead) in rows  # noqa: E741
     )
 
 
