@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from streameval import wire
-from streameval.config import Config, Nan, Ties, Unknown, checked_propensities
+from streameval.config import Config, Details, Nan, Ties, Unknown, checked_propensities
 from streameval.errors import FormatError, InputError, MergeError, MetricError, shown
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
@@ -379,7 +379,12 @@ class Accumulator:
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         names = tuple(spec.key for spec in self._specs)
-        return wire.encode(wire.Saved(self._kind, self._config, names, self._core.decisions.content()))
+        several = self._core.several
+        others: dict[str, Any] = {}
+        if several is not None:
+            others = several.contents()
+        decisions = self._core.decisions.content()
+        return wire.encode(wire.Saved(self._kind, self._config, names, decisions, others=others))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -406,11 +411,13 @@ class Accumulator:
         if saved.kind != cls._kind or not cls._fits(specs):
             what = "an Evaluator" if saved.kind == 0 else f"the metric {_names(specs)}"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
+        if not _kept_for(specs, saved):
+            raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
         made = cls.__new__(cls)
         made._specs, made._config, made._patience = specs, saved.config, 64
         labels = LabelIndex(saved.decisions.labels)
         labels.fixed = saved.decisions.fixed
-        made._core = _Core(saved.config, labels, Decisions.from_content(saved.decisions, labels))
+        made._core = _Core(saved.config, labels, _restored(saved, labels))
         return made
 
     @classmethod
@@ -430,6 +437,32 @@ def _refuse_order(read: Read, config: Config) -> None:
     """Curves need scores, not only the order of labels."""
     if "curves" in config.states and read.numeric is not None and not read.numeric.all():
         raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
+
+
+def _kept_for(specs: tuple[MetricSpec, ...], saved: wire.Saved) -> bool:
+    """Whether exactly that is kept which these metrics are read from, or, in an evaluator, more states."""
+    config = saved.config
+    needed = {state_of(spec) for spec in specs} - {"decisions"}
+    states = set(config.states)
+    if not (needed <= states if saved.kind == 0 else needed == states):
+        return False
+    try:
+        details = details_of(specs, config.details.inverse_propensities) if "rankings" in states else Details()
+        refuse_undecided(specs, config)
+    except MetricError:
+        return False
+    return details == config.details
+
+
+def _restored(saved: wire.Saved, labels: LabelIndex) -> Decisions | Several:
+    """The states that bytes hold, over their labels."""
+    decisions = Decisions.from_content(saved.decisions, labels)
+    if not saved.config.states:
+        return decisions
+    from streameval.states.kinds import restored_state
+
+    others = {name: restored_state(name, content, labels, saved.config) for name, content in saved.others.items()}
+    return Several(decisions, others)
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

@@ -436,6 +436,16 @@ def test_merging_with_itself_doubles_and_with_nothing_changes_nothing(stream: tu
     assert other == fed(declared, parts, examples)
 
 
+def test_examples_without_weight_still_weigh_nothing_after_compacting_and_merging():
+    state, _ = fresh()
+    state.count_one(Example(np.zeros(0, np.int64), (0, 0, 0, 0), 0.0), 1)
+    state.compact()
+    into, _ = fresh()
+    into.merge(state)
+    assert into.content().weight == 0
+    assert into == state
+
+
 def test_states_that_count_different_pairs_do_not_merge():
     state = fed((), ["confusions"], [Meant(frozenset("a"), frozenset())])
     with pytest.raises(MergeError, match="confusions and cooccurrence"):

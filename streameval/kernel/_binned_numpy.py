@@ -35,7 +35,7 @@ from streameval.kernel.types import (
     WordArray,
 )
 
-__all__ = ["BINS", "DROPPED", "SCORE_MAX", "Bins", "bins_of", "edges_of", "flipped_bins", "scores_of"]
+__all__ = ["BINS", "DROPPED", "SCORE_MAX", "Bins", "bins_of", "edges_of", "flipped_bins", "possible", "scores_of"]
 
 DROPPED = 41
 SCORE_MAX = 2**43 - 1
@@ -205,7 +205,7 @@ class Bins:
             n, total, squares = (old + sign * new for old, new in zip(pair[part], sums, strict=True))
             pair[part] = (n, total, squares)
             after[column, bin_] = (pair[0], pair[1])
-            if sign < 0 and not _possible(n, total, squares):
+            if sign < 0 and not possible(n, total, squares):
                 return REFUSED
         sides = self._sides.copy()
         for side, places in said:
@@ -370,7 +370,7 @@ def _common(n: int, total: int, squares: int) -> int:
     return total // n if n * squares == total * total else -1
 
 
-def _possible(n: int, total: int, squares: int) -> bool:
+def possible(n: int, total: int, squares: int) -> bool:
     """Whether there may be ``n`` residuals with these sums; all that later reading relies on is certain."""
     if n <= 0:
         return n == total == squares == 0

@@ -15,26 +15,34 @@ from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import Rankings
 from streameval.states.steps import CurveTables
 
-__all__ = ["fresh_state", "tables_of"]
+__all__ = ["fresh_state", "ranking_options", "restored_state", "tables_of"]
+
+
+def ranking_options(config: Config) -> RankingOptions:
+    """What a state of rankings keeps, and how it breaks ties."""
+    details = config.details
+    return RankingOptions(
+        config.ties, details.label_ranks, details.hit_cutoffs, details.inverse_propensities, details.gain_ranks
+    )
 
 
 def fresh_state(name: str, labels: LabelIndex, config: Config) -> State:
     """A state of that name that has counted nothing."""
     if name == "rankings":
-        details = config.details
-        return Rankings(
-            labels,
-            RankingOptions(
-                config.ties,
-                details.label_ranks,
-                details.hit_cutoffs,
-                details.inverse_propensities,
-                details.gain_ranks,
-            ),
-        )
+        return Rankings(labels, ranking_options(config))
     if name == "curves":
         return Curves(labels)
     return Pairs(labels)
+
+
+def restored_state(name: str, content: Any, labels: LabelIndex, config: Config) -> State:
+    """A state that holds ``content``, whose labels are among ``labels``."""
+    state: Any = fresh_state(name, labels, config)
+    own = LabelIndex(content.labels)
+    own.fixed = content.fixed
+    state.merge(type(state).from_content(content, own))
+    made: State = state
+    return made
 
 
 def tables_of(name: str, state: Any, columns: IntArray) -> Any:

@@ -194,7 +194,7 @@ class Pairs:
             weights = self._weights_at(common_scale(theirs.scale))
             new = theirs.at(weights.scale).sums
             sums = {(at := placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items()}
-        if sets or sums:
+        if sets or weights is not None:  # there may be weights, all of them 0
             self._plan = _Plan(self.examples, weights, sums, sets)
         self._finish(self._counts.merge(other._counts, columns))
 

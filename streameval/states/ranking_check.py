@@ -14,6 +14,9 @@ from streameval.states.ranking_content import GAINS, IDEALS, KEYS, PARTS, Rankin
 
 __all__ = ["is_possible"]
 
+# Below, the product with a number of labels stays within 64 bits.
+_LARGE = 2**31
+
 Lines = list[tuple[list[int], list[int]]]
 
 
@@ -85,6 +88,8 @@ def _in_bounds(content: RankingContent) -> bool:
     checks += [t >= 1, t <= g, a + g <= size]
     m, l, u, h = rows.keys.T  # noqa: E741
     n, wrong, last, erring, missed, lead = rows.sums.T
+    if examples >= _LARGE:
+        n = n.astype(object)
     whole = (u == 0) & (m > 0)
     checks += [
         u <= m, m - u <= l, l + u + h <= size, erring <= wrong, erring <= n, (erring > 0) | (wrong == 0), missed <= n,
@@ -117,9 +122,22 @@ def _readings(content: RankingContent) -> Iterator[list[Lines]]:
         ]
 
 
+def _fit(groups: Lines, rows: Lines) -> bool:
+    """Whether sums lie where those of any examples do, which holds for weighted sums as well."""
+    return all(t <= upto and t <= square for _, (t, upto, square) in groups) and all(
+        erring <= min(n, wrong)
+        and missed <= erring
+        and lead <= n * (m - u)
+        and (max(m * n, lead + erring) <= last <= l * n if m and not u else last == 0)
+        for (m, l, u, _), (n, wrong, last, erring, missed, lead) in rows  # noqa: E741
+    )
+
+
 def _agree(content: RankingContent, tables: list[Lines]) -> bool:
     """Whether different tables tell of the same true labels."""
     groups, first, rows, labels = tables[:4]
+    if not _fit(groups, rows):
+        return False
     by_group: dict[tuple[int, int], list[int]] = {}
     by_row: dict[tuple[int, int], list[int]] = {}
     for (m, l, a, g), (t, upto, _) in groups:  # noqa: E741

@@ -134,6 +134,12 @@ class Several:
         self.settle()
         return Several(self.decisions.copy(labels), {name: part.copy(labels) for name, part in self.others.items()})
 
+    def contents(self) -> dict[str, Any]:
+        """What the states besides decisions hold, by name."""
+        self.settle()
+        others: dict[str, Any] = self.others
+        return {name: part.content() for name, part in others.items()}
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Several):
             return NotImplemented

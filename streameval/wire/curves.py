@@ -1,0 +1,200 @@
+"""The contents of states of scores as bytes.
+
+Where a bin holds one score of a class, or equal ones, the sum of their residuals tells all the rest of it, so only that
+is written: squares where a bin holds two scores or more, and of weights only what does not follow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel import binned
+from streameval.kernel._binned_numpy import BINS, DROPPED, possible
+from streameval.kernel.types import IntArray, WordArray
+from streameval.labels import Label
+from streameval.states.content import Content
+from streameval.states.curves import CurveContent, Moments
+from streameval.states.exact import trailing_zeros
+from streameval.wire.parts import (
+    FINEST,
+    LONGEST,
+    Source,
+    joined,
+    put_column,
+    put_integer,
+    put_wide,
+    require,
+    varint,
+)
+
+__all__ = ["put_curves", "take_curves"]
+
+_LOWER = (1 << DROPPED) - 1
+# Weights times the squares of residuals.
+_LONGEST = LONGEST + 2 * DROPPED // 8 + 1
+_NOTHING: Moments = (0, 0, 0)
+
+
+def put_curves(parts: list[bytes], content: CurveContent) -> None:
+    """Write a content, without its labels."""
+    put_column(parts, content.sides[content.fixed :, 0])
+    for side in (1, 2):
+        put_column(parts, content.sides[:, side])
+    lengths, bins, counts = np.diff(content.offsets), content.bins, content.counts
+    put_column(parts, lengths)
+    first = np.zeros(len(bins), np.bool_)
+    first[content.offsets[:-1][lengths > 0]] = True
+    put_column(parts, bins[first], least=1)
+    put_column(parts, np.diff(bins, prepend=0)[~first])
+    for part in range(2):
+        put_column(parts, counts[:, part])
+    for part in range(2):
+        put_wide(parts, content.sums[counts[:, part] > 0, part, :2])
+        put_wide(parts, content.sums[counts[:, part] > 1, part, 2:])
+    if content.scale is None or content.side_weights is None or content.bin_weights is None:
+        parts.append(b"\0")
+        return
+    parts += (b"\1", varint(content.scale))
+    put_integer(parts, content.weight or 0)
+    for sides in content.side_weights:
+        for value in sides:
+            put_integer(parts, value)
+    for pair, moments in zip(_parts_of(counts, content.sums), content.bin_weights, strict=True):
+        for plain, heavy in zip(pair, moments, strict=True):
+            if plain[0]:
+                for value in heavy if _differ(plain) else heavy[:1]:
+                    put_integer(parts, value)
+
+
+def _parts_of(counts: IntArray, sums: WordArray) -> list[tuple[Moments, Moments]]:
+    """For each bin and class how many scores there are, the sum of their residuals, and of the squares."""
+    columns = []
+    for part in range(2):
+        totals, squares = joined(sums[:, part, :2]), joined(sums[:, part, 2:])
+        columns.append(list(zip(counts[:, part].tolist(), totals, squares, strict=True)))
+    return list(zip(*columns, strict=True))
+
+
+def _differ(plain: Moments) -> bool:
+    """Whether the residuals are not all equal: by Cauchy and Schwarz."""
+    n, total, squares = plain
+    return n * squares != total * total
+
+
+def take_curves(source: Source, labels: tuple[Label, ...], decisions: Content) -> CurveContent:
+    """What `put_curves` wrote, of a state with these labels."""
+    fixed, examples = decisions.fixed, decisions.examples
+    sides = np.zeros((len(labels), 3), np.int64)
+    sides[fixed:, 0] = source.column(len(labels) - fixed)
+    for side in (1, 2):
+        sides[:, side] = source.column(len(labels))
+    lengths = source.column(len(labels))
+    size = sum(lengths.tolist())
+    require(size <= source.left())  # each bin takes a byte at least
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    bins = _take_bins(source, lengths, offsets, size)
+    counts = np.empty((size, 2), np.int64)
+    for part in range(2):
+        counts[:, part] = source.column(size)
+    _check_counts(examples, fixed, sides, offsets, counts)
+    sums = np.zeros((size, 2, 4), np.uint64)
+    for part in range(2):
+        _take_sums(source, counts[:, part], sums[:, part])
+    held = (sides, offsets, bins, counts, sums)
+    if not source.byte(1):
+        return CurveContent(examples, labels, fixed, *held, None, None, None, None)
+    scale = source.varint()
+    require(scale <= FINEST)
+    weight = source.integer()
+    side_weights = [(source.integer(), source.integer()) for _ in labels]
+    plain = _parts_of(counts, sums)
+    bin_weights = [(_take_moments(source, pair[0]), _take_moments(source, pair[1])) for pair in plain]
+    content = CurveContent(examples, labels, fixed, *held, scale, weight, side_weights, bin_weights)
+    _check_weights(content, plain)
+    return content
+
+
+def _take_bins(source: Source, lengths: IntArray, offsets: IntArray, size: int) -> IntArray:
+    """The bins of each label, increasing."""
+    start = offsets[:-1][lengths > 0]
+    first = np.zeros(size, np.bool_)
+    first[start] = True
+    steps = np.empty(size, np.int64)
+    steps[first] = source.column(len(start), least=1)
+    steps[~first] = source.column(size - len(start))
+    require(bool((steps < BINS).all() and (steps[~first] > 0).all()))
+    running = np.cumsum(steps)  # of at most one number for each byte, each below 2**24
+    bins = running - np.repeat(running[start] - steps[start], lengths[lengths > 0])
+    require(bool((bins < BINS).all()))
+    return bins
+
+
+def _check_counts(examples: int, fixed: int, sides: IntArray, offsets: IntArray, counts: IntArray) -> None:
+    """Refuse what no stream can leave: empty bins, labels of more examples than there are, or of none."""
+    require(bool(counts.any(axis=1).all()))
+    pairs = counts.tolist()
+    require(sum(map(sum, pairs)) <= binned.SCORE_MAX)
+    whole = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts.sum(axis=1))])
+    scored = (whole[offsets[1:]] - whole[offsets[:-1]]).tolist()
+    said = [sum(row) + part for row, part in zip(sides.tolist(), scored, strict=True)]
+    require(all(part <= examples for part in said) and all(said[fixed:]))
+
+
+def _take_sums(source: Source, counts: IntArray, sums: WordArray) -> None:
+    """Fill the sums of a class from what was written of it."""
+    some, many = counts > 0, counts > 1
+    totals = source.wide(int(np.count_nonzero(some)))
+    squares = source.wide(int(np.count_nonzero(many)))
+    sums[some, :2] = totals
+    sums[many, 2:] = squares
+    single = counts == 1
+    value = sums[single, 0]
+    require(bool((value <= _LOWER).all()) and not sums[single, 1].any())
+    sums[single, 2:] = _squared(value)
+    numbers = zip(counts[many].tolist(), joined(totals[many[some]]), joined(squares), strict=True)
+    require(all(possible(*part) for part in numbers))
+
+
+def _squared(values: WordArray) -> WordArray:
+    """The squares of integers below 2**42, as two words each."""
+    upper, lower = values >> np.uint64(21), values & np.uint64((1 << 21) - 1)
+    rest = (upper * lower << np.uint64(22)) + lower * lower
+    high = (upper * upper + (rest >> np.uint64(42))) >> np.uint64(22)
+    return np.stack([values * values, high], axis=1)
+
+
+def _take_moments(source: Source, plain: Moments) -> Moments:
+    n, total, _ = plain
+    if not n:
+        return _NOTHING
+    heavy = source.integer()
+    if not _differ(plain):
+        residual = total // n
+        return heavy, heavy * residual, heavy * residual * residual
+    return heavy, source.integer(_LONGEST), source.integer(_LONGEST)
+
+
+def _check_weights(content: CurveContent, plain: list[tuple[Moments, Moments]]) -> None:
+    """Refuse weights that no stream can leave, or that are not in the form in which they are always written."""
+    scale, weight = content.scale or 0, content.weight or 0
+    sides, moments = content.side_weights or [], content.bin_weights or []
+    every = [weight, *(value for pair in sides for value in pair)]
+    every += [value for pair in moments for part in pair for value in part]
+    require(scale == 0 or trailing_zeros(every) == 0)
+    counted = content.sides[:, 1:].tolist()
+    unit = 1 << scale
+    told = weight != content.examples * unit or moments != [
+        tuple(tuple(value * unit for value in part) for part in pair) for pair in plain
+    ]
+    require(told or any(s != n * unit for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair)))  # noqa: B905
+    require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
+    for (heavy, total, squares), (n, *_) in (
+        both for pair, counts in zip(moments, plain, strict=True) for both in zip(pair, counts, strict=True)
+    ):
+        require(n > 0 or heavy == 0)
+        require(total <= heavy * _LOWER and squares <= total * _LOWER and heavy * squares >= total * total)
+    for column, pair in enumerate(sides):
+        here = moments[int(content.offsets[column]) : int(content.offsets[column + 1])]
+        if sum(pair) + sum(negative[0] + positive[0] for negative, positive in here) > weight:
+            raise FormatError("a label that weighs more than all examples")

@@ -1,0 +1,186 @@
+"""The contents of states of label pairs as bytes.
+
+Their labels and cells are those of the decisions, so these are not written again; nor are the weights of cells and of
+all examples.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel import _paired_numpy as pairing
+from streameval.kernel.types import IntArray
+from streameval.states.content import Content as Decided
+from streameval.states.exact import trailing_zeros
+from streameval.states.pair_content import PARTS, Content
+from streameval.wire.parts import FINEST, Source, put_column, put_integer, require, varint
+
+__all__ = ["put_pairs", "take_pairs"]
+
+_KINDS = {
+    "confusions": (pairing.CONFUSION,),
+    "contributions": (pairing.CONTRIBUTION,),
+    "cooccurrence": (pairing.TRUE_TRUE, pairing.TRUE_PRED, pairing.PRED_PRED),
+    "labelsets": (),
+}
+_FRACTIONS = {pairing.CONFUSION: 1, pairing.CONTRIBUTION: 2}
+"""How many of numerator and denominator a kind needs: the denominator, or both; in the others both are 1."""
+
+
+def put_pairs(parts: list[bytes], content: Content) -> None:
+    """Write a content, without what it shares with the decisions."""
+    parts.append(bytes((sum((part in content.parts) << place for place, part in enumerate(PARTS)),)))
+    for name in content.parts:
+        for kind in _KINDS[name]:
+            here = content.pairs[:, 0] == kind
+            pairs = content.pairs[here]
+            parts.append(varint(len(pairs)))
+            for part in (1, 2):
+                put_column(parts, pairs[:, part] + 1)
+            for part in range(5 - _FRACTIONS.get(kind, 0), 5):
+                put_column(parts, pairs[:, part])
+            put_column(parts, content.times[here])
+    if "labelsets" in content.parts:
+        parts.append(varint(len(content.sets)))
+        put_column(parts, np.array([len(true) for true in content.sets], np.int64))
+        # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+        put_column(parts, np.array([column + 1 for true in content.sets for column in true], np.int64))
+        put_column(parts, np.array(content.set_times, np.int64))
+    if content.scale is None:
+        parts.append(b"\0")
+        return
+    parts += (b"\1", varint(content.scale))
+    for value in (*(content.pair_weights or ()), *(content.set_weights or ())):
+        put_integer(parts, value)
+
+
+def take_pairs(source: Source, decisions: Decided) -> Content:
+    """What `put_pairs` wrote, beside these decisions."""
+    bits = source.byte(2 ** len(PARTS) - 1)
+    chosen = tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
+    found = [_take_kind(source, kind) for name in chosen for kind in _KINDS[name]]
+    pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in found)])
+    times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in found)])
+    sets, set_times = _take_sets(source) if "labelsets" in chosen else ([], [])
+    shared = (chosen, decisions.examples, decisions.labels, decisions.fixed, decisions.cells, pairs, times)
+    scale: int | None = None
+    weights: tuple[list[list[int]], list[int], list[int], int] | tuple[None, None, None, None] = (None,) * 4
+    if source.byte(1):
+        scale = source.varint()
+        require(scale <= FINEST)
+        cells, whole = _weights_of(decisions, scale)
+        weights = cells, [source.integer() for _ in times], [source.integer() for _ in sets], whole
+    content = Content(*shared, sets, set_times, scale, *weights)
+    if not (_in_form(content) and _agree(content)):
+        raise FormatError("the label pairs contradict the decisions or each other")
+    return content
+
+
+def _take_kind(source: Source, kind: int) -> tuple[IntArray, IntArray]:
+    length = source.count()
+    pairs = np.ones((length, 5), np.int64)
+    pairs[:, 0] = kind
+    for part in (1, 2):
+        pairs[:, part] = source.column(length) - 1
+    for part in range(5 - _FRACTIONS.get(kind, 0), 5):
+        pairs[:, part] = source.column(length)
+    return pairs, source.column(length)
+
+
+def _take_sets(source: Source) -> tuple[list[tuple[int, ...]], list[int]]:
+    lengths = source.column(source.count()).tolist()
+    size = sum(lengths)
+    require(size <= source.left())  # each label of a set takes a byte
+    members = (source.column(size) - 1).tolist()
+    bounds = [0, *accumulate(lengths)]
+    sets = [tuple(members[start:stop]) for start, stop in pairwise(bounds)]
+    return sets, source.column(len(lengths)).tolist()
+
+
+def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
+    """The weights of the cells and of all examples, in units of ``2**-scale``."""
+    if decisions.scale is None or decisions.cell_weights is None or decisions.key_weights is None:
+        return [[0, *(n << scale for n in row[1:])] for row in decisions.cells.tolist()], decisions.examples << scale
+    up, down = max(0, scale - decisions.scale), max(0, decisions.scale - scale)
+    whole = sum(decisions.key_weights)
+    zeros = trailing_zeros([whole, *(value for row in decisions.cell_weights for value in row)])
+    require(zeros is None or zeros >= down)
+    return [[value << up >> down for value in row] for row in decisions.cell_weights], whole << up >> down
+
+
+# -- whether some stream can leave it ---------------------------------------------------------------------------------
+
+
+def _in_form(content: Content) -> bool:
+    """Whether pairs and sets are distinct and in order, name labels that there are, and weights are in form."""
+    kind, row, column, num, den = content.pairs.T
+    width, later = len(content.labels), content.pairs[1:] - content.pairs[:-1]
+    ahead = np.zeros(len(later), np.bool_)
+    for part in range(4, -1, -1):
+        ahead = (later[:, part] > 0) | ((later[:, part] == 0) & ahead)
+    symmetric = (kind == pairing.TRUE_TRUE) | (kind == pairing.PRED_PRED)
+    checks = [
+        ahead, row < width, column < width, num >= 1, num <= den, den <= max(1, width), content.times >= 1,
+        content.times <= content.examples, ~symmetric | (row < column), (kind != pairing.TRUE_PRED) | (row != column),
+        (kind < pairing.TRUE_TRUE) | ((row >= 0) & (column >= 0)), (row == column) | (num == 1),
+    ]  # fmt: skip
+    sets = content.sets
+    return (
+        all(bool(check.all()) for check in checks)
+        and all(before < after for before, after in pairwise(sets))
+        and all(a < b for true in sets for a, b in pairwise(true))
+        and all(true[0] >= 0 and true[-1] < width for true in sets if true)
+        and all(content.set_times)
+        and _weights_in_form(content)
+    )
+
+
+def _weights_in_form(content: Content) -> bool:
+    """Whether weights are in the largest units, and say more than the counts."""
+    if content.scale is None:
+        return True
+    unit = 1 << content.scale
+    cells, weight = content.cell_weights or [], content.weight or 0
+    pairs, sets = content.pair_weights or [], content.set_weights or []
+    every = [weight, *pairs, *sets, *(value for row in cells for value in row)]
+    plain = [content.examples, *content.times.tolist(), *content.set_times]
+    plain += [value for row in content.cells.tolist() for value in (0, *row[1:])]
+    told = any(value != count * unit for value, count in zip(every, plain, strict=True))
+    return told and (content.scale == 0 or trailing_zeros(every) == 0)
+
+
+def _agree(content: Content) -> bool:
+    """Whether pairs and sets tell of cells that there are."""
+    cells = [row[1:] for row in content.cells.tolist()]
+    times = content.times.tolist()
+    if not _fit(content, cells, times, content.set_times, content.examples):
+        return False
+    if content.cell_weights is None:
+        return True
+    heavy = [row[1:] for row in content.cell_weights]
+    return _fit(content, heavy, content.pair_weights or [], content.set_weights or [], content.weight or 0)
+
+
+def _fit(content: Content, cells: list[list[int]], times: list[int], set_times: list[int], whole: int) -> bool:
+    """Whether no pair occurs more often than its labels do, and sets occur as often as theirs."""
+    true = [*(fn + tp for fn, _, tp, _ in cells), whole]  # the last is for no label, which is at -1
+    pred = [*(fp + tp for _, fp, tp, _ in cells), whole]
+    said: dict[tuple[int, int, int], int] = {}
+    for (kind, row, column, *_), count in zip(content.pairs.tolist(), times, strict=True):
+        said[kind, row, column] = said.get((kind, row, column), 0) + count
+    for (kind, row, column), count in said.items():
+        first = (pred if kind == pairing.PRED_PRED else true)[row]
+        second = (true if kind == pairing.TRUE_TRUE else pred)[column]
+        both = cells[row][2] if row == column >= 0 else whole
+        if count > min(first, second, both):
+            return False
+    if "labelsets" not in content.parts:
+        return True
+    by_label = [0] * len(cells)
+    for members, count in zip(content.sets, set_times, strict=True):
+        for column in members:
+            by_label[column] += count
+    return by_label == true[:-1] and sum(set_times) == whole

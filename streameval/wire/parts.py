@@ -1,0 +1,190 @@
+"""The pieces that all bytes are made of: integers, text, labels and columns, written and read."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel.types import IntArray, WordArray
+from streameval.labels import Label, normalise
+from streameval.states.exact import trailing_zeros
+
+__all__ = [
+    "FINEST", "LONGEST", "Source", "joined", "put_column", "put_integer", "put_label", "put_text",
+    "put_wide", "require", "varint", "zigzag",
+]  # fmt: skip
+
+# No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
+FINEST = 1074 + 65 + 53
+# Sums of at most 2**63 weights below 2**1024 in the finest units.
+LONGEST = (63 + 1024 + FINEST) // 8 + 1
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def varint(value: int) -> bytes:
+    """An integer that is not negative, seven bits a byte."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def put_text(parts: list[bytes], text: str) -> None:
+    """UTF-8 with its length."""
+    raw = text.encode()
+    parts += (varint(len(raw)), raw)
+
+
+def put_label(parts: list[bytes], label: Label) -> None:
+    """Length, doubled; the low bit tells an integer from text."""
+    if isinstance(label, str):
+        raw = label.encode()
+        parts += (varint(2 * len(raw)), raw)
+    else:
+        raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
+        parts += (varint(2 * len(raw) + 1), raw)
+
+
+def zigzag(value: int) -> bytes:
+    """An integer of either sign."""
+    return varint(2 * value if value >= 0 else -2 * value - 1)
+
+
+def put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
+    """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
+    width = max(least, (int(column.max(initial=0)).bit_length() + 7) // 8)
+    raw = np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)
+    parts += (bytes((width,)), raw[:, :width].tobytes())
+
+
+def put_integer(parts: list[bytes], value: int) -> None:
+    """An integer of any size that is not negative."""
+    raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
+    parts += (varint(len(raw)), raw)
+
+
+def put_wide(parts: list[bytes], words: WordArray) -> None:
+    """Integers of two 64-bit words, low word first, without the low bits that are zero in all of them."""
+    low, high = np.bitwise_or.reduce(words, axis=0).tolist()
+    union = low | high << 64
+    zeros = trailing_zeros([union]) or 0
+    if zeros >= 64:
+        words = np.stack([words[:, 1] >> np.uint64(zeros - 64), np.zeros_like(words[:, 1])], axis=1)
+    elif zeros:
+        low_words = words[:, 0] >> np.uint64(zeros) | words[:, 1] << np.uint64(64 - zeros)
+        words = np.stack([low_words, words[:, 1] >> np.uint64(zeros)], axis=1)
+    width = ((union >> zeros).bit_length() + 7) // 8
+    raw = np.ascontiguousarray(words, "<u8").view(np.uint8).reshape(-1, 16)
+    parts += (bytes((width, zeros)), raw[:, :width].tobytes())
+
+
+def joined(words: WordArray) -> list[int]:
+    """The integers of which these are the words."""
+    return [low | high << 64 for low, high in words.tolist()]
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """Bytes read from front to back; reading past the end is a `FormatError`, and no length is trusted."""
+
+    def __init__(self, data: bytes, position: int) -> None:
+        self._data, self._at = data, position
+
+    def left(self) -> int:
+        """How many bytes are left."""
+        return len(self._data) - self._at
+
+    def raw(self, size: int) -> bytes:
+        """The next bytes."""
+        if size > self.left():
+            raise FormatError(f"{size} bytes expected, {self.left()} left")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def byte(self, top: int) -> int:
+        """The next byte, which is at most ``top``."""
+        value = self.raw(1)[0]
+        if value > top:
+            raise FormatError(f"{value} where at most {top} can stand")
+        return value
+
+    def varint(self) -> int:
+        """What `varint` made."""
+        value = shift = 0
+        while True:
+            part = self.byte(255)
+            value |= (part & 127) << shift
+            shift += 7
+            if part < 128:
+                return value
+            if shift > 63:
+                raise FormatError("an integer of more than 64 bits")
+
+    def count(self) -> int:
+        """How many items follow; each takes at least one byte."""
+        value = self.varint()
+        if value > self.left():
+            raise FormatError(f"{value} items in {self.left()} bytes")
+        return value
+
+    def label(self) -> Label:
+        """What `put_label` wrote."""
+        size = self.varint()
+        raw = self.raw(size // 2)
+        return normalise(int.from_bytes(raw, "little", signed=True) if size & 1 else raw.decode())
+
+    def number(self) -> float:
+        """A float64."""
+        value: float = struct.unpack("<d", self.raw(8))[0]
+        return value
+
+    def integer(self, longest: int = LONGEST) -> int:
+        """What `put_integer` wrote, of at most so many bytes."""
+        size = self.varint()
+        if size > longest:
+            raise FormatError(f"a sum of {size} bytes")
+        return int.from_bytes(self.raw(size), "little")
+
+    def integer_of_64_bits(self) -> int:
+        """What `zigzag` made."""
+        value = self.varint()
+        return value // 2 if value % 2 == 0 else -(value // 2) - 1
+
+    def column(self, length: int, least: int = 0) -> IntArray:
+        """What `put_column` wrote."""
+        width = self.byte(8)
+        if width < least:
+            raise FormatError(f"{width} bytes where {least} are the least")
+        padded = np.zeros((length, 8), np.uint8)
+        padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
+        column = padded.view("<i8").astype(np.int64).reshape(-1)
+        if column.min(initial=0) < 0:
+            raise FormatError("a count beyond 64 bits")
+        return column
+
+    def wide(self, length: int) -> WordArray:
+        """What `put_wide` wrote."""
+        width, zeros = self.byte(16), self.byte(127)
+        padded = np.zeros((length, 16), np.uint8)
+        padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
+        words = padded.view("<u8").astype(np.uint64)
+        if zeros >= 64:
+            words = np.stack([np.zeros_like(words[:, 0]), words[:, 0] << np.uint64(zeros - 64)], axis=1)
+        elif zeros:
+            high = words[:, 1] << np.uint64(zeros) | words[:, 0] >> np.uint64(64 - zeros)
+            words = np.stack([words[:, 0] << np.uint64(zeros), high], axis=1)
+        return words
+
+
+def require(holds: bool) -> None:
+    """Refuse what no stream can leave."""
+    if not holds:
+        raise FormatError("the counts contradict each other")
