@@ -89,7 +89,7 @@ class Accumulator:
     ) -> None:
         self._specs = specs
         states = {*checked_states(keep), *(state_of(spec) for spec in specs)}
-        details = details_of(specs, checked_propensities(inverse_propensities)) if "rankings" in states else None
+        details = details_of(specs, checked_propensities(inverse_propensities))
         self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
         refuse_undecided(specs, self._config)
         self._core = _Core.fresh(self._config)
@@ -320,7 +320,18 @@ class Accumulator:
         return self._readings().named(name, f"tables({name!r})")
 
     def per_label(self) -> LabelTable:
-        """The outcomes of each label: true and false positives and negatives, and what follows from them."""
+        """The outcomes of each label: true and false positives and negatives, and what follows from them.
+
+        Raises
+        ------
+        MetricError
+            If scores are counted without a threshold, so that nothing was decided.
+        """
+        if not self._config.decides:
+            raise MetricError(
+                "per_label() tells what was decided, but predictions are scores here, for rankings or curves; "
+                "say with threshold= from which score on a label is predicted"
+            )
         return LabelTable.of(self._tables())
 
     def _tables(self) -> Tables:

@@ -108,7 +108,7 @@ class Evaluator(Accumulator):
         return certified(_spec_of(metric), self._readings())
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
-        """A table of every label and the averages, then the chosen metrics.
+        """A table of every label and the averages, then the chosen metrics; these alone where nothing is decided.
 
         Parameters
         ----------
@@ -119,18 +119,23 @@ class Evaluator(Accumulator):
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
-        return text_report(self._tables(), self._specs, digits=digits, max_labels=max_labels)
+        return text_report(self._readings(), self._specs, digits=digits, max_labels=max_labels)
 
     def __repr__(self) -> str:
-        values = ", ".join(
-            f"{name}={'...' if isinstance(value, dict) else f'{value:.4g}'}" for name, value in self.get().items()
-        )
+        values = ", ".join(f"{spec.key}={self._told(spec)}" for spec in self._specs)
         return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
+
+    def _told(self, spec: MetricSpec) -> str:
+        try:
+            value = self.get(spec)
+        except MetricError:  # such as log loss of scores that are no probabilities
+            return "?"
+        return "..." if isinstance(value, dict) else f"{value:.4g}"
 
     def _repr_html_(self) -> str:
         from streameval.report.html import html_report
 
-        return html_report(self._tables(), self._specs)
+        return html_report(self._readings(), self._specs)
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:

@@ -105,7 +105,10 @@ class Metric(Accumulator):
         return len(specs) == 1 and specs[0].name == cls._entry.name
 
     def __repr__(self) -> str:
-        value = self.get()
+        try:
+            value = self.get()
+        except MetricError:  # such as log loss of scores that are no probabilities
+            return f"<{self.spec.key}: ?, {self.examples} examples>"
         shown = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
         return f"<{self.spec.key}: {shown}, {self.examples} examples>"
 

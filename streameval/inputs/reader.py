@@ -34,7 +34,9 @@ _FORMS = {dict, set, frozenset, list, tuple}
 class Reader:
     """Turns labels into columns and scores into decisions, as a `Config` says."""
 
-    __slots__ = ("_known", "_placed", "_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds")
+    __slots__ = (
+        "_counted", "_known", "_placed", "_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds",
+    )  # fmt: skip
 
     def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
         """``known`` holds the declared labels if ``labels`` does not: it then registers those that are met."""
@@ -42,6 +44,7 @@ class Reader:
         self.labels = labels
         self._known = labels if known is None else known
         self._unnamed: dict[str, int] = {}
+        self._counted: str | None = None
         self._spelled = False
         self._placed: IntArray | None = None
         given = config.threshold
@@ -123,16 +126,21 @@ class Reader:
             for label in new:
                 self.column(label)
 
+    def refuse_strings(self, name: str) -> None:
+        """Have `refuse_mixture` raise if labels are strings: this argument counts labels 0, 1, 2 ..."""
+        self._counted = self._counted or name
+
     def begin(self) -> None:
         """Forget which arguments had columns without names, and whether any label was a string."""
         self._unnamed.clear()
+        self._counted = None
         self._spelled = False
         self._placed = None
 
     def refuse_mixture(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., stand beside labels that are strings."""
-        if self._unnamed and self._spelled:
-            name = next(iter(self._unnamed))
+        name = next(iter(self._unnamed), self._counted)
+        if name is not None and self._spelled:
             raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
 
     def positions(self, width: int, name: str) -> IntArray:

@@ -26,12 +26,14 @@ class Read(NamedTuple):
 
     ``named`` holds columns that an example mentions beyond those that are true or ranked, ``everywhere`` those that
     all of its examples mention. ``numeric`` is 1 where a score was given, 0 where only an order was; None if all were.
+    ``predicted`` holds columns that are decided without a score.
     """
 
     batch: Scored
     named: Ragged | None
     everywhere: IntArray
     numeric: UInt8Array | None
+    predicted: Ragged | None = None
 
 
 def read_scored(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Read]:
@@ -69,7 +71,7 @@ def read_scored(y_true: object, y_pred: object, mask: object, weights: object, r
         reader.refuse_mixture()
         part = None if factors is None else factors[start : start + scored.examples]
         start += scored.examples
-        yield _batch(pieces, scored, None if part is None or (part == 1.0).all() else part)
+        yield _batch(pieces, scored, None if part is None or (part == 1.0).all() else part, reader.labels.fixed)
 
 
 def read_scored_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Read:
@@ -105,6 +107,8 @@ def decisions_of(read: Read, reader: Reader) -> Batch:
         if read.numeric is not None:  # a list of labels is a decision, whatever the threshold
             kept |= read.numeric == 0
         predicted = Lists(*filtered(ranked, batch.scores, kept)[0])
+        if read.predicted is not None:
+            predicted = joined([predicted, Lists(*read.predicted)], batch.examples)
     parts = [Lists(*ranked)] if read.named is None else [Lists(*ranked), Lists(*read.named)]
     hidden = None if batch.hidden is None else Lists(*batch.hidden)
     return ListBatch(
@@ -125,17 +129,21 @@ def _impossible() -> Exception:
 # -- joining the sides ------------------------------------------------------------------------------------------------
 
 
-def _batch(pieces: list[tuple[Piece, int]], scored: DenseScores | ListedScores, weights: FloatArray | None) -> Read:
+def _batch(
+    pieces: list[tuple[Piece, int]], scored: DenseScores | ListedScores, weights: FloatArray | None, fixed: int
+) -> Read:
     dense = [piece for piece, _ in pieces if isinstance(piece, DensePiece)]
     if isinstance(scored, DenseScores) and len(dense) == len(pieces):
         rows = _rows(dense, scored, weights)
-        return Read(rows, None, rows.columns, None)
+        # Rows say of every label that it was met, which is not so where a label that is not declared has no score.
+        if rows.ranked is None or bool((rows.columns < fixed).all()):
+            return Read(rows, None, rows.columns, None)
     ranked, scores = scored.lists()
     parts: dict[int, list[Lists]] = {TRUE: [], HIDDEN: [], 0: []}
     if isinstance(scored, DenseScores):
-        everywhere, numeric = [scored.columns], None
+        everywhere, numeric, predicted = [scored.columns], None, None
     else:
-        everywhere, numeric = [scored.everywhere], scored.numeric
+        everywhere, numeric, predicted = [scored.everywhere], scored.numeric, scored.predicted
         if scored.named is not None:
             parts[0].append(Lists(*scored.named))
     for piece, role in pieces:
@@ -147,7 +155,7 @@ def _batch(pieces: list[tuple[Piece, int]], scored: DenseScores | ListedScores, 
         everywhere.append(listed.everywhere)
     true, hidden, named = (_joined(parts[kind], scored.examples) for kind in (TRUE, HIDDEN, 0))
     batch = ScoredLists(scored.examples, true or _nothing(scored.examples), ranked, scores, hidden, weights)
-    return Read(batch, named, np.unique(np.concatenate(everywhere)), numeric)
+    return Read(batch, named, np.unique(np.concatenate(everywhere)), numeric, predicted)
 
 
 def _joined(parts: list[Lists], examples: int) -> Ragged | None:

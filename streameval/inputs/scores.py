@@ -61,13 +61,14 @@ class DenseScores:
 
 @dataclass(frozen=True, slots=True)
 class ListedScores:
-    """For each example its ranked columns and their scores."""
+    """For each example its ranked columns and their scores; ``predicted`` are decided without a score."""
 
     ranked: Ragged
     scores: FloatArray
     named: Ragged | None = None
     everywhere: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     numeric: UInt8Array | None = None
+    predicted: Ragged | None = None
 
     @property
     def examples(self) -> int:
@@ -109,7 +110,7 @@ def filtered(lists: Ragged, scores: FloatArray, kept: np.ndarray[Any, Any]) -> t
 def scored_side_of(given: object, reader: Reader, borrowed: list[object] | None) -> ScoredSide:
     """Recognise the scores of many examples. A matrix without column names takes the ``borrowed`` ones."""
     if isinstance(given, TopK):
-        return _Best(given, reader)
+        return _Best(given, borrowed, reader)
     sparse = hasattr(given, "tocsr") and hasattr(given, "shape")
     if isinstance(given, str | bytes | Mapping | AbstractSet) and not sparse:
         raise InputError(
@@ -122,15 +123,15 @@ def scored_side_of(given: object, reader: Reader, borrowed: list[object] | None)
     if sparse:
         matrix = given.tocsr()  # type: ignore[attr-defined]
         return _SparseScores(matrix, positions_of(matrix.shape[1], borrowed, PRED, reader), reader)
-    if isinstance(given, memoryview) or (not isinstance(given, list | tuple) and hasattr(given, "__array__")):
+    if hasattr(given, "to_pylist"):
+        given = given.to_pylist()
+    elif hasattr(given, "to_list"):  # the Series of pandas and polars
+        given = given.to_list()
+    elif isinstance(given, memoryview) or (not isinstance(given, list | tuple) and hasattr(given, "__array__")):
         array = np.asanyarray(given)
         if array.ndim == 2:
             return _Scores(array, positions_of(array.shape[1], borrowed, PRED, reader), reader)
         given = array.tolist()
-    elif hasattr(given, "to_pylist"):
-        given = given.to_pylist()
-    elif hasattr(given, "to_list") and not isinstance(given, list | tuple):
-        given = given.to_list()
     if isinstance(given, Iterable):
         return _Rankings(iter(given), len(given) if isinstance(given, Sized) else None, reader)
     raise InputError(f"y_pred must be a matrix of scores or an iterable of examples, not {shown(given)}")
@@ -139,7 +140,7 @@ def scored_side_of(given: object, reader: Reader, borrowed: list[object] | None)
 def _checked(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None]:
     """Scores as float32 or float64, and 1 where there is none."""
     array = plain_array(values, "y_pred")
-    if array.dtype.kind == "b":
+    if array.dtype.kind == "b" and array.size:
         raise no_scores(array.dtype)
     if array.dtype.kind == "O":
         kinds = set(map(type, array.reshape(-1).tolist()))
@@ -148,11 +149,18 @@ def _checked(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None
         numbers = [math.nan if value is None else as_number(value) for value in array.reshape(-1).tolist()]
         if None in numbers:
             raise InputError(f"y_pred holds {shown(array.reshape(-1)[numbers.index(None)])}; scores are numbers")
-        array = np.array(numbers, np.float64).reshape(array.shape)
+        given, array = array, np.array(numbers, np.float64).reshape(array.shape)
+        if (np.isfinite(array) & (array != given)).any():
+            raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
     if array.dtype.kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
     narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
-    scores: ScoreArray = np.ascontiguousarray(array, np.float32) if narrow else np.ascontiguousarray(array, np.float64)
+    with np.errstate(over="ignore"):
+        scores: ScoreArray = (
+            np.ascontiguousarray(array, np.float32) if narrow else np.ascontiguousarray(array, np.float64)
+        )
+    if array.dtype.itemsize > 8 and ((scores != array) & (array == array)).any():
+        raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
     finite = np.isfinite(scores)
     if finite.all():
         return scores, None
@@ -200,6 +208,9 @@ def _frame(frame: Any, names: list[object], reader: Reader) -> ScoredSide:
         raise LabelError("y_pred has two columns of one name; name each label once")
     if hasattr(frame, "to_numpy") and not hasattr(frame, "num_rows"):
         values = frame.to_numpy()
+        if len({str(kind) for kind in frame.dtypes}) > 1:
+            # One type for all columns would round integers and take booleans for scores.
+            values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
     else:
         parts = [np.asarray(frame.column(position).to_pylist(), object) for position in range(len(names))]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0))
@@ -215,7 +226,11 @@ class _SparseScores:
             matrix.sum_duplicates()
         offsets, places = np.asarray(matrix.indptr, np.int64), np.asarray(matrix.indices, np.int64)
         inside = len(offsets) == matrix.shape[0] + 1 and offsets[0] == 0 and (np.diff(offsets) >= 0).all()
-        if not inside or offsets[-1] > len(places) or not ((places >= 0) & (places < len(columns))).all():
+        if (
+            not inside
+            or offsets[-1] > min(len(places), len(matrix.data))
+            or not ((places >= 0) & (places < len(columns))).all()
+        ):
             raise InputError(f"y_pred is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}")
         end = int(offsets[-1])
         scores, missing = _checked(np.asarray(matrix.data)[:end], reader)
@@ -223,24 +238,43 @@ class _SparseScores:
         kept = placed != IGNORED if missing is None else (placed != IGNORED) & (missing == 0)
         self._lists = filtered((offsets, placed), scores.astype(np.float64), kept)
         self._everywhere = columns[columns != IGNORED]
-        self._numeric: UInt8Array | None = None
         self._start = 0
         self.length: int | None = matrix.shape[0]
         self.width = 0
+        self._zeros = np.zeros(0, np.int64)
+        if reader.reads_scores:  # what is not stored is decided as 0, as where nothing but decisions is kept
+            low = np.broadcast_to(reader.threshold_row(self._everywhere), self._everywhere.shape) <= 0.0
+            self._zeros = self._everywhere[low]
+        if len(self._zeros):
+            self._stored = offsets, placed
+            self.width = len(reader.labels)
 
     def take(self, size: int) -> ListedScores:
-        (offsets, columns), scores = self._lists
-        bounds = offsets[self._start : self._start + size + 1]
-        self._start += len(bounds) - 1
-        span = slice(int(bounds[0]), int(bounds[-1]))
-        numeric = None if self._numeric is None else self._numeric[span]
-        return ListedScores((bounds - bounds[0], columns[span]), scores[span], None, self._everywhere, numeric)
+        start = self._start
+        ranked, span = _taken(self._lists[0], start, size)
+        self._start += len(ranked[0]) - 1
+        predicted = None
+        if len(self._zeros):
+            offsets, columns = _taken(self._stored, start, size)[0]
+            free = np.ones((len(offsets) - 1, self.width + 1), np.bool_)  # the last column is that of ignored labels
+            free[np.repeat(np.arange(len(free)), np.diff(offsets)), columns] = False
+            row, place = np.nonzero(free[:, self._zeros])
+            predicted = offsets_of(np.bincount(row, minlength=len(free))), self._zeros[place]
+        return ListedScores(ranked, self._lists[1][span], None, self._everywhere, None, predicted)
+
+
+def _taken(lists: Ragged, start: int, size: int) -> tuple[Ragged, slice]:
+    """Some of the lists, and where their entries were."""
+    offsets, columns = lists
+    bounds = offsets[start : start + size + 1]
+    span = slice(int(bounds[0]), int(bounds[-1]))
+    return (bounds - bounds[0], columns[span]), span
 
 
 class _Best:
     """The best labels of each example."""
 
-    def __init__(self, best: TopK, reader: Reader) -> None:
+    def __init__(self, best: TopK, borrowed: list[object] | None, reader: Reader) -> None:
         indices = np.asarray(best.indices)
         if indices.ndim != 2 or indices.dtype.kind not in "iu":
             raise InputError(
@@ -253,29 +287,44 @@ class _Best:
             scores, missing = _checked(best.scores, reader)
             if scores.shape != indices.shape:
                 raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
-        there = indices >= 0 if missing is None else (indices >= 0) & (missing == 0)
-        row, place = np.nonzero(there)
+        row, place = np.nonzero(indices >= 0)
         chosen = indices[row, place].astype(np.int64)
-        declared = reader.config.labels
-        if declared is not None:
-            if len(chosen) and int(chosen.max()) >= len(declared):
-                raise InputError(f"TopK.indices holds {chosen.max()}, but {len(declared)} labels are declared")
-            columns = chosen
-        else:
-            distinct, inverse = np.unique(chosen, return_inverse=True)
-            columns = np.array(reader.columns(distinct.tolist()), np.int64)[inverse.reshape(-1)]
+        columns = _columns_of(chosen, borrowed, reader)
         twice = row * (int(columns.max(initial=0)) + 1) + columns
         if len(np.unique(twice)) != len(twice):
             raise InputError("TopK.indices names a label twice for one example; name each once")
-        offsets = offsets_of(np.bincount(row, minlength=len(indices)))
-        self._lists = (offsets, columns), np.ascontiguousarray(scores[row, place], np.float64)
-        self._everywhere = np.arange(0 if declared is None else len(declared))
-        self._numeric = np.zeros(len(columns), np.uint8) if best.scores is None else None
+        every = offsets_of(np.bincount(row, minlength=len(indices))), columns
+        there = np.ones(len(row), np.bool_) if missing is None else missing[row, place] == 0
+        given = np.ascontiguousarray(scores[row, place], np.float64)
+        self._lists = filtered(every, given, there)
+        self._named = None if there.all() else filtered(every, given, ~there)[0]
+        self._everywhere = np.arange(0 if reader.config.labels is None else len(reader.config.labels))
+        self._ordered = best.scores is None
         self._start = 0
         self.length: int | None = len(indices)
         self.width = 0
 
-    take = _SparseScores.take
+    def take(self, size: int) -> ListedScores:
+        ranked, span = _taken(self._lists[0], self._start, size)
+        named = None if self._named is None else _taken(self._named, self._start, size)[0]
+        self._start += len(ranked[0]) - 1
+        numeric = np.zeros(len(ranked[1]), np.uint8) if self._ordered else None
+        return ListedScores(ranked, self._lists[1][span], named, self._everywhere, numeric)
+
+
+def _columns_of(chosen: IntArray, borrowed: list[object] | None, reader: Reader) -> IntArray:
+    """The columns of indices: into the declared labels, into the names of the data frame beside them, or labels."""
+    declared = reader.config.labels
+    if declared is None and borrowed is None:
+        distinct, inverse = np.unique(chosen, return_inverse=True)
+        reader.refuse_strings("y_pred")
+        return np.array(reader.columns(distinct.tolist()), np.int64)[inverse.reshape(-1)]
+    named = declared if declared is not None else borrowed
+    count = 0 if named is None else len(named)
+    if len(chosen) and int(chosen.max()) >= count:
+        what = "labels are declared" if declared is not None else "columns has the data frame beside it"
+        raise InputError(f"TopK.indices holds {chosen.max()}, but {count} {what}")
+    return chosen if declared is not None else positions_of(count, borrowed, PRED, reader)[chosen]
 
 
 class _Rankings:
@@ -289,7 +338,7 @@ class _Rankings:
     def take(self, size: int) -> DenseScores | ListedScores:
         examples = list(islice(self._source, size))
         rows = [example for example in examples if isinstance(example, np.ndarray) and example.dtype.kind in "biuf"]
-        if examples and len(rows) == len(examples) and {(row.ndim, len(row)) for row in rows} == {(1, len(rows[0]))}:
+        if examples and len(rows) == len(examples) and {(row.ndim, row.size) for row in rows} == {(1, rows[0].size)}:
             columns = self._reader.positions(len(rows[0]), "y_pred")
             return _Scores(np.stack(rows), columns, self._reader).take(len(rows))
         lengths: list[int] = []
@@ -370,6 +419,6 @@ def _score(value: object, label: object, reader: Reader) -> float | None:
         raise InputError(f'y_pred is NaN for label {shown(label)}; give a number, or build with nan="missing"')
     if math.isinf(number):
         raise InputError(f"y_pred is infinite for label {shown(label)}; scores must be finite")
-    if isinstance(value, int | np.integer) and int(number) != int(value):
+    if number != value:
         raise InputError(f"y_pred is {shown(value)} for label {shown(label)}, which no float64 equals; round it first")
     return number

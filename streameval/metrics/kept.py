@@ -23,7 +23,7 @@ def state_of(spec: MetricSpec) -> str:
 
 def checked_states(keep: Iterable[str]) -> tuple[str, ...]:
     """The names of states to keep, or what is wrong with them."""
-    names = (keep,) if isinstance(keep, str) else tuple(keep)
+    names = (keep,) if isinstance(keep, str) or not isinstance(keep, Iterable) else tuple(keep)
     for name in names:
         if name not in STATES:
             raise MetricError(
@@ -80,8 +80,19 @@ class Readings:
 
     def __init__(self, config: Config, decisions: Tables, others: Mapping[str, Any]) -> None:
         self._config = config
+        self._tables = decisions
         self._others = others
         self._made: dict[str, Any] = {"decisions": decisions}
+
+    @property
+    def tables(self) -> Tables:
+        """What is kept of every example, whether or not decisions were made."""
+        return self._tables
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are decisions to read."""
+        return self._config.decides
 
     def of(self, spec: MetricSpec) -> Any:
         """The tables of a metric, or `MetricError` if they are not kept."""

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from html import escape
 
+from streameval.errors import MetricError
 from streameval.labels import Label
-from streameval.metrics.naming import evaluate
+from streameval.metrics.kept import Readings
 from streameval.metrics.spec import MetricSpec
-from streameval.report.text import COLUMNS, averages_of, headline, label_rows, printable
-from streameval.states.tables import Tables
+from streameval.report.text import COLUMNS, averages_of, chosen, headline, label_rows, printable
 
 __all__ = ["html_report"]
 
 _SHOWN = 20
 
 
-def html_report(tables: Tables, specs: tuple[MetricSpec, ...]) -> str:
-    """The chosen metrics, the averages, and the labels with the largest support."""
-    chosen = "".join(_row(spec.key, [value]) for spec in specs if isinstance(value := evaluate(spec, tables), float))
+def html_report(readings: Readings, specs: tuple[MetricSpec, ...]) -> str:
+    """The chosen metrics, the averages, and the labels with the largest support; the first alone without decisions."""
+    tables = readings.tables
+    metrics = ""
+    for spec in specs:
+        with suppress(MetricError):  # a notebook shows the rest
+            metrics += "".join(_row(spec.key, [value]) for _, value in chosen(readings, (spec,)))
+    top = f"<div><p><b>streameval</b>: {headline(tables)}</p><table><tbody>{metrics}</tbody></table>"
+    if not readings.decides:
+        return top + "</div>"
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     averages = "".join(_row(name, values) for name, values in averages_of(tables))
     rows = label_rows(tables, _SHOWN)
@@ -26,9 +34,7 @@ def html_report(tables: Tables, specs: tuple[MetricSpec, ...]) -> str:
     hidden = len(tables.labels) - len(rows)
     more = f"<p>{hidden:,} labels of smaller support not shown</p>" if hidden else ""
     return (
-        f"<div><p><b>streameval</b>: {headline(tables)}</p>"
-        f"<table><tbody>{chosen}</tbody></table>"
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>"
+        f"{top}<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>"
         f"<table><thead><tr><th>label</th>{head}<th>support</th></tr></thead><tbody>{labels}</tbody></table>{more}</div>"
     )
 

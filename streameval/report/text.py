@@ -9,11 +9,12 @@ from streameval.errors import shown
 from streameval.label_table import LabelTable
 from streameval.labels import Label
 from streameval.metrics.averaging import as_float
+from streameval.metrics.kept import Readings
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.states.tables import Tables
 
-__all__ = ["AVERAGE_NAMES", "COLUMNS", "averages_of", "headline", "label_rows", "text_report"]
+__all__ = ["AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "headline", "label_rows", "text_report"]
 
 COLUMNS = ("precision", "recall", "f1")
 AVERAGE_NAMES = ("micro", "macro", "weighted", "samples")
@@ -51,12 +52,20 @@ def averages_of(tables: Tables) -> list[tuple[str, list[float]]]:
     ]
 
 
-def text_report(tables: Tables, specs: tuple[MetricSpec, ...], *, digits: int, max_labels: int) -> str:
-    """Every label and the averages, then the chosen metrics."""
+def chosen(readings: Readings, specs: tuple[MetricSpec, ...]) -> list[tuple[MetricSpec, float]]:
+    """The chosen metrics that are one number."""
+    values = [(spec, evaluate(spec, readings.of(spec))) for spec in specs]
+    return [(spec, value) for spec, value in values if isinstance(value, float)]
+
+
+def text_report(readings: Readings, specs: tuple[MetricSpec, ...], *, digits: int, max_labels: int) -> str:
+    """Every label and the averages, then the chosen metrics; these alone where scores are not decided."""
+    tables, singles = readings.tables, chosen(readings, specs)
+    if not readings.decides:
+        left = max((len(spec.key) for spec, _ in singles), default=0)
+        return "\n".join([headline(tables), "", *_metric_lines(singles, left, digits)])
     rows = label_rows(tables, max_labels)
     names = [printable(label) for label, _, _ in rows]
-    extra = [(spec, evaluate(spec, tables)) for spec in specs]
-    singles = [(spec, value) for spec, value in extra if isinstance(value, float)]
     left = min(48, max(map(len, [*names, *AVERAGE_NAMES, *(spec.key for spec, _ in singles)]), default=8))
     total = sum(LabelTable.of(tables).support.tolist())
 
@@ -72,8 +81,12 @@ def text_report(tables: Tables, specs: tuple[MetricSpec, ...], *, digits: int, m
     lines += [line(name, values, total) for name, values in averages_of(tables)]
     if singles:
         lines.append("")
-        lines += [f"{spec.key:<{left}}{_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
+        lines += _metric_lines(singles, left, digits)
     return "\n".join(lines)
+
+
+def _metric_lines(singles: list[tuple[MetricSpec, float]], left: int, digits: int) -> list[str]:
+    return [f"{spec.key:<{left}}{_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
 
 
 def printable(label: Label) -> str:

@@ -49,8 +49,9 @@ class MultiLabelMetric(MultiOutputMetric):
         """
         if self.reads_scores:
             raise InputError(
-                f"{type(self).__name__} has a threshold, but River passes hard labels to multi-label metrics, never "
-                "scores; leave the threshold out, or use streameval.progressive_evaluate, which passes probabilities"
+                f"{type(self).__name__} has a threshold or a metric that reads scores, but River passes hard labels to "
+                "multi-label metrics, never scores; leave these out, or use streameval.progressive_evaluate, which "
+                "passes probabilities"
             )
         while isinstance(model, Pipeline):
             model = list(model.steps.values())[-1]

@@ -1,0 +1,480 @@
+"""Every form in which scores can be given says the same, and what cannot be understood changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import streameval as se
+from streameval.inputs.scores import TopK
+
+LABELS = ["d", "a", "c", "b", "e"]
+READ = ["ndcg", "coverage_error", "roc_auc_macro", "average_precision_per_label", "f1_macro", "hamming_loss"]
+KEEP = ["rankings", "curves", "pairs"]
+
+Pair = tuple[Any, Any]
+
+
+class Data:
+    """Truths and scores of some examples; a score that is NaN is no score."""
+
+    def __init__(self, seed: int = 0, rows: int = 40, *, holes: bool = False, labels: list[Any] = LABELS) -> None:
+        rng = np.random.default_rng(seed)
+        self.labels = list(labels)
+        self.true = rng.integers(0, 2, (rows, len(labels)))
+        self.scores = rng.choice([-1.5, -0.25, 0.0, 0.125, 0.5, 0.75, 3.0], (rows, len(labels)))
+        if holes:
+            self.scores[rng.random(self.scores.shape) < 0.3] = math.nan
+        self.hidden = (rng.random(self.scores.shape) < 0.2).astype(int)
+        self.weights = rng.choice([0.1, 1.0, 2.5], rows)
+
+    def mappings(self, *, stored_only: bool = False) -> list[dict[Any, float]]:
+        return [
+            {
+                label: score
+                for label, score in zip(self.labels, row, strict=True)
+                if not (stored_only and score != score)
+            }
+            for row in self.scores.tolist()
+        ]
+
+    def sets(self, cells: np.ndarray | None = None) -> list[set[Any]]:
+        return [
+            {self.labels[place] for place in np.flatnonzero(row)} for row in (self.true if cells is None else cells)
+        ]
+
+    def sparse(self) -> sp.csr_matrix:
+        row, column = np.nonzero(~np.isnan(self.scores))
+        return sp.csr_matrix((self.scores[row, column], (row, column)), shape=self.scores.shape)
+
+    def best(self) -> TopK:
+        """All labels that have a score, the best first."""
+        order = np.argsort(-np.nan_to_num(self.scores, nan=-9.0), axis=1, kind="stable")
+        scores = np.take_along_axis(self.scores, order, axis=1)
+        order[np.isnan(scores)] = -1
+        return TopK(order, np.nan_to_num(scores))
+
+
+def evaluator(**choices: Any) -> se.Evaluator:
+    choices = {"labels": LABELS, "threshold": 0.5, "nan": "missing", "keep": KEEP, **choices}
+    return se.Evaluator([*READ], **choices)
+
+
+def counted(true: object, pred: object, *, mask: object = None, weights: object = None, **choices: Any) -> se.Evaluator:
+    ev = evaluator(**choices)
+    ev.update_many(true, pred, mask=mask, weights=weights)
+    return ev
+
+
+SCORES: dict[str, Callable[[Data], object]] = {
+    "float64": lambda data: data.scores,
+    "float32": lambda data: data.scores.astype(np.float32),
+    "float16": lambda data: data.scores.astype(np.float16),
+    "Fortran order": lambda data: np.asfortranarray(data.scores),
+    "other byte order": lambda data: data.scores.astype(">f8"),
+    "objects": lambda data: data.scores.astype(object),
+    "masked array": lambda data: np.ma.masked_invalid(data.scores),
+    "read only": lambda data: np.frombuffer(data.scores.tobytes()).reshape(data.scores.shape),
+    "strided": lambda data: np.repeat(data.scores, 2, axis=0)[::2],
+    "memoryview": lambda data: memoryview(data.scores),
+    "mappings": lambda data: data.mappings(),
+    "generator": lambda data: iter(data.mappings()),
+    "tuple": lambda data: tuple(data.mappings()),
+    "rows": lambda data: list(data.scores),
+    "rows of float32": lambda data: list(data.scores.astype(np.float32)),
+    "row generator": lambda data: iter(data.scores),
+    "pandas": lambda data: pd.DataFrame(data.scores, columns=data.labels),
+    "pandas in another order": lambda data: pd.DataFrame(data.scores, columns=data.labels)[data.labels[::-1]],
+    "pandas rows": lambda data: [row for _, row in pd.DataFrame(data.scores, columns=data.labels).iterrows()],
+    "column of mappings": lambda data: pd.Series(data.mappings()),
+    "object array of mappings": lambda data: np.array(data.mappings(), object),
+    "polars": lambda data: pl.DataFrame(data.scores, schema=[str(label) for label in data.labels], orient="row"),
+    "arrow": lambda data: pa.table({str(name): data.scores[:, place] for place, name in enumerate(data.labels)}),
+    "csr": lambda data: data.sparse(),
+    "csr array": lambda data: sp.csr_array(data.sparse()),
+    "csr float32": lambda data: data.sparse().astype(np.float32),
+    "csc": lambda data: data.sparse().tocsc(),
+    "coo": lambda data: data.sparse().tocoo(),
+    "best": lambda data: data.best(),
+    "mixed": lambda data: [
+        row if place % 3 == 0 else mapping if place % 3 == 1 else pd.Series(mapping)
+        for place, (row, mapping) in enumerate(zip(data.scores, data.mappings(), strict=True))
+    ],
+}
+
+TRUTHS: dict[str, Callable[[Data], object]] = {
+    "array": lambda data: data.true,
+    "booleans": lambda data: data.true.astype(bool),
+    "csr": lambda data: sp.csr_matrix(data.true),
+    "sets": lambda data: data.sets(),
+    "lists": lambda data: [sorted(names) * 2 for names in data.sets()],
+    "mappings": lambda data: [dict(zip(data.labels, row, strict=True)) for row in data.true.tolist()],
+    "rows": lambda data: list(data.true),
+    "pandas": lambda data: pd.DataFrame(data.true, columns=data.labels),
+    "polars": lambda data: pl.DataFrame(data.true, schema=[str(label) for label in data.labels], orient="row"),
+    "arrow lists": lambda data: pa.array([sorted(names) for names in data.sets()]),
+    "generator": lambda data: iter(data.sets()),
+}
+
+
+@pytest.mark.parametrize("holes", [False, True], ids=["all scored", "some scored"])
+@pytest.mark.parametrize("form", SCORES)
+def test_every_form_of_scores_gives_the_same_state(form: str, holes: bool):
+    data = Data(holes=holes)
+    # A matrix beside a data frame takes its names.
+    true, hidden = (data.sets(), data.sets(data.hidden)) if "another order" in form else (data.true, data.hidden)
+    assert counted(true, SCORES[form](data)) == counted(data.sets(), data.mappings())
+    expected = counted(data.sets(), data.mappings(), mask=data.hidden, weights=data.weights)
+    assert counted(true, SCORES[form](data), mask=hidden, weights=data.weights) == expected
+
+
+@pytest.mark.parametrize("scores", ["float32", "mappings", "csr", "pandas", "rows", "best"])
+@pytest.mark.parametrize("form", TRUTHS)
+def test_every_form_of_truths_and_masks_gives_the_same_state(form: str, scores: str):
+    data = Data(1, holes=True)
+    expected = counted(data.true, data.scores, mask=data.hidden)
+    assert counted(TRUTHS[form](data), SCORES[scores](data), mask=data.sets(data.hidden)) == expected
+    masked = Data(1, holes=True)
+    masked.true = data.hidden
+    assert counted(data.true, SCORES[scores](data), mask=TRUTHS[form](masked)) == expected
+
+
+@pytest.mark.parametrize("form", ["float64", "mappings", "csr", "pandas"])
+def test_unknown_truths_are_masked_cells(form: str):
+    data = Data(2, holes=True)
+    unknown = np.where(data.hidden, math.nan, data.true)
+    expected = counted(data.true, data.scores, mask=data.hidden)
+    assert counted(unknown, SCORES[form](data)) == expected
+    half = data.hidden.copy()
+    half[:, :2] = 0
+    assert counted(np.where(half, math.nan, data.true), SCORES[form](data), mask=data.hidden - half) == expected
+
+
+def test_integers_are_scores_of_that_size():
+    data = Data()
+    data.scores = np.random.default_rng(3).integers(0, 4, data.scores.shape)
+    expected = counted(data.true, data.scores.astype(float), threshold=2)
+    for kind in (np.int8, np.uint8, np.int64, np.uint64, np.float16, object):
+        assert counted(data.true, data.scores.astype(kind), threshold=2) == expected
+    assert counted(data.sets(), data.mappings(), threshold=2) == expected
+
+
+@pytest.mark.parametrize(
+    "threshold", [0.5, 0.0, -0.25, 0.1, -2.0, 5e300, dict(zip(LABELS, [0.5, -1, 0, 3.0, 0.125], strict=True))]
+)
+@pytest.mark.parametrize("form", [name for name in SCORES if name != "best"])
+def test_scores_are_decided_as_a_plain_evaluator_decides_them(form: str, threshold: Any):
+    for holes in (False, True):
+        data = Data(4, holes=holes)
+        true, hidden = data.sets(), data.sets(data.hidden)
+        if "pandas" not in form:
+            true, hidden = data.true, data.hidden
+        for more in ({"mask": hidden, "weights": data.weights}, {}):
+            plain = se.Evaluator(["f1_macro"], labels=LABELS, threshold=threshold, nan="missing")
+            plain.update_many(true, SCORES[form](data), **more)
+            ours = counted(true, SCORES[form](data), threshold=threshold, **more)
+            assert ours._core.decisions == plain._core.decisions
+
+
+@pytest.mark.parametrize("form", ["float64", "rows", "mappings", "csr", "pandas", "polars", "best"])
+@pytest.mark.parametrize("declared", [["a", "b", "c", "d", "e", "z"], LABELS[::-1]])
+def test_declared_labels_may_stand_in_another_order(form: str, declared: list[str]):
+    data = Data(5)
+    if form in ("float64", "rows", "csr", "best"):  # which stand for the declared labels in order
+        place = [LABELS.index(label) if label in LABELS else -1 for label in declared]
+        wide = Data(5, labels=declared)
+        wide.scores = np.column_stack([data.scores, np.full(40, math.nan)])[:, place]
+        wide.true = np.column_stack([data.true, np.zeros(40, int)])[:, place]
+        given = SCORES[form](wide)
+    else:
+        given = SCORES[form](data)
+    assert counted(data.sets(), given, labels=declared) == counted(data.sets(), data.mappings(), labels=declared)
+
+
+@pytest.mark.parametrize("form", ["mappings", "pandas", "polars", "arrow", "mixed rows"])
+def test_labels_may_grow_with_the_stream_and_be_ignored_or_added(form: str):
+    data = Data(6, holes=True)
+    given = (
+        (lambda: [pd.Series(row) for row in data.mappings()]) if form == "mixed rows" else lambda: SCORES[form](data)
+    )
+    assert counted(data.sets(), given(), labels=None) == counted(data.sets(), data.mappings(), labels=None)
+    some = LABELS[1:3]
+    added = counted(data.sets(), given(), labels=some, unknown="add")
+    assert added == counted(data.sets(), data.mappings(), labels=some, unknown="add")
+    assert set(added.labels) == set(LABELS)
+    ignored = counted(data.sets(), given(), labels=some, unknown="ignore")
+    narrow = [{label: row[label] for label in some} for row in data.mappings()]
+    assert ignored == counted([names & set(some) for names in data.sets()], narrow, labels=some, unknown="ignore")
+    refusing = evaluator(labels=some)
+    with pytest.raises(se.LabelError, match="y_pred"):
+        refusing.update_many([set()] * 40, given())
+    assert refusing == evaluator(labels=some)
+
+
+def test_matrices_without_names_count_their_labels():
+    data = Data(7, labels=[0, 1, 2, 3, 4], holes=True)
+    expected = counted(data.sets(), data.mappings(), labels=None)
+    for form in ("float64", "float32", "rows", "csr"):
+        assert counted(data.true, SCORES[form](data), labels=None) == expected
+        assert counted(data.sets(), SCORES[form](data), labels=None) == expected
+    named = Data(7, holes=True)
+    frame = pd.DataFrame(named.true, columns=LABELS)
+    expected = counted(named.sets(), named.mappings(), labels=None)
+    for form in ("float64", "csr", "best"):
+        assert counted(frame, SCORES[form](named), labels=None) == expected, form
+    for form in ("float64", "rows", "csr", "best"):
+        ev = evaluator(labels=None)
+        with pytest.raises(se.InputError, match="labels"):
+            ev.update_many(named.sets(), SCORES[form](named))
+        assert ev == evaluator(labels=None)
+
+
+def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
+    ev = se.Evaluator(["coverage_error"], labels=["a", "b", "c"])
+    ev.update_many([{"b"}], sp.csr_matrix([[-5.0, 0.0, 0.0]]))
+    assert ev.get("coverage_error") == 3.0
+    zero = sp.csr_matrix(([0.0], ([0], [1])), shape=(1, 3))
+    ev.reset()
+    ev.update_many([{"b"}], zero)
+    assert ev.get("coverage_error") == 1.0
+    twice = sp.csr_matrix(([0.25, 0.5], [1, 1], [0, 2]), shape=(1, 3))
+    ev.reset()
+    ev.update_many([{"b"}], twice)
+    assert twice.nnz == 2
+    once = se.Evaluator(["coverage_error"], labels=["a", "b", "c"])
+    once.update({"b"}, {"b": 0.75})
+    assert ev == once
+
+
+# -- ranked lists and the best k --------------------------------------------------------------------------------------
+
+
+def ranked_evaluator(**choices: Any) -> se.Evaluator:
+    return se.Evaluator(["ndcg", "precision_at(k=2)", "coverage_error"], **choices)
+
+
+def test_ranked_lists_are_scores_that_fall():
+    lists = [["a", "c"], ("b",), [], ["d", "a", "b", "c", "e"], ["a", "c", "a"]]
+    true = [{"a"}, {"a", "b"}, {"c"}, {"c"}, {"c"}]
+    expected = ranked_evaluator(labels=LABELS)
+    for names, ranked in zip(true, lists, strict=True):
+        expected.update(
+            names, {label: -float(place) for place, label in reversed(list(enumerate(dict.fromkeys(ranked))))}
+        )
+    many, single, best, by_score = (ranked_evaluator(labels=LABELS) for _ in range(4))
+    many.update_many(true, lists)
+    assert many == expected
+    for names, ranked in zip(true, lists, strict=True):
+        single.update(names, ranked)
+    assert single == expected
+    indices = np.full((5, 6), -1)
+    for row, ranked in enumerate(lists):
+        places = [LABELS.index(label) for label in dict.fromkeys(ranked)]
+        indices[row, : len(places)] = places
+    best.update_many(true, TopK(indices))
+    assert best == expected
+    by_score.update_many(true, TopK(indices[:, ::-1], np.tile(np.arange(6.0), (5, 1))))
+    assert by_score == expected
+    columns = ranked_evaluator(labels=LABELS)
+    columns.update_many(pd.Series(list(map(sorted, true))), pl.Series(list(map(list, lists))))
+    assert columns == expected
+    columns.reset()
+    columns.update_many(true, pa.array(list(map(list, lists))))
+    assert columns == expected
+
+
+def test_ranked_lists_are_decisions_too_and_may_stand_beside_scores():
+    ev = se.Evaluator(["ndcg", "f1_micro"], labels=LABELS, threshold=0.5)
+    ev.update({"a"}, ["a", "c"])
+    ev.update({"a"}, {"a": 0.25, "b": 0.5})
+    plain = se.Evaluator(["f1_micro"], labels=LABELS, threshold=0.5)
+    plain.update({"a"}, ["a", "c"])
+    plain.update({"a"}, {"a": 0.25, "b": 0.5})
+    assert ev._core.decisions == plain._core.decisions
+    together = se.Evaluator(["ndcg", "f1_micro"], labels=LABELS, threshold=0.5)
+    together.update_many([{"a"}, {"a"}], [["a", "c"], {"a": 0.25, "b": 0.5}])
+    assert together == ev
+    best = se.Evaluator(["ndcg", "f1_micro"], labels=LABELS, threshold=0.5)
+    best.update_many([{"a"}], TopK(np.array([[1, 2]])))
+    ev.revert({"a"}, {"a": 0.25, "b": 0.5})
+    assert best == ev
+
+
+def test_the_best_k_without_declared_labels_are_labels_themselves():
+    ev, expected = (se.Evaluator(["ndcg"]) for _ in range(2))
+    ev.update_many([{7}, {2}], TopK(np.array([[7, -1], [7, 2**40]], np.int64), np.array([[0.5, 9.0], [1.0, 0.25]])))
+    expected.update({7}, {7: 0.5})
+    expected.update({2}, {7: 1.0, 2**40: 0.25})
+    assert ev == expected
+
+
+def test_the_best_k_may_lack_scores():
+    nan = math.nan
+    ev, expected = (se.Evaluator(["ndcg"], nan="missing", keep=["pairs"], threshold=0.5) for _ in range(2))
+    ev.update_many([{7}, {2}], TopK([[7, 3], [7, 4]], [[0.5, nan], [nan, 0.25]]))
+    expected.update({7}, {7: 0.5, 3: nan})
+    expected.update({2}, {7: nan, 4: 0.25})
+    assert ev == expected
+
+
+# -- what cannot be understood ----------------------------------------------------------------------------------------
+
+ROW = np.zeros(5)
+ONE: dict[str, tuple[Callable[[], object], str]] = {
+    "set": (lambda: {"a"}, "decisions"),
+    "frozenset": (lambda: frozenset({"a"}), "decisions"),
+    "booleans": (lambda: {"a": True}, "decisions"),
+    "numpy booleans": (lambda: {"a": np.True_}, "decisions"),
+    "boolean row": (lambda: ROW > 0, "decisions"),
+    "row of objects": (lambda: np.array([0.5, True, 0.5, 0.5, 0.5], object), "decisions"),
+    "ranked list": (lambda: ["a", "b"], "curves need scores"),
+    "text": (lambda: {"a": "high"}, "scores are numbers"),
+    "None": (lambda: {"a": None}, "y_pred"),
+    "complex": (lambda: {"a": 1j}, "scores are numbers"),
+    "infinite": (lambda: {"a": math.inf}, "infinite"),
+    "infinite row": (lambda: ROW - math.inf, "infinite"),
+    "NaN": (lambda: {"a": math.nan}, 'nan="missing"'),
+    "NaN row": (lambda: ROW * math.nan, 'nan="missing"'),
+    "short row": (lambda: np.zeros(4), "4 columns but 5 labels"),
+    "matrix": (lambda: np.zeros((1, 5)), "y_pred"),
+    "point": (lambda: np.array(0.5), "y_pred"),
+    "huge integer": (lambda: {"a": 2**53 + 1}, "float64"),
+    "endless integer": (lambda: {"a": 10**400}, "y_pred"),
+    "long double": (lambda: {"a": np.longdouble(1) + np.longdouble(2) ** -60}, "float64"),
+    "fraction": (lambda: {"a": Fraction(1, 3)}, "y_pred"),
+    "unknown label": (lambda: {"x": 0.5}, "y_pred"),
+    "float label": (lambda: {2.5: 0.5}, "y_pred"),
+    "string": (lambda: "a", "y_pred"),
+    "nothing": (lambda: None, "y_pred"),
+    "number": (lambda: 0.5, "y_pred"),
+    "list of scores": (lambda: [0.5, 0.25], "y_pred"),
+}
+
+MANY: dict[str, tuple[Callable[[], Pair], str]] = {
+    **{name: (lambda make=make: ([{"a"}, {"b"}], [{"a": 0.5}, make()]), told) for name, (make, told) in ONE.items()},
+    "boolean array": (lambda: (np.ones((2, 5)), np.ones((2, 5), bool)), "decisions"),
+    "boolean csr": (lambda: (np.ones((2, 5)), sp.csr_matrix(np.ones((2, 5), bool))), "decisions"),
+    "boolean frame": (lambda: ([{"a"}], pd.DataFrame([[True, False]], columns=["a", "b"])), "decisions"),
+    "boolean column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": [True]})), "decisions"),
+    "boolean polars column": (lambda: ([{"a"}], pl.DataFrame({"a": [0.5], "b": [True]})), "decisions"),
+    "text column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": ["x"]})), "y_pred"),
+    "huge column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": [2**53 + 1]})), "float64"),
+    "huge array": (lambda: (np.ones((1, 5)), np.full((1, 5), 2**53 + 1)), "float64"),
+    "long doubles": (
+        lambda: (np.ones((1, 5)), np.full((1, 5), np.longdouble(1) + np.longdouble(2) ** -60)),
+        "float64",
+    ),
+    "text array": (lambda: (np.ones((1, 5)), np.full((1, 5), "x")), "y_pred"),
+    "infinite array": (lambda: (np.ones((1, 5)), np.full((1, 5), -np.inf, np.float32)), "infinite"),
+    "NaN array": (lambda: (np.ones((1, 5)), np.full((1, 5), np.nan, np.float32)), 'nan="missing"'),
+    "NaN csr": (lambda: (np.ones((1, 5)), sp.csr_matrix(np.full((1, 5), np.nan))), 'nan="missing"'),
+    "narrow array": (lambda: (np.ones((2, 5)), np.ones((2, 4))), "4 columns"),
+    "narrow csr": (lambda: (np.ones((2, 5)), sp.csr_matrix(np.ones((2, 4)))), "4 columns"),
+    "flat array": (lambda: (np.ones((2, 5)), np.ones(5)), "y_pred"),
+    "deep array": (lambda: (np.ones((2, 5)), np.ones((2, 5, 1))), "y_pred"),
+    "one mapping": (lambda: ([{"a"}], {"a": 0.5}), "many examples"),
+    "one set": (lambda: ([{"a"}], {"a"}), "many examples"),
+    "too few": (lambda: ([{"a"}] * 3, [{"a": 0.5}] * 2), "y_true"),
+    "too few, unsized": (lambda: ([{"a"}] * 3, iter([{"a": 0.5}] * 2)), "y_true"),
+    "too many": (lambda: (iter([{"a"}] * 3), np.ones((4, 5))), "y_true"),
+    "two columns of one name": (lambda: ([{"a"}], pd.DataFrame([[0.5, 1.0]], columns=["a", "a"])), "name each label"),
+    "unknown column": (lambda: ([{"a"}], pd.DataFrame([[0.5]], columns=["x"])), "y_pred"),
+    "damaged csr": (
+        lambda: ([{"a"}], _damaged(np.array([0, 1]), np.array([9]), np.array([0.5]))), "damaged",
+    ),
+    "csr with too few values": (
+        lambda: ([{"a"}], _damaged(np.array([0, 2]), np.array([0, 1]), np.array([0.5]))), "damaged",
+    ),
+    "flat best": (lambda: ([{"a"}], TopK(np.array([1, 2]), np.ones(2))), "2-D"),
+    "real best": (lambda: ([{"a"}], TopK(np.ones((1, 2)), np.ones((1, 2)))), "integers"),
+    "best of other shape": (lambda: ([{"a"}], TopK([[1, 2]], [[0.5]])), "shape"),
+    "best twice": (lambda: ([{"a"}], TopK([[1, 1]], [[0.5, 0.5]])), "twice"),
+    "best beyond": (lambda: ([{"a"}], TopK([[1, 5]], [[0.5, 0.5]])), "5 labels are declared"),
+    "best without scores": (lambda: ([{"a"}], TopK([[1, 2]])), "curves need scores"),
+    "best with infinite scores": (lambda: ([{"a"}], TopK([[1, 2]], [[math.inf, 0.5]])), "infinite"),
+    "best with NaN": (lambda: ([{"a"}], TopK([[1, 2]], [[math.nan, 0.5]])), 'nan="missing"'),
+    "best with decisions": (lambda: ([{"a"}], TopK([[1, 2]], [[True, False]])), "decisions"),
+    "too few best": (lambda: ([{"a"}] * 2, TopK([[1, 2]], [[0.5, 0.25]])), "y_true"),
+}  # fmt: skip
+
+
+def _damaged(offsets: np.ndarray, places: np.ndarray, values: np.ndarray) -> sp.csr_matrix:
+    matrix = sp.csr_matrix((1, 5))
+    matrix.indptr, matrix.indices, matrix.data = offsets, places, values
+    return matrix
+
+
+def started(labels: list[str] | None = LABELS) -> se.Evaluator:
+    ev = se.Evaluator(READ, labels=labels, threshold=0.5, keep=KEEP)
+    ev.update({"a"}, {"a": 0.5, "b": 0.75})
+    return ev
+
+
+@pytest.mark.parametrize("what", ONE)
+def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
+    make, told = ONE[what]
+    for verb in ("update", "revert"):
+        ev = started()
+        with pytest.raises((se.InputError, se.LabelError), match=told):
+            getattr(ev, verb)({"c"}, make())
+        assert ev == started()
+    if what not in ("short row", "unknown label"):
+        ev = started(None)
+        with pytest.raises((se.InputError, se.LabelError)):
+            ev.update({"fresh"}, make())
+        assert ev == started(None)
+        assert ev.labels == ("a", "b")
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_many_examples_that_cannot_be_understood_change_nothing(what: str):
+    make, told = MANY[what]
+    ev = started()
+    with pytest.raises((se.InputError, se.LabelError), match=told):
+        ev.update_many(*make())
+    assert ev == started()
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0, 1.0], [1.0, -1.0], [1.0, math.nan]])
+@pytest.mark.parametrize("sized", [True, False])
+def test_weights_that_do_not_fit_change_nothing(weights: list[float], sized: bool):
+    ev = started()
+    given = [{"a": 0.5}] * 2
+    with pytest.raises(se.InputError, match="weights"):
+        ev.update_many([{"a"}] * 2, given if sized else iter(given), weights=weights)
+    assert ev == started()
+
+
+@pytest.mark.parametrize("form", ["float64", "csr", "mappings", "pandas", "best"])
+def test_arguments_are_neither_changed_nor_kept(form: str):
+    data = Data(8, holes=True)
+    given = SCORES[form](data)
+    true, mask, weights = data.true.copy(), data.hidden.copy(), data.weights.copy()
+    expected = counted(data.true, data.scores, mask=data.hidden, weights=data.weights)
+    before = repr(given), repr(data.scores)
+    ev = evaluator()
+    ev.update_many(true, given, mask=mask, weights=weights)
+    assert (repr(given), repr(data.scores)) == before
+    for part in (true, mask, weights):
+        part[...] = 0
+    if form == "float64":
+        given[...] = 1.0
+    elif form == "csr":
+        given.data[...], given.indices[...] = 9.0, 0
+    elif form == "best":
+        given.indices[...], given.scores[...] = 0, 0.0
+    elif form == "pandas":
+        given.iloc[:, :] = 0.0
+    else:
+        for row in given:
+            row.clear()
+    assert ev == expected
