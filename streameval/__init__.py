@@ -22,6 +22,7 @@ from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.pending import Pending
 from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
+from streameval.propensities import jain_propensities
 from streameval.single import Metric, metric
 from streameval.trace import Trace
 from streameval.windows.fading import Fading
@@ -58,6 +59,7 @@ __all__ = [
     "Tumbling",
     "catalogue",
     "iter_progressive_evaluate",
+    "jain_propensities",
     "load",
     "metric",
     "progressive_evaluate",

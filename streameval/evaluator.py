@@ -93,11 +93,10 @@ class Evaluator(Accumulator):
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
     def get(self, metric: MetricLike | None = None) -> object:
         """The value of one metric, or of all by name. Metrics without average give one value per label."""
-        readings = self._readings()
         if metric is not None:
             spec = _spec_of(metric)
-            return evaluate(spec, readings.of(spec))
-        return {spec.key: evaluate(spec, readings.of(spec)) for spec in self._specs}
+            return evaluate(spec, self._readings().of(spec))
+        return {spec.key: value for spec, value in self._values()}
 
     def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
         """The value of a metric with bounds that contain the exact one; they are equal where nothing is open.
@@ -110,6 +109,8 @@ class Evaluator(Accumulator):
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics.
 
+        Where scores are not decided on (no ``threshold``), labels have their support alone, and there are no averages.
+
         Parameters
         ----------
         digits
@@ -119,7 +120,8 @@ class Evaluator(Accumulator):
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
-        return text_report(self._tables(), self._specs, digits=digits, max_labels=max_labels)
+        decides = self._config.decides
+        return text_report(self._tables(), self._values(), decides=decides, digits=digits, max_labels=max_labels)
 
     def __repr__(self) -> str:
         values = ", ".join(
@@ -130,7 +132,11 @@ class Evaluator(Accumulator):
     def _repr_html_(self) -> str:
         from streameval.report.html import html_report
 
-        return html_report(self._tables(), self._specs)
+        return html_report(self._tables(), self._values(), decides=self._config.decides)
+
+    def _values(self) -> list[tuple[MetricSpec, float | dict[Label, float]]]:
+        readings = self._readings()
+        return [(spec, evaluate(spec, readings.of(spec))) for spec in self._specs]
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:

@@ -6,9 +6,7 @@ import math
 from html import escape
 
 from streameval.labels import Label
-from streameval.metrics.naming import evaluate
-from streameval.metrics.spec import MetricSpec
-from streameval.report.text import COLUMNS, averages_of, headline, label_rows, printable
+from streameval.report.text import COLUMNS, Values, averages_of, headline, label_rows, printable
 from streameval.states.tables import Tables
 
 __all__ = ["html_report"]
@@ -16,19 +14,20 @@ __all__ = ["html_report"]
 _SHOWN = 20
 
 
-def html_report(tables: Tables, specs: tuple[MetricSpec, ...]) -> str:
+def html_report(tables: Tables, chosen: Values, *, decides: bool) -> str:
     """The chosen metrics, the averages, and the labels with the largest support."""
-    chosen = "".join(_row(spec.key, [value]) for spec in specs if isinstance(value := evaluate(spec, tables), float))
-    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-    averages = "".join(_row(name, values) for name, values in averages_of(tables))
-    rows = label_rows(tables, _SHOWN)
+    columns = COLUMNS if decides else ()
+    metrics = "".join(_row(spec.key, [value]) for spec, value in chosen if isinstance(value, float))
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    averages = "".join(_row(name, values) for name, values in averages_of(tables)) if decides else ""
+    table = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>" if decides else ""
+    rows = label_rows(tables, _SHOWN, columns)
     labels = "".join(_row(label, [*values, support]) for label, values, support in rows)
     hidden = len(tables.labels) - len(rows)
     more = f"<p>{hidden:,} labels of smaller support not shown</p>" if hidden else ""
     return (
         f"<div><p><b>streameval</b>: {headline(tables)}</p>"
-        f"<table><tbody>{chosen}</tbody></table>"
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>"
+        f"<table><tbody>{metrics}</tbody></table>{table}"
         f"<table><thead><tr><th>label</th>{head}<th>support</th></tr></thead><tbody>{labels}</tbody></table>{more}</div>"
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from collections.abc import Sequence
+from typing import TypeAlias, cast
 
 from streameval.errors import shown
 from streameval.label_table import LabelTable
@@ -13,7 +14,10 @@ from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.states.tables import Tables
 
-__all__ = ["AVERAGE_NAMES", "COLUMNS", "averages_of", "headline", "label_rows", "text_report"]
+__all__ = ["AVERAGE_NAMES", "COLUMNS", "Values", "averages_of", "headline", "label_rows", "text_report"]
+
+Values: TypeAlias = Sequence[tuple[MetricSpec, float | dict[Label, float]]]
+"""The chosen metrics and their values."""
 
 COLUMNS = ("precision", "recall", "f1")
 AVERAGE_NAMES = ("micro", "macro", "weighted", "samples")
@@ -26,11 +30,11 @@ def headline(tables: Tables) -> str:
     return f"{tables.examples:,} examples{weight}, {len(tables.labels):,} labels"
 
 
-def label_rows(tables: Tables, max_labels: int) -> list[tuple[Label, list[float], float]]:
-    """Label, values of `COLUMNS`, support; the labels with the largest support if there are too many."""
+def label_rows(tables: Tables, max_labels: int, columns: Sequence[str]) -> list[tuple[Label, list[float], float]]:
+    """Label, values of the columns, support; the labels with the largest support if there are too many."""
     support = LabelTable.of(tables).support.tolist()
     values = []
-    for name in COLUMNS:
+    for name in columns:
         by_label = evaluate(build_spec(name, average=None), tables)
         values.append(list(by_label.values()) if isinstance(by_label, dict) else [])
     rows = [
@@ -51,25 +55,27 @@ def averages_of(tables: Tables) -> list[tuple[str, list[float]]]:
     ]
 
 
-def text_report(tables: Tables, specs: tuple[MetricSpec, ...], *, digits: int, max_labels: int) -> str:
-    """Every label and the averages, then the chosen metrics."""
-    rows = label_rows(tables, max_labels)
+def text_report(tables: Tables, chosen: Values, *, decides: bool, digits: int, max_labels: int) -> str:
+    """Every label and the averages, then the chosen metrics; of scores that decide nothing, labels and metrics."""
+    columns = COLUMNS if decides else ()
+    rows = label_rows(tables, max_labels, columns)
     names = [printable(label) for label, _, _ in rows]
-    extra = [(spec, evaluate(spec, tables)) for spec in specs]
-    singles = [(spec, value) for spec, value in extra if isinstance(value, float)]
-    left = min(48, max(map(len, [*names, *AVERAGE_NAMES, *(spec.key for spec, _ in singles)]), default=8))
+    singles = [(spec, value) for spec, value in chosen if isinstance(value, float)]
+    averages = averages_of(tables) if decides else []
+    left = min(48, max(map(len, [*names, *dict(averages), *(spec.key for spec, _ in singles)]), default=8))
     total = sum(LabelTable.of(tables).support.tolist())
 
     def line(name: str, values: list[float], support: float) -> str:
         cells = "".join(f"{_text(value, digits):>{_WIDTH}}" for value in values)
         return f"{_cut(name, left):<{left}}{cells}{_support(support):>{_WIDTH}}"
 
-    lines = [headline(tables), "", " " * left + "".join(f"{name:>{_WIDTH}}" for name in (*COLUMNS, "support"))]
+    lines = [headline(tables), "", " " * left + "".join(f"{name:>{_WIDTH}}" for name in (*columns, "support"))]
     lines += [line(name, values, support) for name, (_, values, support) in zip(names, rows, strict=True)]
     if len(rows) < len(tables.labels):
         lines.append(f"... {len(tables.labels) - len(rows):,} labels of smaller support not shown")
-    lines.append("")
-    lines += [line(name, values, total) for name, values in averages_of(tables)]
+    if averages:
+        lines.append("")
+        lines += [line(name, values, total) for name, values in averages]
     if singles:
         lines.append("")
         lines += [f"{spec.key:<{left}}{_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
