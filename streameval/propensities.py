@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
@@ -14,7 +15,7 @@ _FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN)
 
 
 def jain_propensities(
-    counts: Mapping[Label, int], examples: int, *, a: float = 0.55, b: float = 1.5
+    counts: Mapping[Label, float], examples: int, *, a: float = 0.55, b: float = 1.5
 ) -> dict[Label, float]:
     """Inverse propensities from how often each label is true among so many examples.
 
@@ -39,9 +40,9 @@ def jain_propensities(
     if not (exponent.is_finite() and shift.is_finite() and shift > -1) or examples < 1:
         raise InputError(f"a and b must be finite, b above -1, and examples at least 1, not {a}, {b} and {examples}")
     scale = _FIFTY.multiply(_FIFTY.ln(Decimal(int(examples))) - 1, _FIFTY.power(shift + 1, exponent))
-    found: dict[int, float] = {}
-    for count in {int(count) for count in counts.values()}:  # numpy's integers too, which Decimal does not take
-        if count + shift <= 0:
-            raise InputError(f"a label that is true {count} times has no propensity with b = {b}; choose b above 0")
-        found[count] = max(1.0, float(1 + scale * _FIFTY.power(count + shift, -exponent)))
-    return {label: found[int(count)] for label, count in counts.items()}
+    found: dict[float, float] = {}
+    for count in {float(count) for count in counts.values()}:
+        if not 0 < count + b < math.inf:
+            raise InputError(f"a label that is true {count:g} times has no propensity with b = {b}; choose b above 0")
+        found[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
+    return {label: found[float(count)] for label, count in counts.items()}

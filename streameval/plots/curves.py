@@ -54,11 +54,18 @@ class Curve:
 
     @classmethod
     def of(cls, name: Label, curve: RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
-        """The line of a curve that was read, with its band where it is open."""
+        """The line of a curve that was read, with its band where it is open.
+
+        Precision begins where the recall is above 0: at 0 it is 1 by convention, or 0, and says nothing.
+        """
         band = curve.band() if curve.mixed.any() else None
         if isinstance(curve, RocCurve):
             return cls(name, curve.fpr, curve.tpr, band, note)
-        return cls(name, curve.recall, curve.precision, band, note)
+        kept = curve.recall > 0
+        recall, precision = curve.recall[kept], curve.precision[kept]
+        return cls(
+            name, np.append(recall, 0.0), np.append(precision, precision[-1:] if len(precision) else 1.0), band, note
+        )
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         """The points that are numbers."""

@@ -26,7 +26,7 @@ class Asker:
         self._name = type(model).__name__
         self._predict: Callable[..., Any]
         if self._scores:
-            why = "" if predict == "scores" else "the evaluator reads scores (it has a threshold), but "
+            why = "" if predict == "scores" else "the evaluator reads scores, but "
             self._predict = _method(model, "predict_proba_one", why, f"; {_ADVICE}")
         else:
             self._predict = _method(model, "predict_one")
