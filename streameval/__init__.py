@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from streameval.inputs.scores import TopK
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
+    from streameval.propensities import jain_propensities
     from streameval.trace import Trace
     from streameval.windows.fading import Fading
     from streameval.windows.loading import load
@@ -47,6 +48,7 @@ _LATER = {
     "Trace": "trace",
     "Tumbling": "windows.tumbling",
     "iter_progressive_evaluate": "progressive",
+    "jain_propensities": "propensities",
     "load": "windows.loading",
     "progressive_evaluate": "progressive",
 }
@@ -91,6 +93,7 @@ __all__ = [
     "Tumbling",
     "catalogue",
     "iter_progressive_evaluate",
+    "jain_propensities",
     "load",
     "metric",
     "progressive_evaluate",

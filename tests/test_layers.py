@@ -12,9 +12,9 @@ import streameval
 PACKAGE = Path(streameval.__file__).parent
 
 LAYERS = (
-    "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "wire",
-    "label_table", "report", "accumulator", "single", "classes", "evaluator", "windows", "feed", "pending", "plots",
-    "trace", "progressive", "", "adapters",
+    "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "propensities",
+    "wire", "label_table", "report", "accumulator", "single", "classes", "evaluator", "windows", "feed", "pending",
+    "plots", "trace", "progressive", "", "adapters",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 

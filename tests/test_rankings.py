@@ -18,7 +18,7 @@ from streameval.errors import InputError, LabelError, MetricError
 from streameval.labels import LabelIndex
 from streameval.metrics import logarithms, rankings, rankings_at
 from streameval.metrics.averaging import as_float
-from streameval.states.ranking_content import jain_propensities
+from streameval.propensities import jain_propensities
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import RankingOptions, Rankings
 from tests.ranking_cases import CASES, RankingCase
@@ -230,13 +230,13 @@ def test_sums_of_discounts_are_those_of_a_plain_loop(heavy: bool):
 
 def test_propensities_of_jain_are_correctly_rounded():
     counts = {"never": 0, "once": 1, "often": 5000, 7: 1}
-    found = dict(jain_propensities(counts, 10_000, a=0.6, b=2.6))
+    found = jain_propensities(counts, 10_000, a=0.6, b=2.6)
     exponent, shift = (Decimal(value) for value in (0.6, 2.6))
     scale = (DIGITS.ln(Decimal(10_000)) - 1) * DIGITS.power(1 + shift, exponent)
     for label, count in counts.items():
         expected = float(1 + scale * DIGITS.power(count + shift, -exponent))
         assert found[label] == expected == pytest.approx(1 + (math.log(10_000) - 1) * 3.6**0.6 * (count + 2.6) ** -0.6)
-    assert set(dict(jain_propensities({"a": 1}, 1)).values()) == {1.0}
+    assert set(jain_propensities({"a": 1}, 1).values()) == {1.0}
     for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}):
         with pytest.raises(InputError, match="must be finite"):
             jain_propensities(counts, 10_000, **wrong)

@@ -189,3 +189,15 @@ def test_the_yeast_example_prints_a_report_of_all_examples():
     assert done.stdout.startswith("2,417 examples, 14 labels\n")
     assert "100%" in done.stderr
     assert all(label in done.stdout for label in ORDER)
+
+
+def test_the_example_of_scores_prints_rankings_curves_and_better_thresholds_and_saves_a_picture(tmp_path):
+    picture = tmp_path / "roc.png"
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "scores.py", picture], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.startswith("2,417 examples\n")
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("Class")]
+    assert [row[0] for row in rows] == ORDER
+    assert all(float(best) >= float(plain) for _, plain, best, _ in rows)
+    assert picture.read_bytes().startswith(b"\x89PNG")

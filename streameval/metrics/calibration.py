@@ -308,6 +308,8 @@ class Reliability:
         The mean score of each bucket, and the share of positives in it; calibrated scores have them equal.
     weight
         How many scores each holds (their weight).
+    low, high
+        The bounds of each bucket.
     moved
         The weight of scores that may belong to the neighbouring bucket: those in a bin through which an edge runs.
         They are counted in the bucket of the lower end of their bin.
@@ -316,6 +318,8 @@ class Reliability:
     mean_score: FloatArray
     frequency: FloatArray
     weight: FloatArray
+    low: FloatArray
+    high: FloatArray
     moved: float
 
 
@@ -338,9 +342,19 @@ def reliability(
     weights = [rows[bucket][0] for bucket in order]
     means = [float(rows[bucket][2] / weight) for bucket, weight in zip(order, weights, strict=True)]
     frequency = shares(np.array([rows[bucket][1] for bucket in order], object), np.array(weights, object))
-    return Reliability(
-        np.array(means), frequency, np.array([float(weight * unit) for weight in weights]), float(moved * unit)
-    )
+    sizes = np.array([float(weight * unit) for weight in weights])
+    return Reliability(np.array(means), frequency, sizes, *_ends(held, order, buckets, strategy), float(moved * unit))
+
+
+def _ends(held: _Bins, order: list[int], buckets: int, strategy: Strategy) -> tuple[FloatArray, FloatArray]:
+    """The bounds of some buckets."""
+    if strategy == "uniform":
+        steps = np.array(order, np.float64)
+        return steps / buckets, (steps + 1) / buckets
+    group = _quantiles(held, buckets)
+    first, last = np.searchsorted(group, order, "left"), np.searchsorted(group, order, "right") - 1
+    above = np.minimum(held.bins[last] + 1, binned.BINS - 1)
+    return binned.edges_of(held.bins[first]), binned.edges_of(above)
 
 
 def expected_calibration_error(
@@ -382,9 +396,7 @@ def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[dict[int, t
     rows: dict[int, tuple[int, int, Fraction]] = {}
     moved = 0
     if strategy == "quantile":
-        both = held.weights(0).astype(object) + held.weights(1).astype(object)
-        before = np.cumsum(both) - both
-        quantile = np.asarray(before * buckets // max(1, int(both.sum())), np.int64)
+        quantile = _quantiles(held, buckets)
     for part in range(2):
         weights, common = held.weights(part), held.common[:, part]
         edges = binned.edges_of(held.bins)
@@ -398,3 +410,10 @@ def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[dict[int, t
             size = Fraction(total, 1 << k)
             rows[bucket] = (weight + n, hits + part * n, scores + (n - size if upper else size))
     return rows, moved
+
+
+def _quantiles(held: _Bins, buckets: int) -> IntArray:
+    """The bucket of each bin, if all are to hold about as many scores."""
+    both = held.weights(0).astype(object) + held.weights(1).astype(object)
+    before = np.cumsum(both) - both
+    return np.asarray(before * buckets // max(1, int(both.sum())), np.int64)

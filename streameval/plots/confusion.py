@@ -21,6 +21,7 @@ from streameval.plots.labels import (
     ink_on,
     label_ticks,
     named,
+    pyplot_of,
     short,
     slim_bar,
 )
@@ -156,9 +157,7 @@ def plot_label_panels(
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(kept)))))
     high = max(1, math.ceil(len(kept) / wide))
     if fig is None:
-        from matplotlib import pyplot
-
-        fig = pyplot.figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
+        fig = pyplot_of().figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
         fig.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
     axes = fig.subplots(high, wide, squeeze=False)
     for position, ax in enumerate(axes.flat):

@@ -1,8 +1,8 @@
-"""Curves over thresholds and scores, from plain arrays: whatever computed them, they are drawn alike."""
+"""Curves over thresholds and scores, from what the package computes or from plain arrays, drawn alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
-from streameval.plots.labels import INK, MUTED, named, short
+from streameval.labels import Label
+from streameval.metrics.calibration import Reliability
+from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
+from streameval.plots.labels import INK, MUTED, named, new_axes, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,11 +46,26 @@ class Curve:
         Told beside the name, for example the area.
     """
 
-    name: str | int
+    name: Label
     x: ArrayLike
     y: ArrayLike
     band: Band | None = None
     note: str = ""
+
+    @classmethod
+    def of(cls, name: Label, curve: RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
+        """The line of a curve that was read, with its band where it is open.
+
+        Precision begins where the recall is above 0: at 0 it is 1 by convention, or 0, and says nothing.
+        """
+        band = curve.band() if curve.mixed.any() else None
+        if isinstance(curve, RocCurve):
+            return cls(name, curve.fpr, curve.tpr, band, note)
+        kept = curve.recall > 0
+        recall, precision = curve.recall[kept], curve.precision[kept]
+        return cls(
+            name, np.append(recall, 0.0), np.append(precision, precision[-1:] if len(precision) else 1.0), band, note
+        )
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         """The points that are numbers."""
@@ -60,10 +78,13 @@ class Curve:
         return x[kept], y[kept]
 
 
+Curves: TypeAlias = Curve | Sequence[Curve] | Mapping[Label, RocCurve] | Mapping[Label, PrecisionRecallCurve]
+
+
 def plot_roc(
-    curves: Curve | Sequence[Curve],
+    curves: Curves,
     *,
-    background: Sequence[Curve] = (),
+    background: Iterable[Curve | RocCurve] = (),
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
@@ -72,7 +93,7 @@ def plot_roc(
     Parameters
     ----------
     curves
-        At most eight, each with a colour and a place in the legend.
+        At most eight, each with a colour and a place in the legend: what `roc_curve` returned, by name, or `Curve`s.
     background
         Any number of further curves, drawn faintly: one per label behind their average, for example.
     ax
@@ -93,9 +114,9 @@ def plot_roc(
 
 
 def plot_precision_recall(
-    curves: Curve | Sequence[Curve],
+    curves: Curves,
     *,
-    background: Sequence[Curve] = (),
+    background: Iterable[Curve | PrecisionRecallCurve] = (),
     prevalence: float | None = None,
     ax: Axes | None = None,
     title: str | None = None,
@@ -105,7 +126,7 @@ def plot_precision_recall(
     Parameters
     ----------
     curves, background, ax, title
-        As in `plot_roc`.
+        As in `plot_roc`; of what `precision_recall_curve` returned.
     prevalence
         The share of positives, which guessing has as its precision; drawn as a dotted line.
     """
@@ -118,9 +139,9 @@ def plot_precision_recall(
 
 
 def plot_reliability(
-    predicted: ArrayLike,
-    observed: ArrayLike,
-    counts: ArrayLike,
+    predicted: ArrayLike | Reliability,
+    observed: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     *,
     edges: ArrayLike | None = None,
     low: ArrayLike | None = None,
@@ -134,7 +155,8 @@ def plot_reliability(
     Parameters
     ----------
     predicted, observed
-        For each bin the mean score and the share of positives; NaN where the bin is empty.
+        For each bin the mean score and the share of positives; NaN where the bin is empty. Or what `reliability`
+        returned, alone.
     counts
         For each bin the number of scores; drawn on a logarithmic axis.
     edges
@@ -146,10 +168,15 @@ def plot_reliability(
     name
         What the points are, for the legend.
     """
-    x, y, many = (np.asarray(part, np.float64) for part in (predicted, observed, counts))
-    bounds = np.linspace(0, 1, len(many) + 1) if edges is None else np.asarray(edges, np.float64)
-    if not x.shape == y.shape == many.shape or len(bounds) != len(many) + 1:
-        raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
+    if isinstance(predicted, Reliability):
+        x, y, many = predicted.mean_score, predicted.frequency, predicted.weight
+        left, right = predicted.low, predicted.high
+    else:
+        x, y, many = (np.asarray(part, np.float64) for part in (predicted, observed, counts))
+        bounds = np.linspace(0, 1, many.size + 1) if edges is None else np.asarray(edges, np.float64)
+        if x.ndim != 1 or not x.shape == y.shape == many.shape or len(bounds) != len(many) + 1:
+            raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
+        left, right = bounds[:-1], bounds[1:]
     ax = _unit_axes(ax, "", "share that is true", title)
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
     kept = np.isfinite(x) & np.isfinite(y) & (many > 0)
@@ -163,9 +190,7 @@ def plot_reliability(
         _legend(ax, "upper left")
     strip = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax)
     ax.tick_params(labelbottom=False)
-    strip.bar(
-        bounds[:-1], many, np.diff(bounds), align="edge", color=colour, alpha=0.75, edgecolor="white", linewidth=0.8
-    )
+    strip.bar(left, many, right - left, align="edge", color=colour, alpha=0.75, edgecolor="white", linewidth=0.8)
     strip.set_xlabel("mean score", color=MUTED, fontsize=10)
     strip.set_ylabel("scores", color=MUTED, fontsize=9)
     if many.max(initial=0) > 0:
@@ -178,10 +203,10 @@ def plot_reliability(
 
 
 def plot_thresholds(
-    thresholds: ArrayLike,
-    precision: ArrayLike,
-    recall: ArrayLike,
-    f: ArrayLike,
+    thresholds: ArrayLike | PrecisionRecallCurve,
+    precision: ArrayLike | None = None,
+    recall: ArrayLike | None = None,
+    f: ArrayLike | None = None,
     *,
     chosen: float | None = None,
     beta: float = 1.0,
@@ -193,7 +218,7 @@ def plot_thresholds(
     Parameters
     ----------
     thresholds
-        In any order; infinite ones are left out.
+        In any order; infinite ones are left out. Or what `precision_recall_curve` returned, alone.
     precision, recall, f
         At each threshold; NaN where undefined.
     chosen
@@ -201,6 +226,11 @@ def plot_thresholds(
     beta
         Which F it is, for the legend.
     """
+    if isinstance(thresholds, PrecisionRecallCurve):
+        precision, recall = thresholds.precision[:-1], thresholds.recall[:-1]
+        thresholds = thresholds.thresholds
+        weighted = beta**2 * precision + recall
+        f = (1 + beta**2) * precision * recall / np.where(weighted > 0, weighted, 1)
     at = np.asarray(thresholds, np.float64)
     sides = [np.asarray(part, np.float64) for part in (precision, recall, f)]
     if any(side.shape != at.shape for side in sides):
@@ -231,14 +261,18 @@ def plot_thresholds(
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _lines(ax: Axes, curves: Curve | Sequence[Curve], background: Sequence[Curve], style: Any) -> None:
-    shown = [curves] if isinstance(curves, Curve) else list(curves)
+def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> None:
+    if isinstance(curves, Mapping):
+        shown = [Curve.of(name, curve) for name, curve in curves.items()]
+    else:
+        shown = [curves] if isinstance(curves, Curve) else list(curves)
     if len(shown) > len(_COLOURS):
         raise InputError(
             f"{len(shown)} curves cannot be told apart; give at most {len(_COLOURS)} and the rest as background"
         )
     for curve in background:
-        ax.plot(*curve.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, zorder=1.5)
+        faint = curve if isinstance(curve, Curve) else Curve.of("", curve)
+        ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, zorder=1.5)
     for curve, colour in zip(shown, _COLOURS, strict=False):
         if curve.band is not None:
             x, low, high = (np.asarray(part, np.float64) for part in curve.band)
@@ -250,9 +284,7 @@ def _lines(ax: Axes, curves: Curve | Sequence[Curve], background: Sequence[Curve
 def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, *, square: bool = True) -> Axes:
     """Axes from 0 to 1 whose frame stays in the background."""
     if ax is None:
-        from matplotlib import pyplot
-
-        _, ax = pyplot.subplots(figsize=(5.2, 5.2) if square else (6.4, 4.0), layout="constrained")
+        ax = new_axes((5.2, 5.2) if square else (6.4, 4.0))
     if square:
         ax.set_aspect("equal")
         ax.set_xlim(-0.015, 1.015)

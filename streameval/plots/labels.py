@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from streameval.errors import DependencyError
 from streameval.kernel.types import FloatArray
 from streameval.labels import Label
 
@@ -25,6 +26,8 @@ __all__ = [
     "ink_on",
     "label_ticks",
     "named",
+    "new_axes",
+    "pyplot_of",
     "short",
     "slim_bar",
 ]
@@ -84,11 +87,23 @@ def heat_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
     """The axes given, or new ones in a figure that leaves room for the names of so many labels."""
     if ax is not None:
         return ax
-    from matplotlib import pyplot
-
     side = [min(13.0, max(3.4, 0.36 * count + 1.6)) for count in (columns, rows)]
-    _, made = pyplot.subplots(figsize=(side[0] + 1.3, side[1]), layout="constrained")
+    return new_axes((side[0] + 1.3, side[1]))
+
+
+def new_axes(size: tuple[float, float]) -> Axes:
+    """The axes of a new figure of so many inches."""
+    made: Axes = pyplot_of().subplots(figsize=size, layout="constrained")[1]
     return made
+
+
+def pyplot_of() -> Any:
+    """The module that makes figures, or how to get it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise DependencyError("a plot needs matplotlib, which is not installed; pip install matplotlib") from error
+    return pyplot
 
 
 def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:

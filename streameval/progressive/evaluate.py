@@ -77,8 +77,8 @@ def progressive_evaluate(
         metric of River. It is used as it is, not copied.
     predict
         ``"labels"`` asks the model's ``predict_one``, ``"scores"`` its ``predict_proba_one``; ``"auto"`` asks for
-        scores if the evaluator was built with a threshold. River's probabilities of both outcomes become the one of
-        True.
+        scores if the evaluator reads scores: it has a threshold, or a metric of rankings or curves. River's
+        probabilities of both outcomes become the one of True.
     unpredicted
         What to do with an example for which the model predicts nothing (None or an empty mapping), as some do before
         they have learnt: ``"skip"`` learns from it but does not count it, as River does; ``"count"`` counts it with no

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ from streameval.labels import Label, in_order
 
 __all__ = [
     "GAINS", "HITS", "IDEALS", "KEYS", "LABELS", "MAIN", "NAMES", "PARTS", "Key", "Propensities", "RankingContent",
-    "RankingOptions", "Table", "jain_propensities",
+    "RankingOptions", "Table",
 ]  # fmt: skip
 
 Key: TypeAlias = tuple[int, ...]
@@ -29,8 +28,6 @@ PARTS = (3, 1, 6, 1, 3, 1, 1)
 MAIN = 3
 """The first three tables are always kept."""
 LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
-
-_JAIN = Context(prec=50, rounding=ROUND_HALF_EVEN)
 
 
 Propensities: TypeAlias = tuple[tuple[Label, float], ...]
@@ -89,35 +86,6 @@ class RankingOptions:
     def asks(self) -> bool:
         """Whether anything is kept beside what always is."""
         return bool(self.label_ranks or self.hit_cutoffs or self.gain_ranks)
-
-
-def jain_propensities(
-    counts: dict[Label, int], examples: int, *, a: float = 0.55, b: float = 1.5
-) -> tuple[tuple[Label, float], ...]:
-    """Inverse propensities from how often each label is true among so many examples.
-
-    ``1 + C (count + b)**-a`` with ``C = (ln(examples) - 1) (b + 1)**a``, at least 1. Correctly rounded, so that every
-    machine finds the same.
-
-    Source: Jain, Prabhu & Varma 2016, Extreme multi-label loss functions for recommendation, tagging, ranking & other
-    missing label applications, KDD. a = 0.55 and b = 1.5 unless known better (0.5, 0.4 for Wikipedia's sets; 0.6, 2.6
-    for Amazon's).
-
-    Examples
-    --------
-    >>> jain_propensities({"rare": 1, "common": 5000}, 10_000)
-    (('rare', 9.210340371976184), ('common', 1.1255229150322565))
-    """
-    exponent, shift = Decimal(a), Decimal(b)
-    if not (exponent.is_finite() and shift.is_finite() and shift > -1) or examples < 1:
-        raise InputError(f"a and b must be finite, b above -1, and examples at least 1, not {a}, {b} and {examples}")
-    scale = _JAIN.multiply(_JAIN.ln(Decimal(examples)) - 1, _JAIN.power(shift + 1, exponent))
-    found: dict[int, float] = {}
-    for count in set(counts.values()):
-        if count + shift <= 0:
-            raise InputError(f"a label that is true {count} times has no propensity with b = {b}; choose b above 0")
-        found[count] = max(1.0, float(1 + scale * _JAIN.power(count + shift, -exponent)))
-    return tuple((label, found[count]) for label, count in counts.items())
 
 
 class Table(NamedTuple):
