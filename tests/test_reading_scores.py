@@ -38,24 +38,6 @@ def scored(*metrics: str, scores: np.ndarray | None = None, **choices: object) -
 # -- reports ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_report_without_decisions_has_supports_and_the_metrics_of_scores():
-    ev = scored("ndcg", "roc_auc_macro", "roc_auc_per_label")
-    lines = ev.report().splitlines()
-    assert lines[0] == "500 examples, 3 labels"
-    assert lines[2].split() == ["support"]
-    assert [line.split() for line in lines[3:6]] == [
-        [label, str(count)] for label, count in zip("abc", ev.per_label().support.tolist(), strict=True)
-    ]
-    assert lines[6] == ""
-    assert lines[7].split() == ["ndcg", f"{ev.get('ndcg'):.4f}", "higher", "is", "better"]
-    assert lines[8].split()[:2] == ["roc_auc_macro", f"{ev.get('roc_auc_macro'):.4f}"]
-    assert len(lines) == 9
-    page = ev._repr_html_()
-    assert "precision" not in page
-    assert "samples" not in page
-    assert f"<tr><th>ndcg</th><td>{ev.get('ndcg'):.4f}</td></tr>" in page
-
-
 def test_a_report_of_thresholded_scores_has_decisions_and_the_metrics_of_scores():
     ev, plain = scored("roc_auc_micro", threshold=0.5), scored(threshold=0.5)
     assert [line.split() for line in ev.report().splitlines()[:11]] == [
