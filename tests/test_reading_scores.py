@@ -130,7 +130,7 @@ def test_without_matplotlib_a_plot_says_what_it_needs(call):
 
 
 def test_propensities_come_from_counted_supports():
-    ev = scored("ndcg")
+    ev = scored("ndcg", threshold=0.5)
     table = ev.per_label()
     found = se.jain_propensities(dict(zip(table.labels, table.support, strict=True)), np.int64(ev.examples))
     assert found == se.jain_propensities(dict(zip(table.labels, table.support.tolist(), strict=True)), 500)
