@@ -392,7 +392,7 @@ def decisions_at(tables: CurveTables, thresholds: Thresholds | Mapping[Label, Ch
     rows = [_at(tables.steps.of(position), bound) for position, bound in enumerate(bounds.tolist())]
     columns = np.array([row[:4] for row in rows], object).reshape(-1, 4).T
     pos, neg = (np.array([row[part] for row in rows], object) for part in (4, 5))
-    low, high = (Counts(tp, fp, pos - tp, neg - fp) for tp, fp in (columns[:2], columns[2:]))
+    low, high = (Counts(tp, fp, pos - tp, pos + neg) for tp, fp in (columns[:2], columns[2:]))
     exact = np.array([row[:2] == row[2:4] for row in rows], np.bool_)
     return DecisionsAt(tables.labels, bounds, low, high, exact, tables.unit)
 
