@@ -117,7 +117,8 @@ def reads_scores(evaluator: object) -> bool:
     """Whether numbers in ``y_pred`` are scores to this evaluator.
 
     An evaluator says so by an attribute ``reads_scores``; those of this package do if they were built with a threshold
-    or keep rankings or curves, and a window does if what it counts with does. What has no such attribute, as River's own metrics, reads labels.
+    or keep rankings or curves, and a window does if what it counts with does. What has no such attribute, as River's
+    own metrics, reads labels.
     """
     own = getattr(evaluator, "reads_scores", None)
     if own is not None:
