@@ -281,9 +281,9 @@ def test_parameters_that_cannot_be_are_refused():
             with pytest.raises(MetricError, match="k must be"):
                 read(tables, k=k)
     for call, told in (
-        (lambda: rankings_at.map_at(tables, k=3, divisor="hits"), "hit_cutoffs"),
-        (lambda: rankings_at.map_at(tables, divisor="hits"), "hit_cutoffs"),
-        (lambda: rankings_at.map_at(tables, k=2, divisor="hits", unranked="last"), "hit_cutoffs"),
+        (lambda: rankings_at.map_at(tables, k=3, divisor="hits"), "is kept for"),
+        (lambda: rankings_at.map_at(tables, divisor="hits"), "is kept for"),
+        (lambda: rankings_at.map_at(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
         (lambda: rankings_at.map_at(tables, k=2, divisor="k"), "divisor must be"),
         (lambda: rankings_at.precision_at(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
         (lambda: rankings_at.f1_at(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
@@ -294,7 +294,7 @@ def test_parameters_that_cannot_be_are_refused():
         (lambda: rankings_at.abandonment_at(tables, k=1, degenerate="nan"), "degenerate must be"),
         (lambda: rankings_at.psp_at(tables, k=1), "kept up to rank 0"),
         (lambda: rankings_at.psndcg_at(tables, k=1), "kept up to rank 0"),
-        (lambda: rankings_at.label_coverage_at(tables, k=3), "label_ranks"),
+        (lambda: rankings_at.label_coverage_at(tables, k=3), "kept up to rank 2; name"),
         (lambda: rankings_at.label_coverage_at(tables, k=1, of="some"), "of must be"),
         (lambda: rankings_at.dcg(tables, log_base=0.0), "log_base"),
     ):  # fmt: skip

@@ -121,7 +121,10 @@ def check_gains(tables: RankingTables, k: int) -> None:
     """Refuse a k up to which gains are not kept."""
     check(k, "never")
     if k > tables.options.gain_ranks:
-        raise MetricError(f"k is {k}, but propensity-scored gains are kept up to rank {tables.options.gain_ranks}")
+        kept = tables.options.gain_ranks
+        raise MetricError(
+            f"k is {k}, but propensity-scored gains are kept up to rank {kept}; name this metric when building"
+        )
 
 
 def choice(name: str, value: str, known: tuple[str, ...]) -> str:

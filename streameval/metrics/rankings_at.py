@@ -216,8 +216,8 @@ def map_at(
     if choice("divisor", divisor, ("min", "hits", "true")) == "hits":
         if k is None or k not in tables.options.hit_cutoffs or unranked == "last":
             raise MetricError(
-                f'divisor="hits" counts ranked labels at a k that was declared in hit_cutoffs '
-                f'({shown(tables.options.hit_cutoffs)}), not at {shown(k)} with unranked="{unranked}"'
+                f'divisor="hits" is kept for ranked labels at k in {shown(tables.options.hit_cutoffs)}, not at '
+                f'{shown(k)} with unranked="{unranked}"; name this metric when building'
             )
         return by_gain(tables, average_precision_of_hits(tables.hits, k), degenerate, zero_division)
     far = _ENDLESS if k is None else k
@@ -349,7 +349,8 @@ def label_coverage_at(
     """
     check(k, "never")
     if k > tables.options.label_ranks:
-        raise MetricError(f"k is {k}, but hits by label are kept up to rank {tables.options.label_ranks}: label_ranks")
+        kept = tables.options.label_ranks
+        raise MetricError(f"k is {k}, but hits by label are kept up to rank {kept}; name this metric when building")
     choice("of", of, ("true", "all"))
     hits = tables.label_hits
     found = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
