@@ -210,7 +210,7 @@ class Accumulator:
         mask
             Which truths are unknown, in any of these forms.
         threads
-            How many threads count. It pays for large arrays, and changes no bit of the result.
+            How many threads count. It pays for large arrays with weights, little without, and changes no bit.
 
         Raises
         ------
