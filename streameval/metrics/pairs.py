@@ -123,8 +123,8 @@ def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
     References
     ----------
     Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. Their package ``mlcm`` 0.0.1
-    gives the same but where at least two labels are true, one is missed, and two are wrong: there, the wrong label in
-    the first column is taken for every missed one, and each further one for every true label.
+    gives the same but where an example has a hit, a missed and several wrong labels: there, the wrong label in the
+    first column is taken for every missed one, and each further one for every true label.
     Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion matrix,
     SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices as here.
     """
