@@ -308,7 +308,7 @@ class Accumulator:
         return self._config.threshold is not None or self._config.scored
 
     def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
-        """What functions of `streameval.thresholds`, `streameval.metrics.curves` and `streameval.metrics.pairs` read.
+        """What functions of `streameval.thresholds` and, in `streameval.metrics`, of curves, pairs and labelsets read.
 
         It speaks of the examples counted so far, and must not be used once more are counted.
 
