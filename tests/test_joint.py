@@ -43,7 +43,7 @@ class Stream:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.metrics = [*METRICS, *rng.sample(PAIRED, rng.choice([0, 2, len(PAIRED)]))]
+        self.metrics = [*METRICS, *rng.sample(PAIRED, rng.randint(0, 3))]
         self.choices: dict[str, Any] = {
             "threshold": rng.choice([0.5, 0.0, {label: rng.choice([0.25, -1.0, 0.5]) for label in LABELS}]),
             "nan": "missing",
