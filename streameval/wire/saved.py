@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from streameval.config import STATES, Config, Details, checked_propensities
+from streameval.config import PARTS, STATES, Config, Details, checked_propensities
 from streameval.errors import FormatError, StreamevalError, shown
 from streameval.labels import Label, in_order
 from streameval.states.content import Content
@@ -141,21 +141,28 @@ def _put_config(parts: list[bytes], config: Config) -> None:
     elif config.threshold is not None:
         _put_numbers(parts, config.threshold)
     details = config.details
-    if details != Details():
+    if _ranked(details):
         put_integer(parts, details.label_ranks)
         put_integer(parts, details.gain_ranks)
         parts.append(varint(len(details.hit_cutoffs)))
         for cutoff in details.hit_cutoffs:
             put_integer(parts, cutoff)
         _put_numbers(parts, details.inverse_propensities)
+    if details.parts:
+        parts.append(bytes((sum((part in details.parts) << place for place, part in enumerate(PARTS)),)))
 
 
 def _flags(config: Config) -> int:
     """What is not as it usually is, as bits."""
     bits = [config.labels is not None, config.nan == "missing", config.ties == "last"]
     bits += [name in config.states for name in STATES]
-    bits.append(config.details != Details())
+    bits += [_ranked(config.details), bool(config.details.parts)]
     return sum(bit << place for place, bit in enumerate(bits))
+
+
+def _ranked(details: Details) -> bool:
+    """Whether anything is said about rankings."""
+    return replace(details, parts=()) != Details()
 
 
 def _put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
@@ -220,14 +227,18 @@ def _take(source: Source) -> Saved:
 
 
 def _take_config(source: Source) -> Config:
-    flags, policy, kind = source.byte(127), _POLICIES[source.byte(2)], source.byte(2)
-    declared, missing, last, *kept, detailed = (flags >> place & 1 for place in range(4 + len(STATES)))
+    flags, policy, kind = source.byte(255), _POLICIES[source.byte(2)], source.byte(2)
+    declared, missing, last, *kept, ranked, partial = (flags >> place & 1 for place in range(5 + len(STATES)))
     labels = [source.label() for _ in range(source.count())] if declared else None
     threshold = (None, source.number, lambda: dict(_take_numbers(source)))[kind]
     bound = None if threshold is None else threshold()
-    details = _take_details(source) if detailed else None
+    details = _take_details(source) if ranked else Details()
+    if partial:
+        bits = source.byte(2 ** len(PARTS) - 1)
+        details = replace(details, parts=tuple(part for place, part in enumerate(PARTS) if bits >> place & 1))
     states = [name for name, bit in zip(STATES, kept, strict=True) if bit]
-    require(details is None or "rankings" in states)
+    require("rankings" in states or not ranked)
+    require("pairs" in states or not partial)
     nan, ties = ("missing" if missing else "error"), ("last" if last else "shared")
     return Config.checked(labels, policy, bound, nan, states, ties, details)
 
