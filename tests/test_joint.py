@@ -287,8 +287,6 @@ OPERATIONS: dict[str, tuple[Callable[[], se.Evaluator], Callable[[se.Evaluator],
 }
 
 
-# The numpy twins of rankings, curves and pairs change in several steps, which an interruption can come between.
-@pytest.mark.skipif(kernel.BACKEND == "numpy", reason="only compiled calls are atomic for all states together")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_interruption_anywhere_leaves_all_states_as_before_or_as_after(operation: str):
     start, run = OPERATIONS[operation]
