@@ -16,7 +16,6 @@ from river import linear_model, multioutput
 from sklearn import metrics as sk
 
 import streameval as se
-from streameval import kernel
 from streameval.adapters.river import RiverMetric
 from streameval.inputs.scores import TopK
 from tests.test_laws import Interrupted, interrupted
