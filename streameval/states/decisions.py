@@ -192,6 +192,7 @@ class Decisions:
                     {
                         key if isinstance(key, tuple) else 5 * place[key // 5] + key % 5: value
                         for key, value in added.sums.items()
+                        if value  # what was taken back may be of a label that has no column any more
                     },
                 )
             weights = self._weights_at(common_scale(added.scale))

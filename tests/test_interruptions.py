@@ -1,0 +1,222 @@
+"""Atomic: whatever is raised, wherever, an object is left as it was before the call, or as it is after it.
+
+How many interruptions are tried is set by ``STREAMEVAL_INTERRUPTIONS``: in all, shared by the cases.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import metrics as river_metrics
+
+import streameval as se
+from tests.interruptions import Interrupted, attempted, chosen, interrupted
+
+HITS = int(os.environ.get("STREAMEVAL_INTERRUPTIONS", "400"))
+MANY = tuple(f"many-{number:02}" for number in range(12))
+LABELS = (*"abcdxyz", "new", "newer", "newest", "later", *MANY, *(f"gone-{number}" for number in range(40)))
+
+Scores = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What an evaluator keeps, and how it is fed."""
+
+    metrics: tuple[str, ...] = ("f1_macro", "hamming_loss")
+    choices: dict[str, Any] = field(default_factory=dict)
+    scored: bool = False
+    weight: float = 1.0
+    mask: bool = False
+
+    def fresh(self) -> se.Evaluator:
+        return se.Evaluator(list(self.metrics), **self.choices)
+
+    def said(self, scores: Scores) -> Any:
+        return scores if self.scored else {label for label, score in scores.items() if score >= 0.5}
+
+    def told(self, *, mask: object = None, weight: float | None = None) -> dict[str, Any]:
+        return {"weight": self.weight if weight is None else weight, "mask": mask if self.mask else None}
+
+    def update(self, ev: se.Evaluator, true: Any, scores: Scores, **more: Any) -> None:
+        ev.update(true, self.said(scores), **self.told(**more))
+
+    def revert(self, ev: se.Evaluator, true: Any, scores: Scores, **more: Any) -> None:
+        ev.revert(true, self.said(scores), **self.told(**more))
+
+    def started(self) -> se.Evaluator:
+        ev = self.fresh()
+        for true, scores, mask in FIRST:
+            self.update(ev, true, scores, mask=mask)
+        return ev
+
+    def other(self) -> se.Evaluator:
+        ev = self.fresh()
+        self.update(ev, {"new", "a"}, {"newer": 0.5, "a": 0.125, "b": 0.75}, weight=0.3)
+        return ev
+
+    def before_compaction(self) -> se.Evaluator:
+        """An object whose next revert is followed by a rebuild without the labels that are gone."""
+        ev = self.started()
+        for verb in (ev.update, ev.revert):
+            for start in range(0, 40, 4):
+                names = [f"gone-{number}" for number in range(start, start + 4)]
+                verb(set(names), self.said(dict.fromkeys(names[:2], 0.5)), **self.told())
+        ev._patience = 0
+        return ev
+
+
+FIRST: list[tuple[Any, Scores, Any]] = [
+    ({"a"}, {"a": 0.5, "b": 0.75}, {"c"}),
+    ({"b", "c"}, {"a": 0.25, "c": 0.25, "b": 0.25}, None),
+    ({"a", "c"}, {}, {"a"}),
+]
+SCORING = {"scored": True, "mask": True}
+RANKINGS = ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)")
+PROPENSITIES = {"inverse_propensities": dict.fromkeys(LABELS, 2.5)}
+ALL = {"keep": ["rankings", "curves", "pairs"], "threshold": 0.5, **PROPENSITIES}
+
+MIXTURES = {
+    "decisions": Mixture(),
+    "weighted decisions": Mixture(weight=0.3),
+    "masks": Mixture(mask=True),
+    "declared labels": Mixture(choices={"labels": ["c", "a"], "unknown": "add"}, weight=0.5, mask=True),
+    "decisions of scores": Mixture(choices={"threshold": 0.5}, **SCORING),
+    "rankings": Mixture(RANKINGS, PROPENSITIES, **SCORING),
+    "weighted rankings, the last of ties": Mixture(RANKINGS, {"ties": "last", **PROPENSITIES}, weight=0.3, **SCORING),
+    "curves": Mixture(("roc_auc_macro", "average_precision_micro"), **SCORING),
+    "weighted curves": Mixture(("roc_auc_macro",), weight=0.3, **SCORING),
+    "pairs": Mixture(("f1_macro",), {"keep": ["pairs"]}, mask=True),
+    "weighted pairs": Mixture(("f1_macro",), {"keep": ["pairs"]}, weight=0.3),
+    "all states": Mixture(("ndcg", "psp_at(k=2)", "roc_auc_macro", "f1_macro"), ALL, **SCORING),
+    "all states, weighted": Mixture(("ndcg", "psp_at(k=2)", "f1_macro"), ALL, weight=0.3, **SCORING),
+}  # fmt: skip
+
+
+def lists(many: Mixture, rows: int) -> tuple[list[Any], list[Any]]:
+    true: list[Any] = [{"a", "x"}, {"y"}, {"b"}]
+    pred = [many.said(scores) for scores in ({"a": 0.75}, {"z": 0.5, "b": 0.25}, {"y": 0.125})]
+    return (true * rows)[:rows], (pred * rows)[:rows]
+
+
+def with_dicts(m: Mixture, ev: se.Evaluator) -> None:
+    pred = {"a": 0.25, "b": 0.75} if m.scored else {"a": False, "b": True}
+    ev.update({"a": True, "b": False}, pred, **m.told())
+
+
+def with_frames(m: Mixture, ev: se.Evaluator) -> None:
+    scores = np.array([[0.25, 0.5], [0.75, 0.75]])
+    ev.update_many(pd.DataFrame({"a": [1, 0], "x": [1, 1]}), scores if m.scored else (scores >= 0.5).astype(int))
+
+
+Run = Callable[[Mixture, se.Evaluator, se.Evaluator], object]
+
+OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
+    "update": (Mixture.started, lambda m, ev, _: m.update(ev, {"a"}, {"a": 0.5, "b": 0.75}, mask={"b"})),
+    "update with dicts": (Mixture.started, lambda m, ev, _: with_dicts(m, ev)),
+    "update with new labels": (
+        Mixture.started,
+        lambda m, ev, _: m.update(ev, {"a", "new"}, {"newer": 1.5, "a": 0.5}, mask={"newest"}),
+    ),
+    "update that widens": (Mixture.started, lambda m, ev, _: m.update(ev, set(MANY), {"a": 0.5, MANY[3]: 0.5})),
+    "update of another weight": (
+        Mixture.started,
+        lambda m, ev, _: m.update(ev, {"a"}, {"a": 0.5, "x": 0.5}, weight=0.1 if m.weight == 1.0 else 5e-324),
+    ),
+    "update that fails": (Mixture.started, lambda m, ev, _: ev.update({"new"}, {"newer": 0.5, None: 0.5})),
+    "revert": (Mixture.started, lambda m, ev, _: m.revert(ev, *FIRST[1][:2])),
+    "revert with a mask": (Mixture.started, lambda m, ev, _: m.revert(ev, *FIRST[0][:2], mask=FIRST[0][2])),
+    "revert that fails": (Mixture.started, lambda m, ev, _: m.revert(ev, {"c", "new"}, {"a": 0.5, "b": 0.125})),
+    "revert that compacts": (Mixture.before_compaction, lambda m, ev, _: m.revert(ev, *FIRST[1][:2])),
+    "update_many": (Mixture.started, lambda m, ev, _: ev.update_many(*lists(m, 7))),
+    "update_many with known labels": (
+        Mixture.started,
+        lambda m, ev, _: ev.update_many([{"a"}, {"b"}] * 2, [m.said({"a": 0.5, "b": 0.5})] * 4),
+    ),
+    "update_many with generators and weights": (
+        Mixture.started,
+        lambda m, ev, _: ev.update_many(*map(iter, lists(m, 3)), weights=[0.1, 1.0, 1e300]),
+    ),
+    "update_many with frames": (Mixture.started, lambda m, ev, _: with_frames(m, ev)),
+    "update_many that fails": (
+        Mixture.started,
+        lambda m, ev, _: ev.update_many([{"a", "x"}] * 3, [m.said({"a": 0.5}), m.said({"y": 0.5}), {2.5}]),
+    ),
+    "merge": (Mixture.started, lambda m, ev, other: ev.merge(other)),
+    "merge with itself": (Mixture.started, lambda m, ev, _: ev.merge(ev)),
+    "reset": (Mixture.started, lambda m, ev, _: ev.reset()),
+    "reading": (Mixture.started, lambda m, ev, _: (ev.get(), ev.labels, ev.weight, ev.examples, repr(ev))),
+    "copying": (Mixture.started, lambda m, ev, other: (ev.copy(), ev.to_bytes(), ev + other, ev == other)),
+}  # fmt: skip
+
+CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS]
+SHARE = max(2, HITS // len(CASES))
+
+
+# What is asked first finds what was interrupted; none of these may come upon half of it.
+TOUCHES: list[Callable[[Mixture, se.Evaluator], object]] = [
+    lambda m, ev: repr(ev.get()),
+    lambda m, ev: ev.to_bytes(),
+    lambda m, ev: (ev.examples, ev.weight),
+    lambda m, ev: ev.copy().to_bytes(),
+    lambda m, ev: (m.fresh() + ev).to_bytes(),
+    lambda m, ev: repr([ev.get(spec) for spec in ev.metrics]),
+    lambda m, ev: [ev == one for one in (m.started(), m.other(), m.fresh())],
+    lambda m, ev: (ev.labels, repr(ev)),
+    lambda m, ev: (m.update(ev, *FIRST[0][:2]), m.revert(ev, *FIRST[0][:2]), ev.to_bytes())[-1],
+    lambda m, ev: (ev.update_many(*lists(m, 4)), ev.to_bytes())[-1],
+]
+
+
+def go_on(m: Mixture, ev: se.Evaluator) -> bytes:
+    """Whatever may come later; what it leaves."""
+    m.update(ev, {"x", "new", "later"}, {"newer": 0.5, "a": 0.75}, weight=0.7)
+    ev.update_many(*lists(m, 3))
+    m.revert(ev, {"x", "new", "later"}, {"newer": 0.5, "a": 0.75}, weight=0.7)
+    ev.merge(m.other())
+    repr(ev.get())
+    return ev.to_bytes()
+
+
+@pytest.mark.parametrize(("mixture", "operation"), CASES)
+def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(
+    mixture: str, operation: str, record_property: Callable[[str, object], None]
+):
+    m, (make, run) = MIXTURES[mixture], OPERATIONS[operation]
+    argument = m.other().to_bytes()
+    target, other = make(m), m.other()
+    before = target.to_bytes()
+    executed = interrupted(lambda: attempted(lambda: run(m, target, other)), -1)
+    after = target.to_bytes()
+    hits = chosen(executed, SHARE, f"{mixture}, {operation}")
+    record_property("hits", len(hits))
+    for number, hit in enumerate(hits):
+        target, other = make(m), m.other()
+        with pytest.raises(Interrupted):
+            interrupted(lambda target=target, other=other: attempted(lambda: run(m, target, other)), hit)
+        touch = TOUCHES[(number + hit) % len(TOUCHES)]
+        answer = touch(m, target)
+        if touch is not TOUCHES[-1]:
+            found = target.to_bytes()
+            assert found in (before, after), f"torn at instruction {hit}"
+            whole = se.Evaluator.from_bytes(found)
+            assert answer == touch(m, whole), f"read in part after instruction {hit}"
+            assert target == whole
+            assert repr(target.get()) == repr(whole.get())
+            if found == before:
+                attempted(lambda target=target: run(m, target, m.other()))
+                assert target.to_bytes() == after, f"cannot be repeated after instruction {hit}"
+                whole = se.Evaluator.from_bytes(after)
+            assert go_on(m, target) == go_on(m, whole)
+        else:
+            assert answer in (touch(m, se.Evaluator.from_bytes(one)) for one in (before, after))
+        assert other.to_bytes() == argument
+        assert go_on(m, other) == go_on(m, se.Evaluator.from_bytes(argument))
