@@ -18,8 +18,8 @@ class Interrupted(BaseException):
     """What a signal handler may raise between any two instructions."""
 
 
-def interrupted(call: Callable[[], object], hit: int, error: type[BaseException] = Interrupted) -> int:
-    """Run, raising before the given instruction executed in the package; how many were executed.
+def interrupted(call: Callable[[], object], *hits: int) -> int:
+    """Run, raising before the given instructions executed in the package; how many were executed.
 
     In a thread of its own, since an interpreter that is interrupted while it enters a handler may forget to leave it.
     """
@@ -33,8 +33,8 @@ def interrupted(call: Callable[[], object], hit: int, error: type[BaseException]
         frame.f_trace_opcodes = True
         if event == "opcode":
             executed += 1
-            if executed == hit:
-                raise error
+            if executed in hits:
+                raise Interrupted
         return trace
 
     def run() -> None:
