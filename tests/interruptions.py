@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import streameval as se
@@ -64,5 +65,5 @@ def chosen(executed: int, hits: int, name: str) -> list[int]:
     """So many of the instructions: one at random in each of so many stretches, always the same ones, and the last."""
     draw = random.Random(name)
     bounds = [1 + executed * part // hits for part in range(hits + 1)]
-    drawn = {draw.randrange(low, high) for low, high in zip(bounds, bounds[1:], strict=False) if low < high}
+    drawn = {draw.randrange(low, high) for low, high in pairwise(bounds) if low < high}
     return sorted({*drawn, executed})

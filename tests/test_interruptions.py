@@ -117,6 +117,12 @@ def with_frames(m: Mixture, ev: se.Evaluator) -> None:
     ev.update_many(pd.DataFrame({"a": [1, 0], "x": [1, 1]}), scores if m.scored else (scores >= 0.5).astype(int))
 
 
+def beside_many_labels(m: Mixture) -> se.Evaluator:
+    ev = m.started()
+    ev.update_many([set(map(str, range(600)))], [set()])
+    return ev
+
+
 Run = Callable[[Mixture, se.Evaluator, se.Evaluator], object]
 
 OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
@@ -131,7 +137,7 @@ OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
         Mixture.started,
         lambda m, ev, _: m.update(ev, {"a"}, {"a": 0.5, "x": 0.5}, weight=0.1 if m.weight == 1.0 else 5e-324),
     ),
-    "update that fails": (Mixture.started, lambda m, ev, _: ev.update({"new"}, {"newer": 0.5, None: 0.5})),
+    "update that fails": (Mixture.started, lambda _m, ev, _: ev.update({"new"}, {"newer": 0.5, None: 0.5})),
     "revert": (Mixture.started, lambda m, ev, _: m.revert(ev, *FIRST[1][:2])),
     "revert with a mask": (Mixture.started, lambda m, ev, _: m.revert(ev, *FIRST[0][:2], mask=FIRST[0][2])),
     "revert that fails": (Mixture.started, lambda m, ev, _: m.revert(ev, {"c", "new"}, {"a": 0.5, "b": 0.125})),
@@ -146,31 +152,37 @@ OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
         lambda m, ev, _: ev.update_many(*map(iter, lists(m, 3)), weights=[0.1, 1.0, 1e300]),
     ),
     "update_many with frames": (Mixture.started, lambda m, ev, _: with_frames(m, ev)),
+    "update_many beside many labels": (
+        beside_many_labels,
+        lambda _m, ev, _: ev.update_many([{"a", "x"}, {"7"}], [{"b"}, {"600"}]),
+    ),
     "update_many that fails": (
         Mixture.started,
         lambda m, ev, _: ev.update_many([{"a", "x"}] * 3, [m.said({"a": 0.5}), m.said({"y": 0.5}), {2.5}]),
     ),
-    "merge": (Mixture.started, lambda m, ev, other: ev.merge(other)),
-    "merge with itself": (Mixture.started, lambda m, ev, _: ev.merge(ev)),
-    "reset": (Mixture.started, lambda m, ev, _: ev.reset()),
-    "reading": (Mixture.started, lambda m, ev, _: (ev.get(), ev.labels, ev.weight, ev.examples, repr(ev))),
-    "copying": (Mixture.started, lambda m, ev, other: (ev.copy(), ev.to_bytes(), ev + other, ev == other)),
+    "merge": (Mixture.started, lambda _, ev, other: ev.merge(other)),
+    "merge with itself": (Mixture.started, lambda _m, ev, _: ev.merge(ev)),
+    "reset": (Mixture.started, lambda _m, ev, _: ev.reset()),
+    "reading": (Mixture.started, lambda _m, ev, _: (ev.get(), ev.labels, ev.weight, ev.examples, repr(ev))),
+    "copying": (Mixture.started, lambda _, ev, other: (ev.copy(), ev.to_bytes(), ev + other, ev == other)),
 }  # fmt: skip
 
-CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS]
+BESIDE = "update_many beside many labels"
+CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS if operation != BESIDE]
+CASES += [("decisions", BESIDE), ("pairs", BESIDE)]
 SHARE = max(1, HITS // len(CASES))
 
 
 # What is asked first finds what was interrupted; none of these may come upon half of it.
 TOUCHES: list[Callable[[Mixture, se.Evaluator], object]] = [
-    lambda m, ev: repr(ev.get()),
-    lambda m, ev: ev.to_bytes(),
-    lambda m, ev: (ev.examples, ev.weight),
-    lambda m, ev: ev.copy().to_bytes(),
+    lambda _, ev: repr(ev.get()),
+    lambda _, ev: ev.to_bytes(),
+    lambda _, ev: (ev.examples, ev.weight),
+    lambda _, ev: ev.copy().to_bytes(),
     lambda m, ev: (m.fresh() + ev).to_bytes(),
-    lambda m, ev: repr([ev.get(spec) for spec in ev.metrics]),
+    lambda _, ev: repr([ev.get(spec) for spec in ev.metrics]),
     lambda m, ev: [ev == one for one in (m.started(), m.other(), m.fresh())],
-    lambda m, ev: (ev.labels, repr(ev)),
+    lambda _, ev: (ev.labels, repr(ev)),
     lambda m, ev: (m.update(ev, *FIRST[0][:2]), m.revert(ev, *FIRST[0][:2]), ev.to_bytes())[-1],
     lambda m, ev: (ev.update_many(*lists(m, 4)), ev.to_bytes())[-1],
 ]
@@ -272,7 +284,7 @@ def test_an_interrupted_pair_is_counted_or_waits(call: str):
 
 
 def test_an_interrupted_pair_is_never_counted_twice_by_an_evaluator_that_cannot_tell():
-    for name, make in {"river": lambda: river_metrics.multioutput.ExactMatch(), "ours": se.F1}.items():
+    for name, make in {"river": river_metrics.multioutput.ExactMatch, "ours": se.F1}.items():
         pending = waiting(make())
         executed = interrupted(lambda pending=pending: pending.observe(1, {"c": True}), -1)
         for hit in chosen(executed, 40 * SHARE, name):
@@ -506,3 +518,15 @@ def test_memory_that_runs_out_leaves_nothing(mixture: str, monkeypatch: pytest.M
     assert ended
     assert last > 1
     assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(after))
+
+
+def test_weights_taken_back_from_labels_that_were_forgotten_can_be_merged():
+    m = MIXTURES["all states, weighted"]
+    ev, plain = m.started(), m.started()
+    state = ev._core.several
+    known = len(ev._core.labels)
+    example = ev._joint_one({"later"}, {"later": 0.75}, 0.25, None)
+    state.count_one(example, 1)
+    state.count_one(example, -1)
+    state.forget(known)
+    assert (m.other() + ev).to_bytes() == (m.other() + plain).to_bytes()
