@@ -7,7 +7,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import islice, takewhile
+from itertools import islice
 from operator import is_
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
@@ -132,15 +132,19 @@ class Pending(Generic[EvaluatorT]):
             raise InputError(
                 f"a prediction waits under key {shown(key)} already; give each prediction a key of its own"
             )
-        plan = self._planned(now)
-        gone, evicted = plan.gone, plan.evicted
+        old, evicted = self._too_old(now)
+        gone = tuple(old)
         if self._max_pending is not None and len(self._waiting) - len(gone) >= self._max_pending:
             gone = *gone, next(islice(self._waiting, len(gone), None))
             evicted = {**evicted, "max_pending": evicted["max_pending"] + 1}
         # Most predictions name the same labels: they share them.
         keys = row.labels if type(row) is _Row and row.values is not None else self._keys
-        self._plan = plan._replace(gone=gone, evicted=evicted, held=(key, (row, t)), keys=keys)
-        self._settle()
+        if not gone and now is self._now:  # then it takes one step; sharing labels changes nothing
+            self._keys = keys
+            self._waiting[key] = row, t
+            return
+        self._plan = plan = _Plan(None, now, self._late, evicted, gone, (key, (row, t)), keys)
+        self._apply(plan)
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -182,10 +186,13 @@ class Pending(Generic[EvaluatorT]):
     ) -> None:
         """Count a pair, and plan what follows."""
         y_pred, mark = restored(row), self._feed.mark()
-        self._plan = None if mark is None else self._planned(now, key, mark=mark)
+        plan = None if mark is None else self._planned(now, key, mark=mark)
+        self._plan = plan
         try:
             self._feed.update(y_true, y_pred, weight, mask, t)
-            self._plan = self._planned(now, key)
+            if plan is None or self._plan is not plan:  # what was read may have used this very object
+                self._plan = plan = self._planned(now, key)
+            self._apply(plan)
         except Exception:
             self._settle()
             raise
@@ -197,9 +204,7 @@ class Pending(Generic[EvaluatorT]):
 
     def _planned(self, now: object, *gone: Hashable, late: int = 0, mark: object = None) -> _Plan:
         """What changes when time has passed and predictions go."""
-        old, evicted = self._too_old(now), self._evicted
-        if old:
-            evicted = {**evicted, "max_age": evicted["max_age"] + len(old)}
+        old, evicted = self._too_old(now)
         return _Plan(mark, now, self._late + late, evicted, (*old, *gone), None, self._keys)
 
     def discard(self, key: Hashable) -> None:
@@ -241,23 +246,33 @@ class Pending(Generic[EvaluatorT]):
                 "give a number for numbers, a timedelta for datetimes"
             ) from None
 
-    def _too_old(self, now: object) -> list[Hashable]:
-        """What is to be given up at a time. Each prediction is given up once, so this costs nothing per call."""
+    def _too_old(self, now: object) -> tuple[list[Hashable], dict[str, int]]:
+        """What is to be given up at a time, and how many were given up then. Each is once, so calls cost the same."""
+        old: list[Hashable] = []
         if self._max_age is None:
-            return []
-        return [key for key, _ in takewhile(lambda held: self._is_old(held[1][1], now), self._waiting.items())]
+            return old, self._evicted
+        for key, (_, since) in self._waiting.items():
+            if not self._is_old(since, now):
+                break
+            old.append(key)
+        if not old:
+            return old, self._evicted
+        return old, {**self._evicted, "max_age": self._evicted["max_age"] + len(old)}
 
     def _settle(self) -> None:
         """Complete what was planned, or drop it, whatever interrupted the last call."""
         plan = self._plan
-        if plan is None:
-            return
-        if plan.mark is None or self._feed.mark() != plan.mark:
-            for key in plan.gone:
-                self._waiting.pop(key, None)
-            if plan.held is not None:
-                self._waiting[plan.held[0]] = plan.held[1]
-            self._now, self._late, self._evicted, self._keys = plan.now, plan.late, plan.evicted, plan.keys
+        if plan is not None:
+            if plan.mark is None or self._feed.mark() != plan.mark:
+                self._apply(plan)
+            self._plan = None
+
+    def _apply(self, plan: _Plan) -> None:
+        _, self._now, self._late, self._evicted, gone, held, self._keys = plan
+        for key in gone:
+            self._waiting.pop(key, None)
+        if held is not None:
+            self._waiting[held[0]] = held[1]
         self._plan = None
 
     # -- reading ------------------------------------------------------------------------------------------------------

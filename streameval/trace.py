@@ -31,7 +31,7 @@ class _Journal(NamedTuple):
     """
 
     examples: int
-    marks: tuple[object, ...]
+    marks: list[object]
     given: tuple[object, object, object, object, object]
     done: list[Feed]
 
@@ -119,17 +119,17 @@ class Trace:
         self._settle()
         if t is not None:
             check_order(t if self._moment is None else self._moment, t, "t")
-        given, feeds = (y_true, y_pred, weight, mask, t), (*self._backs, *self._others)
-        journal = _Journal(self._examples, tuple(feed.mark() for feed in feeds), given, [])
-        self._journal = journal
+        done: list[Feed] = []
+        marks = [*map(Feed.mark, self._backs), *map(Feed.mark, self._others)]
+        self._journal = journal = _Journal(self._examples, marks, (y_true, y_pred, weight, mask, t), done)
         try:
             for feed in (*self._backs, *self._shadows, *self._others):
-                feed.update(*given)
-                journal.done.append(feed)
+                feed.update(y_true, y_pred, weight, mask, t)
+                done.append(feed)
+            self._note(journal)
         except BaseException:
             self._settle()
             raise
-        self._settle()
 
     def _settle(self) -> None:
         """Complete the example that is under way, or take it back where not all have counted it and all can."""
@@ -139,7 +139,10 @@ class Trace:
         feeds = (*self._backs, *self._others)
         reached = [journal.reached(feed, mark) for feed, mark in zip(feeds, journal.marks, strict=True)]
         if all(reached) or any(reached[len(self._backs) :]):
-            self._complete(journal, [feed for feed, there in zip(feeds, reached, strict=True) if not there])
+            for feed, there in zip(feeds, reached, strict=True):
+                if not there:
+                    self._complete(journal, feed)
+            self._note(journal)
         else:
             for feed, there in zip(feeds, reached, strict=True):
                 if there:
@@ -147,22 +150,25 @@ class Trace:
                     if feed in journal.done:
                         journal.done.remove(feed)
             self._cast_shadows()
-        self._journal = None
+            self._journal = None
 
-    def _complete(self, journal: _Journal, missing: list[Feed]) -> None:
-        """Count an example where it is missing, and note that it was counted. Doing so twice is harmless."""
-        for feed in missing:
-            try:
-                feed.update(*journal.given)
-            except Exception:  # its shadow did not refuse, but it does
-                self._journal = None
-                raise
-            journal.done.append(feed)
+    def _complete(self, journal: _Journal, feed: Feed) -> None:
+        """Count an example where it is missing."""
+        try:
+            feed.update(*journal.given)
+        except Exception:  # its shadow did not refuse, but it does
+            self._journal = None
+            raise
+        journal.done.append(feed)
+
+    def _note(self, journal: _Journal) -> None:
+        """Note that all have counted an example. Doing so twice is harmless."""
         self._examples = journal.examples + 1
         if journal.given[4] is not None:
             self._moment = journal.given[4]
         if self._examples % self._every == 0:
             self._write()
+        self._journal = None
 
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""

@@ -207,8 +207,8 @@ def hits_at(hit: int) -> tuple[int, ...]:
 def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(mixture: str, operation: str):
     m, (make, run) = MIXTURES[mixture], OPERATIONS[operation]
     argument = m.other().to_bytes()
+    before = make(m).to_bytes()
     target, other = make(m), m.other()
-    before = target.to_bytes()
     executed = interrupted(lambda: attempted(lambda: run(m, target, other)), -1)
     after = target.to_bytes()
     hits = chosen(executed, SHARE, f"{mixture}, {operation}")
@@ -266,8 +266,8 @@ CALLS: dict[str, Callable[[se.Pending], object]] = {
 @pytest.mark.parametrize("call", CALLS)
 def test_an_interrupted_pair_is_counted_or_waits(call: str):
     run = CALLS[call]
+    before = told_of(waiting(se.Evaluator()))
     pending = waiting(se.Evaluator())
-    before = told_of(pending)
     executed = interrupted(lambda: attempted(lambda: run(pending)), -1)
     after = told_of(pending)
     for hit in chosen(executed, 10 * SHARE, call):
@@ -301,8 +301,8 @@ def test_an_interrupted_pair_is_never_counted_twice_by_an_evaluator_that_cannot_
             assert len(seen) + (1 in pending) <= 1
 
 
-def traces() -> se.Trace:
-    trace = se.Trace({"micro": se.F1(average="micro"), "all": se.Evaluator(["f1_macro"]), "once": Once()}, every=2)
+def traces(every: int) -> se.Trace:
+    trace = se.Trace({"micro": se.F1(average="micro"), "all": se.Evaluator(["f1_macro"]), "once": Once()}, every=every)
     trace.update({"a"}, {"b"})
     return trace
 
@@ -334,12 +334,12 @@ def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every
     def run(trace: se.Trace) -> None:
         attempted(lambda: trace.update({"a", "new"}, {"b", None if fails else "newer"}, weight=0.5))
 
-    trace = traces()
-    before = state(trace)
+    before = state(traces(every))
+    trace = traces(every)
     executed = interrupted(lambda: run(trace), -1)
     after = state(trace)
     for hit in chosen(executed, 20 * SHARE, f"{fails} {every}"):
-        trace = traces()
+        trace = traces(every)
         with pytest.raises(Interrupted):
             interrupted(lambda trace=trace: run(trace), *hits_at(hit))
         found = state(trace)
