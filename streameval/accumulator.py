@@ -273,6 +273,10 @@ class Accumulator:
         """Forget every example."""
         self._core = _Core.fresh(self._config)
 
+    def _mark(self) -> int:
+        """What every update changes; see `Feed.mark`."""
+        return self._core.state.examples
+
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         state = self._core.state

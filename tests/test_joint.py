@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,8 @@ from river import linear_model, multioutput
 from sklearn import metrics as sk
 
 import streameval as se
-from streameval import kernel
 from streameval.adapters.river import RiverMetric
 from streameval.inputs.scores import TopK
-from tests.test_laws import Interrupted, interrupted
 
 CHECK = settings(max_examples=30, deadline=None)
 KEEP = ["rankings", "curves", "pairs"]
@@ -249,76 +247,6 @@ def test_an_iterable_that_raises_changes_nothing():
     with pytest.raises(OSError):  # noqa: PT011
         ev.update_many([{"newer"}] * 2, broken())
     assert alike(ev, before)
-
-
-# -- interruptions ----------------------------------------------------------------------------------------------------
-
-SEEN = dict.fromkeys([*"abcdx", "new", "newer", "newest", *(f"gone-{number}" for number in range(40))], 2.0)
-PAIRS = [({"a"}, {"a": 0.5, "b": 0.75}), ({"b": 1, "c": None}, {"a": 0.25})]
-
-
-def started(*, weight: float = 1.0) -> se.Evaluator:
-    ev = se.Evaluator(["ndcg", "psp_at(k=2)", "f1_macro"], threshold=0.5, keep=KEEP, inverse_propensities=SEEN)
-    for true, pred in PAIRS:
-        ev.update(true, pred, weight=weight)
-    return ev
-
-
-def other() -> se.Evaluator:
-    ev = started(weight=0.5)
-    ev.update({"new"}, {"newer": 0.5, "a": 0.125})
-    return ev
-
-
-def before_compaction() -> se.Evaluator:
-    ev = started()
-    for number in range(40):
-        ev.update({f"gone-{number}"}, {f"gone-{number}": 0.5})
-    for number in range(40):
-        ev.revert({f"gone-{number}"}, {f"gone-{number}": 0.5})
-    ev._patience = 0
-    return ev
-
-
-OPERATIONS: dict[str, tuple[Callable[[], se.Evaluator], Callable[[se.Evaluator], object]]] = {
-    "update": (started, lambda ev: ev.update({"a"}, {"a": 0.5, "b": 0.75})),
-    "update with new labels": (started, lambda ev: ev.update({"new"}, {"newer": 1.5, "a": 0.5}, mask={"newest"})),
-    "first weighted update": (started, lambda ev: ev.update({"a"}, {"a": 0.5, "d": 0.5}, weight=0.1)),
-    "update_many": (started, lambda ev: ev.update_many([{"a"}, {"x"}], [{"a": 0.5}, {"b": 0.75}], weights=[1, 0.5])),
-    "revert": (started, lambda ev: ev.revert(*PAIRS[1])),
-    "weighted revert": (lambda: started(weight=0.1), lambda ev: ev.revert(*PAIRS[0], weight=0.1)),
-    "revert that compacts": (before_compaction, lambda ev: ev.revert(*PAIRS[0])),
-    "merge": (started, lambda ev: ev.merge(other())),
-    "merge with itself": (other, lambda ev: ev.merge(ev)),
-}
-
-
-# The numpy twins of rankings, curves and pairs change in several steps, which an interruption can come between.
-@pytest.mark.skipif(kernel.BACKEND == "numpy", reason="only compiled calls are atomic for all states together")
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_interruption_anywhere_leaves_all_states_as_before_or_as_after(operation: str):
-    start, run = OPERATIONS[operation]
-    target = start()
-    before = target.copy()
-    executed = interrupted(lambda: run(target), -1)
-    after = target.copy()
-    assert executed > 100
-    seen = []
-    for hit in [executed, *random.Random(operation).sample(range(1, executed), min(executed - 1, 120))]:
-        target = start()
-        with pytest.raises(Interrupted):
-            interrupted(lambda target=target: run(target), hit)
-        assert target in (before, after), f"torn at instruction {hit}"
-        assert target.labels in (before.labels, after.labels)
-        seen.append(target == before)
-        if seen[-1] and operation != "merge with itself":
-            run(target)
-            assert target == after, f"cannot be repeated after instruction {hit}"
-        target.update(*PAIRS[0])
-        target.revert(*PAIRS[0])
-        assert target in (before, after)
-    assert any(seen)
-    assert not all(seen)
 
 
 # -- values -----------------------------------------------------------------------------------------------------------

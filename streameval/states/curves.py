@@ -176,6 +176,8 @@ class Curves:
             place = None if columns is None else columns.tolist()
             sums = {}
             for (column, what), value in new.items():
+                if not value:  # it was taken back, and its label may have no column any more
+                    continue
                 here = (column if place is None or column < 0 else place[column], what)
                 sums[here] = old.get(here, 0) + value
             self._plan = _Plan(self.examples, weights, sums)

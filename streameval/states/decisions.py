@@ -192,6 +192,7 @@ class Decisions:
                     {
                         key if isinstance(key, tuple) else 5 * place[key // 5] + key % 5: value
                         for key, value in added.sums.items()
+                        if value  # what was taken back may be of a label that has no column any more
                     },
                 )
             weights = self._weights_at(common_scale(added.scale))
@@ -303,7 +304,8 @@ class Decisions:
         sums = {key: value for key, value in self._weights.sums.items() if value}
         plain = self._counts_as_sums()
         if len(sums) == len(plain) and all(sums.get(key) == value << scale for key, value in plain.items()):
-            self._weights = self._margins = None
+            self._margins = None  # first: margins without weights would not hear of what is counted meanwhile
+            self._weights = None
             return None
         zeros = trailing_zeros(sums.values())
         return 0 if zeros is None else scale - min(scale, zeros)

@@ -192,7 +192,9 @@ class Pairs:
             theirs = other._weights_at(0)
             weights = self._weights_at(common_scale(theirs.scale))
             new = theirs.at(weights.scale).sums
-            sums = {(at := placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items()}
+            sums = {  # what was taken back may be of a label that has no column any more
+                (at := placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items() if value
+            }
         if sets or weights is not None:  # there may be weights, all of them 0
             self._plan = _Plan(self.examples, weights, sums, sets)
         self._finish(self._counts.merge(other._counts, columns))

@@ -207,6 +207,8 @@ class Rankings:
         old = mine.sums
         new = {}
         for key, value in others.sums.items():
+            if not value and place is not None:  # it was taken back, and its label may have no column any more
+                continue
             here = key if place is None or key[0] != LABELS else (LABELS, place[key[1]], *key[2:])
             new[here] = old.get(here, 0) + sign * value
         return mine, new

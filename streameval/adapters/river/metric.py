@@ -14,6 +14,7 @@ from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, shown
 from streameval.evaluator import Evaluator
+from streameval.feed import all_read_scores
 from streameval.labels import Label
 from streameval.metrics.entry import Entry
 from streameval.metrics.kept import part_of
@@ -289,8 +290,18 @@ class MetricCollection(MultiLabelMetric, Metrics):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether one of the metrics was built to read scores."""
-        return any(isinstance(member, MultiLabelMetric) and member.reads_scores for member in self.data)
+        """Whether the metrics were built to read scores; metrics of River are not asked.
+
+        Raises
+        ------
+        InputError
+            If some were and some were not.
+        """
+        kinds: dict[bool, list[str]] = {}
+        for member in self.data:
+            if isinstance(member, MultiLabelMetric):
+                kinds.setdefault(member.reads_scores, []).append(type(member).__name__)
+        return all_read_scores({", ".join(dict.fromkeys(names)): reads for reads, names in kinds.items()})
 
     def clone(self, *_: object, **__: object) -> Self:
         """A collection of the same metrics that has counted nothing."""
