@@ -136,9 +136,9 @@ class Curves:
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def count_one(self, example: Scored, sign: int, *, known: bool = False) -> None:
-        """Count a small batch (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask.
+        """Count a batch of one example (sign 1) or take it back (sign -1).
 
-        If it is not known, the batch is of one example.
+        ``known``: it was surely counted, so no need to ask.
         """
         self._change(example, sign, known)
 

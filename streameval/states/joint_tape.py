@@ -111,7 +111,7 @@ class JointTape:
         spans = (held.examples, held.of_slots, held.examples, held.examples, held.examples, *[held.of_scores] * 2)
         for new, old, span in zip(room, held[:7], spans, strict=True):
             new[: _size(span)] = old[span]
-        return _Held(*room, *(slice(0, count) for count in counts), held.odd)
+        return _Held(*room, slice(0, counts[0]), slice(0, counts[1]), slice(0, counts[2]), held.odd)
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""

@@ -86,12 +86,10 @@ class Several:
     def drop(self, decided: Iterable[Example], scored: Scored | None) -> None:
         """Take back examples that were surely counted. Only for states that are counted anew if this raises."""
         listed = list(decided)
+        rows = [] if scored is None else [scored.part(row, row + 1) for row in range(scored.examples)]
         for part in self.parts:
-            if part.reads_decisions:
-                for example in listed:
-                    part.count_one(example, -1, known=True)
-            else:
-                part.count_one(scored, -1, known=True)
+            for example in listed if part.reads_decisions else rows:
+                part.count_one(example, -1, known=True)
 
     def count(self, batch: Joint, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""

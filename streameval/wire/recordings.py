@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import IntArray, ScoreArray
 from streameval.labels import Label, in_order
 from streameval.states.given import Given, narrowed, rows_of
 from streameval.states.recording import Recording
@@ -78,7 +78,11 @@ def _take_given(source: Source, examples: int, width: int) -> Given:
     require(bool((lengths <= width).all()) and int(lengths.sum()) == entries)
     size = source.byte(8)
     require(size in (4, 8))
-    scores = np.frombuffer(source.raw(size * entries), f"<f{size}").astype(np.float32 if size == 4 else np.float64)
+    raw = source.raw(size * entries)
+    scores: ScoreArray
+    scores = (
+        np.frombuffer(raw, "<f4").astype(np.float32) if size == 4 else np.frombuffer(raw, "<f8").astype(np.float64)
+    )
     require(bool(np.isfinite(scores).all()) and not np.signbit(scores[scores == 0]).any())
     require(size == 4 or narrowed(scores).dtype != np.float32)
     require(bool((columns < width).all()))
