@@ -450,6 +450,17 @@ def test_a_label_without_a_propensity_is_refused_and_the_window_stays_as_it_was(
     assert window.labels == ("a",)
 
 
+def test_what_was_undone_leaves_nothing_behind_that_a_merge_would_stumble_over():
+    build = lambda: se.Evaluator(["psp_at(k=2)"], keep=KEEP, threshold=0.5, inverse_propensities={"a": 2.0})  # noqa: E731
+    ev, other = build(), build()
+    ev.update({"a"}, {"a": 0.5}, weight=0.5)
+    with pytest.raises(se.LabelError, match="propensity"):
+        ev.update({"b"}, {"b": 0.5, "c": 0.75}, weight=0.5)
+    other.update(set(), {"z": 0.5}, weight=0.5)
+    assert (other + ev).labels == (ev + other).labels == ("a", "z")
+    assert other + ev == ev + other
+
+
 def test_windows_of_evaluators_that_keep_other_states_do_not_merge():
     a, b = (se.TimeRolling(joint(keep=keep), 5) for keep in (KEEP, ["rankings", "curves"]))
     with pytest.raises(se.MergeError, match="states differ"):

@@ -21,8 +21,8 @@ from streameval.states.several import Joint, Several
 
 __all__ = ["RecordedJoint"]
 
-# Taking examples back costs as much as counting them, and each a little more by itself.
-_MANY = 64
+# Examples are taken back one by one, which costs as much as counting many at once, unless they are weighted.
+_MANY, _TIMES = 8, 32
 _PIECE = 2**14
 
 
@@ -108,7 +108,7 @@ class RecordedJoint(Recorded):
         overdue = tape.overdue(size, limit)
         if not overdue:
             return False
-        if overdue > _MANY and 2 * overdue > tape.examples:
+        if overdue > _MANY and (2 if tape.weighted else _TIMES) * overdue > tape.examples:
             return True
         lengths, slots, weights, _ = tape.contents(0, overdue)
         scored = scored_of(lengths, slots, weights, tape.given(0, overdue)) if self._scored else None

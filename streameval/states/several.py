@@ -146,7 +146,12 @@ class Several:
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
         self.settle()
+        labels = self.decisions._labels
+        before = len(labels)
         self.decisions.forget(size)  # decisions know of every label that any state knows of
+        if len(labels) < before:  # what was undone may have left sums of 0 in columns that are no more
+            for part in self.parts:
+                part.compact()
 
     def unweigh(self) -> None:
         """Drop all weight sums, where it is known that every counted example weighs 1."""
