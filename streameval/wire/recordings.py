@@ -80,9 +80,7 @@ def _take_given(source: Source, examples: int, width: int) -> Given:
     require(size in (4, 8))
     raw = source.raw(size * entries)
     scores: ScoreArray
-    scores = (
-        np.frombuffer(raw, "<f4").astype(np.float32) if size == 4 else np.frombuffer(raw, "<f8").astype(np.float64)
-    )
+    scores = np.frombuffer(raw, "<f4").astype(np.float32) if size == 4 else np.frombuffer(raw, "<f8").astype(np.float64)
     require(bool(np.isfinite(scores).all()) and not np.signbit(scores[scores == 0]).any())
     require(size == 4 or narrowed(scores).dtype != np.float32)
     require(bool((columns < width).all()))
