@@ -176,9 +176,9 @@ class Rolling(_Recent[A]):
     Notes
     -----
     The window remembers its examples in about 4 bytes per label that an example mentions, and 4 more per example (12 if
-    some weight is not 1). If it keeps rankings, curves or pairs, an example takes 24 bytes, and each label with a score 8
-    more, or 12 where a score is not a float32. Its counts equal those of a fresh object that has counted these examples
-    only.
+    some weight is not 1). If it keeps rankings, curves or pairs, an example takes 24 bytes, and each label with a score
+    8 more, or 12 where a score is not a float32. Its counts equal those of a fresh object that has counted these
+    examples only.
 
     Examples
     --------
