@@ -16,6 +16,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.kept import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.states.content import Content
 from streameval.states.decisions import Decisions
 from streameval.states.several import Joint, Several
 from streameval.states.tables import Tables
@@ -394,12 +395,14 @@ class Accumulator:
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         names = tuple(spec.key for spec in self._specs)
-        several = self._core.several
-        others: dict[str, Any] = {}
-        if several is not None:
-            others = several.contents()
-        decisions = self._core.decisions.content()
+        decisions, others = self._contents()
         return wire.encode(wire.Saved(self._kind, self._config, names, decisions, others=others))
+
+    def _contents(self) -> tuple[Content, dict[str, Any]]:
+        """What the decisions hold, and what the other states do, by name."""
+        several = self._core.several
+        others: dict[str, Any] = {} if several is None else several.contents()
+        return self._core.decisions.content(), others
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -474,10 +477,17 @@ def _restored(saved: wire.Saved, labels: LabelIndex) -> Decisions | Several:
     decisions = Decisions.from_content(saved.decisions, labels)
     if not saved.config.states:
         return decisions
-    from streameval.states.kinds import restored_state
+    from streameval.states.kinds import fresh_state, restored_state
 
-    others = {name: restored_state(name, content, labels, saved.config) for name, content in saved.others.items()}
-    return Several(decisions, others)
+    return Several(
+        decisions,
+        {
+            name: restored_state(name, saved.others[name], labels, saved.config)
+            if name in saved.others
+            else fresh_state(name, labels, saved.config)  # in the object that a window was built from
+            for name in saved.config.states
+        },
+    )
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

@@ -415,17 +415,6 @@ def test_objects_that_were_built_differently_do_not_merge(choices: dict[str, Any
     assert ev != differing
 
 
-def test_windows_refuse_what_keeps_more_than_decisions():
-    for target in (se.Evaluator(["ndcg"]), se.Evaluator(["f1_macro"], keep=["pairs"]), se.metric("roc_auc")):
-        for build in (
-            lambda target=target: se.Rolling(target, 10),
-            lambda target=target: se.Tumbling(target, size=10),
-            lambda target=target: se.Fading(target, 0.9),
-        ):
-            with pytest.raises(se.InputError, match="keeps"):
-                build()
-
-
 # -- models -----------------------------------------------------------------------------------------------------------
 
 

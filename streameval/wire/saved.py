@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from streameval.config import PARTS, STATES, Config, Details, checked_propensities
 from streameval.errors import FormatError, StreamevalError, shown
-from streameval.labels import Label, in_order
+from streameval.labels import Label
 from streameval.states.content import Content
-from streameval.states.recorded import Recording
-from streameval.wire.parts import Source, put_column, put_integer, put_label, put_text, require, varint, zigzag
+from streameval.states.recording import Recording
+from streameval.wire.parts import Source, put_integer, put_label, put_text, require, varint, zigzag
+from streameval.wire.recordings import put_recording, take_recording
 from streameval.wire.states import nothing_counted, put_content, take_content
 
 __all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
@@ -43,14 +42,14 @@ class SavedWindow:
     numbers
         Its parameters, integers of at most 64 bits.
     parts
-        Contents by number, ascending.
+        Contents by number, ascending: of the decisions, and of the other states by name.
     recording
         The examples in it.
     """
 
     kind: int
     numbers: tuple[int, ...]
-    parts: tuple[tuple[int, Content], ...] = ()
+    parts: tuple[tuple[int, Content, Mapping[str, Any]], ...] = ()
     recording: Recording | None = None
 
 
@@ -89,13 +88,9 @@ def encode(saved: Saved) -> bytes:
     for name in saved.metrics:
         put_text(parts, name)
     if window is None:
-        put_content(parts, saved.decisions)
-        if saved.config.states:
-            from streameval.wire.others import put_others  # whose code is large, and seldom needed
-
-            put_others(parts, saved.config, saved.decisions, saved.others)
+        _put_states(parts, saved.config, saved.decisions, saved.others)
     else:
-        _put_window(parts, window)
+        _put_window(parts, saved.config, window)
     body = b"".join(parts)
     return body + struct.pack("<I", zlib.crc32(body))
 
@@ -172,33 +167,27 @@ def _put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> 
         parts.append(struct.pack("<d", value))
 
 
-def _put_window(parts: list[bytes], window: SavedWindow) -> None:
+def _put_window(parts: list[bytes], config: Config, window: SavedWindow) -> None:
     parts.append(varint(len(window.numbers)))
     parts += map(zigzag, window.numbers)
     if window.recording is not None:
-        _put_recording(parts, window.recording)
+        put_recording(parts, window.recording)
         return
     parts.append(varint(len(window.parts)))
-    for number, content in window.parts:
+    for number, content, others in window.parts:
         parts.append(zigzag(number))
         # Counts take a byte at least, for declared labels are not written again with each part.
-        put_content(parts, content, least=1)
+        _put_states(parts, config, content, others, least=1)
 
 
-def _put_recording(parts: list[bytes], recording: Recording) -> None:
-    grown = recording.labels[recording.fixed :]
-    parts.append(varint(len(grown)))
-    for label in grown:
-        put_label(parts, label)
-    parts.append(varint(len(recording.lengths)))
-    # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-    put_column(parts, recording.lengths.astype(np.int64) + 1)
-    parts.append(varint(len(recording.slots)))
-    put_column(parts, recording.slots.astype(np.int64) + 1)
-    weights, stamps = recording.weights, recording.stamps
-    parts += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
-    if stamps is not None:
-        parts.append(stamps.astype("<i8").tobytes())
+def _put_states(
+    parts: list[bytes], config: Config, decisions: Content, others: Mapping[str, Any], least: int = 0
+) -> None:
+    put_content(parts, decisions, least)
+    if config.states:
+        from streameval.wire.others import put_others  # whose code is large, and seldom needed
+
+        put_others(parts, config, decisions, others)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -209,21 +198,23 @@ def _take(source: Source) -> Saved:
     config = _take_config(source)
     metrics = tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
     declared = config.labels or ()
-    if window and config.states:
-        raise FormatError(f"a window that keeps {', '.join(config.states)}")
     if window:
-        saved = Saved(kind, config, metrics, nothing_counted(declared), _take_window(source, window, declared))
+        saved = Saved(kind, config, metrics, nothing_counted(declared), _take_window(source, window, config))
     else:
-        decisions = take_content(source, declared)
-        others: Mapping[str, Any] = {}
-        if config.states:
-            from streameval.wire.others import take_others
-
-            others = take_others(source, config, decisions)
+        decisions, others = _take_states(source, config)
         saved = Saved(kind, config, metrics, decisions, None, others)
     if source.left():
         raise FormatError(f"{source.left()} bytes too many")
     return saved
+
+
+def _take_states(source: Source, config: Config, least: int = 0) -> tuple[Content, Mapping[str, Any]]:
+    decisions = take_content(source, config.labels or (), least)
+    if not config.states:
+        return decisions, {}
+    from streameval.wire.others import take_others
+
+    return decisions, take_others(source, config, decisions)
 
 
 def _take_config(source: Source) -> Config:
@@ -253,36 +244,12 @@ def _take_numbers(source: Source) -> list[tuple[Label, float]]:
     return [(source.label(), source.number()) for _ in range(source.count())]
 
 
-def _take_window(source: Source, kind: int, declared: tuple[Label, ...]) -> SavedWindow:
+def _take_window(source: Source, kind: int, config: Config) -> SavedWindow:
     numbers = tuple(source.integer_of_64_bits() for _ in range(source.count()))
     if kind in RECORDED:
-        return SavedWindow(kind, numbers, recording=_take_recording(source, declared, timed=RECORDED[kind]))
-    parts = [(source.integer_of_64_bits(), take_content(source, declared, 1)) for _ in range(source.count())]
-    if any(after <= before for (before, _), (after, _) in pairwise(parts)):
+        how = {"timed": RECORDED[kind], "scored": config.scored, "decided": config.decides}
+        return SavedWindow(kind, numbers, recording=take_recording(source, config.labels or (), **how))
+    parts = [(source.integer_of_64_bits(), *_take_states(source, config, 1)) for _ in range(source.count())]
+    if any(after <= before for (before, *_), (after, *_) in pairwise(parts)):
         raise FormatError("the parts of the window are not in order")
     return SavedWindow(kind, numbers, tuple(parts))
-
-
-def _take_recording(source: Source, declared: tuple[Label, ...], *, timed: bool) -> Recording:
-    grown = [source.label() for _ in range(source.count())]
-    labels = (*declared, *grown)
-    if len(set(labels)) != len(labels) or sorted(grown, key=in_order) != grown:
-        raise FormatError("labels are repeated or not in order")
-    examples = source.count()
-    lengths = source.column(examples) - 1
-    places = source.count()
-    slots = source.column(places) - 1
-    # In this order: neither a sum nor a slot can then pass what int64 and int32 hold.
-    require(bool(((lengths >= 0) & (lengths <= len(labels))).all()) and int(lengths.sum()) == places)
-    require(bool(((slots >= 0) & (slots < 5 * len(labels))).all()) and len(labels) < 2**31 // 5)
-    column, outcome = np.divmod(slots, 5)
-    row = np.repeat(np.arange(examples), lengths)
-    require(bool(((np.diff(column) > 0) | (np.diff(row) > 0)).all()))
-    require(not ((outcome == 0) & (column < len(declared))).any())
-    require(len(np.unique(column[column >= len(declared)])) == len(grown))
-    weights = np.frombuffer(source.raw(8 * examples), "<f8").astype(np.float64) if source.byte(1) else None
-    if weights is not None:
-        require(bool((np.isfinite(weights) & (weights >= 0)).all() and (weights != 1).any()))
-    stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
-    require(stamps is None or bool((stamps[1:] >= stamps[:-1]).all()))
-    return Recording(labels, len(declared), lengths.astype(np.int32), slots.astype(np.int32), weights, stamps)
