@@ -25,10 +25,12 @@ from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric, metric
 
 if TYPE_CHECKING:
+    from streameval.columns import Columns, Job
     from streameval.inputs.scores import TopK
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
+    from streameval.slices import Sliced
     from streameval.trace import Trace
     from streameval.windows.fading import Fading
     from streameval.windows.loading import load
@@ -39,9 +41,12 @@ __version__ = "0.1.0"
 
 _LATER = {
     "ClosedWindow": "windows.tumbling",
+    "Columns": "columns",
     "Fading": "windows.fading",
+    "Job": "columns",
     "Pending": "pending",
     "Rolling": "windows.recent",
+    "Sliced": "slices",
     "Snapshot": "progressive",
     "TimeRolling": "windows.recent",
     "TopK": "inputs.scores",
@@ -68,6 +73,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ClosedWindow",
+    "Columns",
     "CounterOverflowError",
     "DependencyError",
     "Entry",
@@ -76,6 +82,7 @@ __all__ = [
     "FormatError",
     "InputError",
     "Interval",
+    "Job",
     "LabelError",
     "LabelTable",
     "MergeError",
@@ -85,6 +92,7 @@ __all__ = [
     "Pending",
     "RevertError",
     "Rolling",
+    "Sliced",
     "Snapshot",
     "StreamevalError",
     "TimeRolling",
