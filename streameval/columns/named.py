@@ -58,8 +58,8 @@ class Columns:
             name = getattr(self, role)
             if not isinstance(name, str) and (name is not None or role == "actual"):
                 raise InputError(f"{role} must be the name of a column, not {shown(name)}")
-        given = self.by
-        if not isinstance(given, tuple) or not all(isinstance(name, str) for name in given):
+        names: object = self.by
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             raise InputError(f"by must be a name of a column, or several, not {shown(self.by)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
