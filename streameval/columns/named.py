@@ -69,5 +69,10 @@ class Columns:
     @property
     def names(self) -> tuple[str, ...]:
         """All columns that are read, each once: what an engine needs to scan."""
-        given = (self.actual, self.predicted, self.scores, self.weight, self.mask, *self.by)
-        return tuple(dict.fromkeys(name for name in given if name is not None))
+        return tuple(dict.fromkeys(name for name, _ in self.roles))
+
+    @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """Each of these columns with the argument that names it."""
+        given = [(getattr(self, role), role) for role in ("actual", "predicted", "scores", "weight", "mask")]
+        return *(pair for pair in given if pair[0] is not None), *((name, "by") for name in self.by)
