@@ -79,7 +79,7 @@ class Job:
         InputError, MetricError
             If an argument cannot be understood, or they do not fit together.
         """
-        by = (by,) if isinstance(by, str) else tuple(by or ())
+        by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
         columns = Columns(actual, predicted, scores, weight, mask, by, null)
         state = _built(metrics, threshold)
         if isinstance(state, Sliced):
