@@ -25,10 +25,13 @@ from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric, metric
 
 if TYPE_CHECKING:
+    from streameval.columns import Columns, Job
     from streameval.inputs.scores import TopK
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
+    from streameval.slices import Sliced
+    from streameval.tables import evaluate
     from streameval.trace import Trace
     from streameval.windows.fading import Fading
     from streameval.windows.loading import load
@@ -39,14 +42,18 @@ __version__ = "0.1.0"
 
 _LATER = {
     "ClosedWindow": "windows.tumbling",
+    "Columns": "columns",
     "Fading": "windows.fading",
+    "Job": "columns",
     "Pending": "pending",
     "Rolling": "windows.recent",
+    "Sliced": "slices",
     "Snapshot": "progressive",
     "TimeRolling": "windows.recent",
     "TopK": "inputs.scores",
     "Trace": "trace",
     "Tumbling": "windows.tumbling",
+    "evaluate": "tables",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "propensities",
     "load": "windows.loading",
@@ -68,6 +75,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ClosedWindow",
+    "Columns",
     "CounterOverflowError",
     "DependencyError",
     "Entry",
@@ -76,6 +84,7 @@ __all__ = [
     "FormatError",
     "InputError",
     "Interval",
+    "Job",
     "LabelError",
     "LabelTable",
     "MergeError",
@@ -85,6 +94,7 @@ __all__ = [
     "Pending",
     "RevertError",
     "Rolling",
+    "Sliced",
     "Snapshot",
     "StreamevalError",
     "TimeRolling",
@@ -92,6 +102,7 @@ __all__ = [
     "Trace",
     "Tumbling",
     "catalogue",
+    "evaluate",
     "iter_progressive_evaluate",
     "jain_propensities",
     "load",

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from streameval.config import PARTS, STATES, Config, Details, checked_propensities
-from streameval.errors import FormatError, StreamevalError, shown
+from streameval.errors import FormatError, StreamevalError
 from streameval.labels import Label
 from streameval.states.content import Content
 from streameval.states.recording import Recording
+from streameval.wire.envelope import MAGIC, SLICES, kind_of, opened, sealed
 from streameval.wire.parts import Source, put_integer, put_label, put_text, require, varint, zigzag
 from streameval.wire.recordings import put_recording, take_recording
 from streameval.wire.states import nothing_counted, put_content, take_content
 
 __all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
 
-MAGIC = b"\x89SEV\r\n"
-VERSION = 1
 _POLICIES = ("error", "ignore", "add")
 
 WINDOWS = ("Rolling", "TimeRolling", "Tumbling", "Fading")
@@ -82,7 +80,7 @@ class Saved:
 def encode(saved: Saved) -> bytes:
     """The bytes of an object; equal objects have equal bytes."""
     window = saved.window
-    parts = [MAGIC, bytes((VERSION, saved.kind + (0 if window is None else 2 * window.kind)))]
+    parts: list[bytes] = []
     _put_config(parts, saved.config)
     parts.append(varint(len(saved.metrics)))
     for name in saved.metrics:
@@ -91,28 +89,17 @@ def encode(saved: Saved) -> bytes:
         _put_states(parts, saved.config, saved.decisions, saved.others)
     else:
         _put_window(parts, saved.config, window)
-    body = b"".join(parts)
-    return body + struct.pack("<I", zlib.crc32(body))
+    return sealed(saved.kind + (0 if window is None else 2 * window.kind), parts)
 
 
 def decode(data: bytes) -> Saved:
     """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise FormatError(f"from_bytes needs bytes, not {shown(data)}")
-    data = bytes(data)
-    if data[: len(MAGIC)] != MAGIC:
-        raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")
-    if len(data) < len(MAGIC) + 6:
-        raise FormatError(f"only {len(data)} bytes; the end is missing")
-    if data[len(MAGIC)] != VERSION:
-        raise FormatError(
-            f"format version {data[len(MAGIC)]} is not known here (this is version {VERSION}); upgrade streameval"
-        )
-    if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-        raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
+    body = opened(data)
+    if kind_of(body) == SLICES:
+        raise FormatError("the bytes hold a Sliced; use streameval.load or Sliced.from_bytes")
     try:
-        saved = _take(Source(data[:-4], len(MAGIC) + 1))
-        exact = encode(saved) == data
+        saved = _take(Source(body, len(MAGIC) + 1))
+        exact = encode(saved)[:-4] == body
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     if not exact:
