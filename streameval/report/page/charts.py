@@ -41,8 +41,14 @@ class Axis:
 UNIT = ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1"))
 
 
-def nice_axis(title: str, low: float, high: float) -> Axis:
-    """An axis over round numbers that holds two values; from 0 on where that is near."""
+def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
+    """An axis over round numbers that holds two values; from 0 on where that is near.
+
+    A tight one ends where the values end.
+    """
+    if tight and high > low:
+        ticks = nice_axis(title, low, high).ticks
+        return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
     if 0 <= low and 0.5 < high <= 1:
         return Axis(title, 0.0, 1.0, UNIT)
     low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
@@ -63,16 +69,18 @@ def _tick(value: float) -> str:
         if abs(value) >= size:
             unit = 1e3 if mark == "k" else size
             return f"{value / unit:g}{mark}"
-    return f"{round(value, 10):.10g}".replace("-", "−")
+    text = f"{value:,.0f}" if value == round(value) else f"{round(value, 10):.10g}"
+    return text.replace("-", "−")
 
 
 def log_axis(title: str, low: float, high: float) -> Axis:
-    """A logarithmic axis from below the least to above the greatest of some positive values."""
+    """A logarithmic axis from a little below the least to a little above the greatest of some positive values."""
+    low, high = low / 1.25, high * 1.25
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    last = max(last, first + 1)
     every = max(1, math.ceil((last - first) / 6))
-    ticks = tuple((10.0**power, _tick(10.0**power)) for power in range(first, last + 1, every))
-    return Axis(title, 10.0**first, 10.0**last, ticks, log=True)
+    within = (1,) if last - first > 4 else (1, 3) if last - first > 2 else (1, 2, 5)
+    places = [size * 10.0**power for power in range(first, last + 1, every) for size in within]
+    return Axis(title, low, high, tuple((place, _tick(place)) for place in places if low <= place <= high), log=True)
 
 
 def thinned(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -129,7 +137,7 @@ class Chart:
             dots = "".join(f"M{a} {b}h0" for a, b in zip(_units(across[kept]), _units(1 - up[kept]), strict=True))
             self._parts.append(f'<path class="dots {tone}" d="{dots}"/>')
         if legend:
-            self._legend.append(f'<li class="{tone}">{escaped(name)}</li>')
+            self._legend.append(f'<li class="{tone}"><bdi>{escaped(name)}</bdi></li>')
 
     def band(self, x: FloatArray, low: FloatArray, high: FloatArray, tone: str = "a") -> bool:
         """What a curve can be at least and at most; drawn if it is wider than a line, which is returned."""
@@ -193,13 +201,13 @@ class Chart:
                 f'<span class="name" style="{side};bottom:{100 * up:.1f}%"><bdi>{escaped(text)}</bdi></span>'
             )
 
-    def html(self) -> str:
-        """The figure."""
+    def html(self, above: str = "") -> str:
+        """The figure; another picture may stand above its own."""
         legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if len(self._legend) > 1 else ""
         note = f"<p>{escaped(self.note)}</p>" if self.note else ""
         return (
             f'<figure class="chart"><figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>{legend}'
-            f"{self.plot()}</figure>"
+            f"<div>{above}{self.plot()}</div></figure>"
         )
 
     def plot(self) -> str:

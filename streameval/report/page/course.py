@@ -30,8 +30,7 @@ def slice_section(slices: Mapping[str, Readings], specs: tuple[MetricSpec, ...])
     for spec in dict.fromkeys(spec for values in found for spec in values):
         values = [value if isinstance(value := each.get(spec), float) else math.nan for each in found]
         if any(not math.isnan(value) for value in values):
-            bounded = all(0 <= value <= 1 for value in values if not math.isnan(value))
-            columns.append(Column(spec.key, "bar" if bounded else "number", values))
+            columns.append(Column(spec.key, "share", values))
     table = Table("slices", "The same metrics for parts of the data", columns, by="examples")
     return Section("slices", "Slices", table.html(), {"slices": table.data()})
 
@@ -50,7 +49,7 @@ def course_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
     stride = max(1, math.ceil(len(examples) / _POINTS))
     rows = sorted({*range(0, len(examples), stride), len(examples) - 1})
     across = [examples[row] for row in rows]
-    axis = nice_axis("examples", 0.0, max(across))
+    axis = nice_axis("examples", 0.0, max(across), tight=True)
     charts = ""
     for metric, lines in list(groups.items())[:_CHARTS]:
         finite = [value for _, values in lines for value in values if math.isfinite(value)]

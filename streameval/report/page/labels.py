@@ -12,7 +12,7 @@ from streameval.metrics.kept import Readings
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
-from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_text
+from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_texts
 from streameval.report.text import COLUMNS
 
 __all__ = ["label_section"]
@@ -25,12 +25,13 @@ _NOTES = {
     "f1": "harmonic mean of precision and recall",
 }
 _UNLESS = {"precision": ("predicted",), "recall": ("support",), "f1": ("support", "predicted")}
+_HEADS = {"f1": "F1"}
 
 
 def label_section(readings: Readings, specs: tuple[MetricSpec, ...], max_labels: int) -> Section | None:
     """The table of labels with what is kept of them, and the pictures beside it."""
     columns = [*_decided(readings), *_scored(readings), *_chosen(readings, specs)]
-    names = [label_text(label) for label in readings.tables.labels]
+    names = label_texts(readings.tables.labels)
     if not columns or not names:
         return None
     columns.insert(0, Column("label", "label", names))
@@ -61,16 +62,16 @@ def _decided(readings: Readings) -> list[Column]:
         return []
     table = LabelTable.of(readings.tables)
     shares = [
-        Column(name, "bar", _per_label(readings, build_spec(name, average=None)), _NOTES[name], _UNLESS[name])
+        Column(_HEADS.get(name, name), "bar", _per_label(readings, build_spec(name, average=None)), _NOTES[name], _UNLESS[name])
         for name in ("f1", *(name for name in COLUMNS if name != "f1"))
     ]
     return [
         *shares,
         Column("support", "count", table.support.tolist(), "examples in which the label is true"),
         Column("predicted", "count", table.predicted.tolist(), "examples for which the label is predicted"),
-        Column("tp", "count", table.tp.tolist(), "true positives: true and predicted"),
-        Column("fp", "count", table.fp.tolist(), "false positives: predicted but not true"),
-        Column("fn", "count", table.fn.tolist(), "false negatives: true but not predicted"),
+        Column("TP", "count", table.tp.tolist(), "true positives: true and predicted"),
+        Column("FP", "count", table.fp.tolist(), "false positives: predicted but not true"),
+        Column("FN", "count", table.fn.tolist(), "false negatives: true but not predicted"),
     ]
 
 
@@ -119,9 +120,9 @@ def _per_label(readings: Readings, spec: MetricSpec) -> list[float]:
 
 def _pictures(table: Table, size: int) -> str:
     columns: dict[str, Any] = {column.name: column.values for column in table.columns}
-    f1, support = columns["f1"], columns["support"]
+    f1, support = columns["F1"], columns["support"]
     rows = [row for row in table.order() if support[row] > 0 and math.isfinite(support[row])]
-    errors = [fp + fn for fp, fn in zip(columns["fp"], columns["fn"], strict=True)]
+    errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
     chart = ""
     if rows:
         x = log_axis("examples with the label", min(support[row] for row in rows), max(support[row] for row in rows))
@@ -155,7 +156,7 @@ def _worst(names: list[Label], errors: list[float], columns: dict[str, Any]) -> 
     items = "".join(
         f'<li style="--v:{errors[row] / errors[ranked[0]]:.3f}"><bdi>{escaped(str(names[row]))}</bdi> '
         f"<b>{count_text(errors[row])}</b>"
-        f"<small>{count_text(columns['fn'][row])} missed, {count_text(columns['fp'][row])} wrong</small></li>"
+        f"<small>{count_text(columns['FN'][row])} missed, {count_text(columns['FP'][row])} wrong</small></li>"
         for row in ranked[:_WORST]
         if errors[row]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, TypeAlias
@@ -13,12 +13,14 @@ from streameval.labels import Label
 from streameval.metrics.averaging import as_float
 from streameval.report.text import printable
 
-__all__ = ["Column", "Kind", "Section", "Table", "count_text", "escaped", "label_text", "number_text", "safe_json"]
+__all__ = [
+    "Column", "Kind", "Section", "Table", "count_text", "escaped", "label_text", "label_texts", "number_text", "safe_json",
+]  # fmt: skip
 
 Kind: TypeAlias = Literal["label", "text", "count", "share", "bar", "number"]
 
 _LONGEST = 200
-_STATIC_ROWS = 100
+_LONG = 48  # what is longer may be cut in its cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,16 @@ def label_text(label: Label | None) -> str:
         return "no label"
     text = printable(label) or "(empty)"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def label_texts(labels: Iterable[Label | None]) -> list[str]:
+    """All labels as text; strings that look like integers are in quotes where there are integers among the labels."""
+    every = list(labels)
+    mixed = any(isinstance(label, int) for label in every)
+    return [
+        f'"{label}"' if mixed and isinstance(label, str) and label.lstrip("-").isdigit() else label_text(label)
+        for label in every
+    ]
 
 
 def count_text(value: float) -> str:
@@ -112,12 +124,15 @@ class Table:
         At least one.
     by
         The heading of the column that it is sorted by, from the greatest value down; "" for the order given.
+    first
+        How many rows are written at first; the script shows more.
     """
 
     name: str
     caption: str
     columns: Sequence[Column]
     by: str = ""
+    first: int = 100
 
     @property
     def rows(self) -> int:
@@ -134,8 +149,8 @@ class Table:
     def html(self) -> str:
         """The table, complete up to a number of rows that a page can bear."""
         heads = "".join(self._head(column) for column in self.columns)
-        body = "".join(self._row(row) for row in self.order()[:_STATIC_ROWS])
-        hidden = max(0, self.rows - _STATIC_ROWS)
+        body = "".join(self._row(row) for row in self.order()[: self.first])
+        hidden = max(0, self.rows - self.first)
         rest = f'<p class="rest" data-rest="{self.name}">{hidden:,} more rows are not shown.</p>' if hidden else ""
         return (
             f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{self.name}-caption">'
@@ -147,6 +162,7 @@ class Table:
         """The whole table for the script."""
         names = [column.name for column in self.columns]
         return {
+            "first": self.first,
             "kinds": [column.kind for column in self.columns],
             "unless": [[names.index(name) for name in column.unless] for column in self.columns],
             "values": [
@@ -169,7 +185,9 @@ class Table:
         value = column.values[row]
         if column.kind in ("label", "text"):
             text = f"<bdi>{escaped(str(value))}</bdi>"
-            return f'<th scope="row" class="label">{text}</th>' if place == 0 else f'<td class="{column.kind}">{text}</td>'
+            tag, end = ('th scope="row"', "th") if place == 0 else ("td", "td")
+            told = f' title="{escaped(str(value))}"' if len(str(value)) > _LONG else ""
+            return f'<{tag} class="{column.kind}"{told}>{text}</{end}>'
         marks, style = column.kind, ""
         if column.kind == "bar" and not math.isnan(value):
             style = f' style="--v:{min(1.0, max(0.0, value)):.3f}"'

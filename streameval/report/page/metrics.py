@@ -79,9 +79,14 @@ def _card(readings: Readings, spec: MetricSpec, value: float | str) -> str:
         told = _bounds(readings, spec)
     better = ENTRIES[spec.name].bigger_is_better
     return (
-        f'<li><h3><code>{escaped(spec.key)}</code></h3>{shown}<p class="better">'
+        f'<li><h3>{_code(spec)}</h3>{shown}<p class="better">'
         f'<span aria-hidden="true">{_ARROW[better]}</span> {DIRECTION[better]}</p>{told}<p>{_meaning(spec)}</p></li>'
     )
+
+
+def _code(spec: MetricSpec) -> str:
+    """The name of a metric, which may break after an underscore."""
+    return f"<code>{escaped(spec.key).replace('_', '_<wbr>')}</code>"
 
 
 def _meaning(spec: MetricSpec) -> str:
@@ -104,31 +109,24 @@ def interval_text(interval: Interval) -> str:
     if interval.exact or math.isinf(interval.high):
         return "exact"
     low, high = math.floor(interval.low * 1e5) / 1e5, math.ceil(interval.high * 1e5) / 1e5
-    return f"certainly within {low:.5f} and {high:.5f}"
+    return f"certainly between {low:.5f} and {high:.5f}"
 
 
 def metric_list(readings: Readings, names: Iterable[str], caption: str) -> str:
-    """A table of metrics by name, with their meaning and, where they have some, their bounds."""
+    """Metrics by name, with their meaning and, where they have some, their bounds."""
     rows = ""
     for spec, value in singles(readings, map(parse_spec, names)):
         if isinstance(value, str):
             continue
         interval = certified(spec, readings)
         bounds = interval_text(interval) if ENTRIES[spec.name].certify and isinstance(interval, Interval) else ""
+        better = ENTRIES[spec.name].bigger_is_better
         rows += (
-            f'<tr><th scope="row"><code>{escaped(spec.key)}</code></th>'
-            f'<td class="share">{number_text(value, "share")}</td>'
-            f"<td>{DIRECTION[ENTRIES[spec.name].bigger_is_better]}</td>"
-            f"<td>{_meaning(spec)}{f' <em>{bounds[0].upper()}{bounds[1:]}.</em>' if bounds else ''}</td></tr>"
+            f'<li>{_code(spec)} <data class="value" value="{value!r}">{number_text(value, "share")}</data> '
+            f'<p><span class="better"><span aria-hidden="true">{_ARROW[better]}</span> {DIRECTION[better]}.</span> '
+            f"{_meaning(spec)}{f' <em>{bounds[0].upper()}{bounds[1:]}.</em>' if bounds else ''}</p></li>"
         )
-    if not rows:
-        return ""
-    heads = '<th scope="col">metric</th><th scope="col" class="share">value</th><th scope="col">direction</th>'
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption)}"><table class="list">'
-        f"<caption>{escaped(caption)}</caption><thead><tr>{heads}<th scope=\"col\">meaning</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    return f'<div><h3>{escaped(caption)}</h3><ul class="list">{rows}</ul></div>' if rows else ""
 
 
 def averages_section(readings: Readings) -> Section | None:
@@ -142,8 +140,8 @@ def averages_section(readings: Readings) -> Section | None:
             f'<td class="bar" style="--v:{value:.3f}">{number_text(value, "bar")}</td>' for value in values
         )
         rows += f'<tr><th scope="row"><b>{name}</b> <span>{_AVERAGES[name]}</span></th>{cells}</tr>'
-    heads = "".join(f'<th scope="col" class="bar">{name}</th>' for name in COLUMNS)
-    caption = f"Averages over {count_text(total)} true labels"
+    heads = "".join(f'<th scope="col" class="bar">{name if name != "f1" else "F1"}</th>' for name in COLUMNS)
+    caption = f"Over {count_text(total)} true labels"
     return Section(
         "averages",
         "Averages",

@@ -1,7 +1,6 @@
 "use strict";
 // Sorting, filtering and tooltips. Text reaches the page through textContent alone, never as HTML.
 (() => {
-  const CHUNK = 100;
   const data = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const make = (tag, name, text) => {
@@ -46,7 +45,7 @@
         this.rest = document.querySelector(`[data-rest="${this.name}"]`) || element.parentNode.after(make("p", "rest"));
         this.rest = this.rest || element.parentNode.nextElementSibling;
         this.keep = () => true;
-        this.limit = CHUNK;
+        this.limit = this.first;
         const sorted = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
         this.by = sorted;
         this.down = true;
@@ -67,7 +66,7 @@
       }
       filter(keep) {
         this.keep = keep;
-        this.limit = CHUNK;
+        this.limit = this.first;
         return this.draw();
       }
       order() {
@@ -89,7 +88,7 @@
         this.rest.replaceChildren();
         if (left > 0) {
           this.rest.append(make("span", "", `${left.toLocaleString("en-US")} more rows.`));
-          for (const [text, more] of [[`Show ${Math.min(CHUNK, left)} more`, CHUNK], ["Show all", Infinity]]) {
+          for (const [text, more] of [[`Show ${Math.min(100, left)} more`, 100], ["Show all", Infinity]]) {
             const button = make("button", "", text);
             button.type = "button";
             button.addEventListener("click", () => { this.limit += more; this.draw(); });
@@ -106,6 +105,7 @@
           if (isText(kind)) {
             if (column === 0) cell.scope = "row";
             cell.append(make("bdi", "", value));
+            if (value.length > 48) cell.title = value;
           } else {
             cell.textContent = written(value, kind);
             if (kind === "bar" && value !== null) cell.style.setProperty("--v", Math.min(1, Math.max(0, value)).toFixed(3));

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from streameval.metrics.kept import Readings
-from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_text
+from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_texts
 
 __all__ = ["pair_section"]
 
@@ -19,18 +21,17 @@ def pair_section(readings: Readings) -> Section | None:
     from streameval.metrics.pairs import Matrix, confusion_matrix
 
     matrix: Matrix = confusion_matrix(readings.named("pairs", "the report"), values="shares")
-    names = [label_text(label) for label in matrix.labels]
+    names = label_texts(matrix.labels)
     none = len(names) - 1
-    rows, columns = matrix.row.tolist(), matrix.column.tolist()
-    values, parts = matrix.values().tolist(), matrix.values("true").tolist()
-    wrong = [place for place, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column]
-    mistaken = [0.0] * len(names)
-    for place in wrong:
-        mistaken[rows[place]] += values[place]
-        mistaken[columns[place]] += values[place]
-    chosen = sorted(sorted(range(none), key=lambda label: -mistaken[label])[:_SIDE])
-    cells = {(row, column): place for place, (row, column) in enumerate(zip(rows, columns, strict=True))}
-    shown = [*chosen, none]
+    values, parts = matrix.values(), matrix.values("true")
+    wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
+    mistaken = np.zeros(len(names))
+    for side in (matrix.row, matrix.column):
+        np.add.at(mistaken, side[wrong], values[wrong])
+    chosen = np.sort(np.argsort(-mistaken[:none], kind="stable")[:_SIDE])
+    shown = [*chosen.tolist(), none]
+    within = np.flatnonzero(np.isin(matrix.row, shown) & np.isin(matrix.column, shown))
+    cells = {(int(matrix.row[at]), int(matrix.column[at])): (float(values[at]), float(parts[at])) for at in within}
     few = "" if len(chosen) == none else f", for the {len(chosen)} labels most often mistaken"
     heads = "".join(
         f'<th scope="col" title="{escaped(names[at])}"><span><bdi>{escaped(names[at])}</bdi></span></th>' for at in shown
@@ -39,9 +40,8 @@ def pair_section(readings: Readings) -> Section | None:
     for row in shown:
         line = ""
         for column in shown:
-            place = cells.get((row, column))
-            share = 0.0 if place is None else parts[place]
-            told = f"{names[row]} → {names[column]}: {count_text(values[place])}" if place is not None else ""
+            many, share = cells.get((row, column), (0.0, 0.0))
+            told = f"{names[row]} → {names[column]}: {count_text(many)}" if many else ""
             side = "hit" if row == column else "miss"
             deep = " deep" if share > 0.55 else ""
             text = f"{100 * share:.0f}" if share >= _SAID else ""
@@ -54,17 +54,18 @@ def pair_section(readings: Readings) -> Section | None:
         f'<caption id="matrix-caption">{caption}</caption><thead><tr><th scope="col">true ↓ predicted →</th>{heads}</tr>'
         f"</thead><tbody>{body}</tbody></table></div>"
     )
-    top = sorted(wrong, key=lambda place: (-values[place], rows[place], columns[place]))[:_PAIRS]
+    top = wrong[np.lexsort((matrix.column[wrong], matrix.row[wrong], -values[wrong]))[:_PAIRS]]
     table = Table(
         "confusions",
         "The most frequent confusions" + (f", the first {_PAIRS} of {len(wrong):,}" if len(wrong) > _PAIRS else ""),
         [
-            Column("true label", "label", [names[rows[place]] for place in top]),
-            Column("taken for", "text", [names[columns[place]] for place in top]),
-            Column("examples", "count", [values[place] for place in top], "each divided over what it was taken for"),
-            Column("share", "bar", [parts[place] for place in top], "of the examples with the true label"),
+            Column("true label", "label", [names[row] for row in matrix.row[top].tolist()]),
+            Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()]),
+            Column("examples", "count", values[top].tolist(), "each divided over what it was taken for"),
+            Column("share", "bar", parts[top].tolist(), "of the examples with the true label"),
         ],
         by="examples",
+        first=_SIDE,
     )
     told = (
         "<p>A label that is missed was taken for the labels that are wrongly predicted in the same example, in equal "

@@ -11,7 +11,7 @@ from streameval.metrics.interval import Interval
 from streameval.metrics.kept import Readings, certified
 from streameval.metrics.naming import evaluate, parse_spec
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
-from streameval.report.page.markup import Section, count_text, escaped, label_text, number_text
+from streameval.report.page.markup import Section, count_text, escaped, label_texts, number_text
 from streameval.report.page.metrics import interval_text, metric_list
 from streameval.states.steps import CurveTables
 
@@ -41,17 +41,18 @@ def curve_section(readings: Readings) -> Section | None:
         return None
     ranked = sorted(range(tables.size), key=lambda place: -int(tables.steps.of(place).tp[-1]))
     drawn = sorted(place for place in ranked[:_DRAWN] if int(tables.steps.of(place).tp[-1]))
-    told = [(label_text(tables.labels[place]), place) for place in drawn]
+    names = label_texts(tables.labels)
+    told = [(names[place], place) for place in drawn]
     options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in told)
     few = "" if len(drawn) == tables.size else f" (the {len(drawn)} most frequent)"
     choice = (
         f'<p class="choice" hidden><label>Label{few} <select data-curves><option value="">all labels together</option>'
         f"{options}</select></label></p>"
     )
-    charts = [_roc(readings, tables, drawn), _precision_recall(readings, tables, drawn), _thresholds(readings, tables)]
+    charts = [_roc(readings, tables, told), _precision_recall(readings, tables, told), _thresholds(readings, tables)]
     charts += _reliability(tables)
     metrics = metric_list(readings, _CURVES, "Metrics read from curves")
-    return Section("curves", "Curves", f'{choice}<div class="charts">{"".join(charts)}</div>{metrics}')
+    return Section("curves", "Curves", f'{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
 
 
 def _interval(readings: Readings, name: str) -> str:
@@ -68,7 +69,7 @@ def _values(readings: Readings, name: str) -> list[float]:
     return list(found.values()) if isinstance(found, dict) else []
 
 
-def _roc(readings: Readings, tables: CurveTables, drawn: list[int]) -> str:
+def _roc(readings: Readings, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
     from streameval.metrics.curves import roc_curve
 
     area, areas = _interval(readings, "roc_auc_micro"), _values(readings, "roc_auc_per_label")
@@ -80,9 +81,9 @@ def _roc(readings: Readings, tables: CurveTables, drawn: list[int]) -> str:
         note=f"Area of all labels together {area}.",
     )
     chart.diagonal()
-    for place in drawn:
+    for label, place in drawn:
         curve = roc_curve(tables, tables.labels[place])
-        name = f"{label_text(tables.labels[place])}, area {number_text(areas[place], 'share')}"
+        name = f"{label}, area {number_text(areas[place], 'share')}"
         chart.line(name, curve.fpr, curve.tpr, f"faint of{place}", legend=False)
     pooled = roc_curve(tables)
     if pooled.mixed.any():
@@ -91,7 +92,7 @@ def _roc(readings: Readings, tables: CurveTables, drawn: list[int]) -> str:
     return chart.html()
 
 
-def _precision_recall(readings: Readings, tables: CurveTables, drawn: list[int]) -> str:
+def _precision_recall(readings: Readings, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
     from streameval.metrics.curves import precision_recall_curve
 
     area, areas = _interval(readings, "average_precision_micro"), _values(readings, "average_precision_per_label")
@@ -102,10 +103,10 @@ def _precision_recall(readings: Readings, tables: CurveTables, drawn: list[int])
         _unit("precision"),
         note=f"Average precision of all labels together {area}. The dotted line is what guessing reaches.",
     )
-    for place in drawn:
+    for label, place in drawn:
         curve = precision_recall_curve(tables, tables.labels[place])
         kept = curve.recall[:-1] > 0
-        name = f"{label_text(tables.labels[place])}, average precision {number_text(areas[place], 'share')}"
+        name = f"{label}, average precision {number_text(areas[place], 'share')}"
         chart.line(
             name, curve.recall[:-1][kept], curve.precision[:-1][kept], f"faint of{place}", steps=True, legend=False
         )
@@ -168,8 +169,7 @@ def _reliability(tables: CurveTables) -> list[str]:
         "How often what was given a score was true, against the mean score.",
         _unit("mean score"),
         _unit("share that is true"),
-        "square strip-above",
-        "On the dotted line scores are probabilities; below it they are too high.",
+        note="On the dotted line scores are probabilities; below it they are too high.",
     )
     chart.diagonal()
     chart.line("all labels together", found.mean_score, found.frequency, "a", marks=None, points=True)
@@ -177,7 +177,7 @@ def _reliability(tables: CurveTables) -> list[str]:
     tall = Axis("scores", 0.0, math.log10(top + 1) or 1.0, ((math.log10(top + 1), count_text(top)),))
     strip = Chart("", f"How many scores each bucket holds, {count_text(top)} at most.", _unit("mean score"), tall, "strip")
     strip.bars(found.low, found.high, np.log10(found.weight + 1))
-    return [chart.html().replace("</figure>", f"{strip.plot()}</figure>")]
+    return [chart.html(strip.plot())]
 
 
 def ranking_section(readings: Readings) -> Section | None:
