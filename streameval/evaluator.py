@@ -168,10 +168,11 @@ class Evaluator(Accumulator):
         """
         from streameval.report.page import html_page
 
-        parts = {name: _readings_of(name, part) for name, part in _checked_slices(slices).items()}
-        return html_page(
-            self._readings(), self._specs, title=title, trace=trace, slices=parts, max_labels=max_labels
-        )
+        parts = [
+            (name if isinstance(name, str | int) else str(name), _readings_of(name, part))
+            for name, part in _checked_slices(slices).items()
+        ]
+        return html_page(self._readings(), self._specs, title=title, trace=trace, slices=parts, max_labels=max_labels)
 
     def save_html(
         self,

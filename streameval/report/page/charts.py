@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streameval.kernel.types import FloatArray
-from streameval.report.page.markup import escaped
+from streameval.kernel.types import FloatArray, IntArray
+from streameval.report.page.markup import MINUS, escaped
 
 __all__ = ["UNIT", "Axis", "Chart", "log_axis", "nice_axis", "thinned"]
 
@@ -49,7 +49,7 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
     if tight and high > low:
         ticks = nice_axis(title, low, high).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
-    if 0 <= low and 0.5 < high <= 1:
+    if low >= 0 and 0.5 < high <= 1:
         return Axis(title, 0.0, 1.0, UNIT)
     low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
     span = (high - low) or abs(high) or 1.0
@@ -70,7 +70,7 @@ def _tick(value: float) -> str:
             unit = 1e3 if mark == "k" else size
             return f"{value / unit:g}{mark}"
     text = f"{value:,.0f}" if value == round(value) else f"{round(value, 10):.10g}"
-    return text.replace("-", "−")
+    return text.replace("-", MINUS)
 
 
 def log_axis(title: str, low: float, high: float) -> Axis:
@@ -83,14 +83,14 @@ def log_axis(title: str, low: float, high: float) -> Axis:
     return Axis(title, low, high, tuple((place, _tick(place)) for place in places if low <= place <= high), log=True)
 
 
-def thinned(x: FloatArray, y: FloatArray) -> FloatArray:
+def thinned(x: FloatArray, y: FloatArray) -> IntArray:
     """Positions of the points that can be told apart in a picture, the last among them; x and y from 0 to 1."""
     if not len(x):
         return np.zeros(0, np.int64)
     cells = np.stack([np.rint(x * _FINE), np.rint(y * _FINE)])
     kept = np.append(True, (cells[:, 1:] != cells[:, :-1]).any(axis=0))
     kept[-1] = True
-    return np.flatnonzero(kept)
+    return np.flatnonzero(kept).astype(np.int64)
 
 
 @dataclass
@@ -234,10 +234,9 @@ class Chart:
 
 
 def _told_axis(side: str, axis: Axis) -> str:
-    return (
-        f'data-{side}="{escaped(axis.title)}" data-{side}-low="{float(axis.low)!r}" data-{side}-high="{float(axis.high)!r}"'
-        f"{f' data-{side}-log' if axis.log else ''}"
-    )
+    low, high = float(axis.low), float(axis.high)
+    log = f" data-{side}-log" if axis.log else ""
+    return f'data-{side}="{escaped(axis.title)}" data-{side}-low="{low!r}" data-{side}-high="{high!r}"{log}'
 
 
 def _units(places: FloatArray) -> list[int]:

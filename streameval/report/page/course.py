@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from streameval.labels import Label
 from streameval.metrics.kept import Readings
 from streameval.metrics.spec import MetricSpec
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import Column, Section, Table, escaped, label_text
+from streameval.report.page.markup import Column, Section, Table, escaped, label_text, label_texts
 from streameval.report.page.metrics import singles
 
 __all__ = ["course_section", "slice_section"]
@@ -18,14 +19,14 @@ _POINTS = 600
 _CHARTS = 24
 
 
-def slice_section(slices: Mapping[str, Readings], specs: tuple[MetricSpec, ...]) -> Section | None:
+def slice_section(slices: Sequence[tuple[Label, Readings]], specs: tuple[MetricSpec, ...]) -> Section | None:
     """The chosen metrics of each slice."""
     if not slices:
         return None
-    found = [dict(singles(readings, specs)) for readings in slices.values()]
+    found = [dict(singles(readings, specs)) for _, readings in slices]
     columns = [
-        Column("slice", "label", [label_text(name) for name in slices]),
-        Column("examples", "count", [readings.tables.examples for readings in slices.values()]),
+        Column("slice", "label", label_texts(name for name, _ in slices)),
+        Column("examples", "count", [readings.tables.examples for _, readings in slices]),
     ]
     for spec in dict.fromkeys(spec for values in found for spec in values):
         values = [value if isinstance(value := each.get(spec), float) else math.nan for each in found]

@@ -39,9 +39,7 @@ def label_section(readings: Readings, specs: tuple[MetricSpec, ...], max_labels:
     whole = Table("labels", "", columns, by)
     kept = sorted(whole.order()[:max_labels])
     if len(kept) < len(names):
-        columns = [
-            Column(c.name, c.kind, [c.values[row] for row in kept], c.note, c.unless) for c in columns
-        ]
+        columns = [Column(c.name, c.kind, [c.values[row] for row in kept], c.note, c.unless) for c in columns]
     left = f", the {len(kept):,} most frequent of {len(names):,}" if len(kept) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
     pictures = _pictures(table, len(kept)) if readings.decides else ""
@@ -62,7 +60,13 @@ def _decided(readings: Readings) -> list[Column]:
         return []
     table = LabelTable.of(readings.tables)
     shares = [
-        Column(_HEADS.get(name, name), "bar", _per_label(readings, build_spec(name, average=None)), _NOTES[name], _UNLESS[name])
+        Column(
+            _HEADS.get(name, name),
+            "bar",
+            _per_label(readings, build_spec(name, average=None)),
+            _NOTES[name],
+            _UNLESS[name],
+        )
         for name in ("f1", *(name for name in COLUMNS if name != "f1"))
     ]
     return [
@@ -162,6 +166,6 @@ def _worst(names: list[Label], errors: list[float], columns: dict[str, Any]) -> 
     )
     label = "label" if count == 1 else "labels"
     return (
-        f'<div class="worst"><h3>Most errors</h3><p>Half of all {count_text(whole)} errors fall on {count:,} {label}.</p>'
-        f"<ol>{items}</ol></div>"
+        '<div class="worst"><h3>Most errors</h3>'
+        f"<p>Half of all {count_text(whole)} errors fall on {count:,} {label}.</p><ol>{items}</ol></div>"
     )

@@ -14,10 +14,15 @@ from streameval.metrics.averaging import as_float
 from streameval.report.text import printable
 
 __all__ = [
-    "Column", "Kind", "Section", "Table", "count_text", "escaped", "label_text", "label_texts", "number_text", "safe_json",
+    "MINUS", "NOTHING", "Column", "Kind", "Section", "Table", "count_text", "escaped", "label_text", "label_texts",
+    "number_text", "safe_json",
 ]  # fmt: skip
 
 Kind: TypeAlias = Literal["label", "text", "count", "share", "bar", "number"]
+
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
+"""Stands where a value is undefined."""
 
 _LONGEST = 200
 _LONG = 48  # what is longer may be cut in its cell
@@ -68,13 +73,13 @@ def count_text(value: float) -> str:
 def number_text(value: float, kind: Kind = "number") -> str:
     """A number as it stands in the page; a dash where it is undefined."""
     if math.isnan(value):
-        return "–"
+        return NOTHING
     if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
+        return "∞" if value > 0 else f"{MINUS}∞"
     if kind == "count":
         return count_text(value)
     text = f"{value:.4f}" if kind in ("share", "bar") else f"{value:.4g}"
-    return text.replace("-", "−", 1) if text.startswith("-") else text
+    return text.replace("-", MINUS, 1) if text.startswith("-") else text
 
 
 def safe_json(value: object) -> str:
@@ -188,17 +193,13 @@ class Table:
             tag, end = ('th scope="row"', "th") if place == 0 else ("td", "td")
             told = f' title="{escaped(str(value))}"' if len(str(value)) > _LONG else ""
             return f'<{tag} class="{column.kind}"{told}>{text}</{end}>'
-        marks, style = column.kind, ""
+        void = [other.values[row] == 0 for other in self.columns if other.name in column.unless]
+        marks, style = str(column.kind), ""
         if column.kind == "bar" and not math.isnan(value):
             style = f' style="--v:{min(1.0, max(0.0, value)):.3f}"'
-        others = [other.values[row] for other in self.columns if other.name in column.unless]
-        if others and not any(others):
+        if void and all(void):
             marks, style = marks + " void", style + ' title="0/0, counted as 0"'
-        return f'<td class="{marks}"{style}>{number_text(_number(value), column.kind)}</td>'
-
-
-def _number(value: float) -> float:
-    return value if isinstance(value, float) else as_float(value)
+        return f'<td class="{marks}"{style}>{number_text(as_float(value), column.kind)}</td>'
 
 
 def _undefined(value: float) -> bool:

@@ -12,7 +12,7 @@ from streameval.metrics.interval import Interval
 from streameval.metrics.kept import Readings, certified
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.report.page.markup import Section, count_text, escaped, number_text
+from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text
 from streameval.report.text import COLUMNS, averages_of
 
 __all__ = ["averages_section", "facts", "headline_section", "interval_text", "metric_list", "singles"]
@@ -73,7 +73,7 @@ def headline_section(readings: Readings, specs: tuple[MetricSpec, ...]) -> Secti
 
 def _card(readings: Readings, spec: MetricSpec, value: float | str) -> str:
     if isinstance(value, str):
-        shown, told = '<span class="value">–</span>', f'<p class="bounds">{escaped(value)}</p>'
+        shown, told = f'<span class="value">{NOTHING}</span>', f'<p class="bounds">{escaped(value)}</p>'
     else:
         shown = f'<data class="value" value="{value!r}">{number_text(value, "share")}</data>'
         told = _bounds(readings, spec)
@@ -136,9 +136,7 @@ def averages_section(readings: Readings) -> Section | None:
     total = float(LabelTable.of(readings.tables).support.sum())
     rows = ""
     for name, values in averages_of(readings.tables):
-        cells = "".join(
-            f'<td class="bar" style="--v:{value:.3f}">{number_text(value, "bar")}</td>' for value in values
-        )
+        cells = "".join(f'<td class="bar" style="--v:{value:.3f}">{number_text(value, "bar")}</td>' for value in values)
         rows += f'<tr><th scope="row"><b>{name}</b> <span>{_AVERAGES[name]}</span></th>{cells}</tr>'
     heads = "".join(f'<th scope="col" class="bar">{name if name != "f1" else "F1"}</th>' for name in COLUMNS)
     caption = f"Over {count_text(total)} true labels"

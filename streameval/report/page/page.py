@@ -1,4 +1,4 @@
-"""The page: its sections put into the template, with one style sheet and one script, and a policy that allows no more."""
+"""The page: sections in a template, one style sheet, one script, and a policy that allows no more."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Protocol
 
 from streameval.errors import InputError, shown
+from streameval.labels import Label
 from streameval.metrics.kept import Readings
 from streameval.metrics.spec import MetricSpec
 from streameval.report.page.course import course_section, slice_section
@@ -37,7 +38,7 @@ def html_page(
     *,
     title: str,
     trace: HasColumns | None = None,
-    slices: Mapping[str, Readings] | None = None,
+    slices: Sequence[tuple[Label, Readings]] = (),
     max_labels: int = 10_000,
 ) -> str:
     """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
@@ -51,7 +52,7 @@ def html_page(
         headline_section(readings, specs),
         averages_section(readings),
         label_section(readings, specs, max_labels),
-        slice_section(slices or {}, specs),
+        slice_section(slices, specs),
         course_section(trace.columns()) if trace is not None else None,
         pair_section(readings),
         curve_section(readings),
@@ -59,7 +60,7 @@ def html_page(
     ]
     sections = [section for section in made if section is not None]
     if not readings.tables.examples:
-        empty = "<p>No example was counted yet. Everything below speaks of nothing.</p>"
+        empty = "<p>No example was counted yet, so every value below is what 0/0 is taken for.</p>"
         sections.insert(0, Section("empty", "Nothing to see yet", empty))
     script, style = _resource("page.js"), _resource("page.css")
     parts = {
@@ -67,7 +68,9 @@ def html_page(
         "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "style": style,
         "script": script,
-        "facts": "".join(f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(readings)),
+        "facts": "".join(
+            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(readings)
+        ),
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
         "sections": "".join(_section(part) for part in sections),
         "data": safe_json({name: table for part in sections for name, table in part.tables.items()}),

@@ -25,7 +25,10 @@ _CURVES = (
 _RANKINGS = (
     "one_error", "coverage_error", "ranking_loss", "label_ranking_average_precision", "mrr", "ndcg", "r_precision",
 )  # fmt: skip
-_SHARE = Axis("", 0.0, 1.0, UNIT)
+_TOLD = (
+    "<p>Scores are counted in bins. Bounds tell what the bins leave open: the exact value certainly lies between them, "
+    "and where nothing is open the value is exact.</p>"
+)
 
 
 def _unit(title: str) -> Axis:
@@ -49,10 +52,10 @@ def curve_section(readings: Readings) -> Section | None:
         f'<p class="choice" hidden><label>Label{few} <select data-curves><option value="">all labels together</option>'
         f"{options}</select></label></p>"
     )
-    charts = [_roc(readings, tables, told), _precision_recall(readings, tables, told), _thresholds(readings, tables)]
+    charts = [_roc(readings, tables, told), _precision_recall(readings, tables, told), _thresholds(tables)]
     charts += _reliability(tables)
     metrics = metric_list(readings, _CURVES, "Metrics read from curves")
-    return Section("curves", "Curves", f'{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
+    return Section("curves", "Curves", f'{_TOLD}{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
 
 
 def _interval(readings: Readings, name: str) -> str:
@@ -122,7 +125,7 @@ def _precision_recall(readings: Readings, tables: CurveTables, drawn: list[tuple
     return chart.html()
 
 
-def _thresholds(readings: Readings, tables: CurveTables) -> str:
+def _thresholds(tables: CurveTables) -> str:
     from streameval.metrics.curves import precision_recall_curve
     from streameval.thresholds import best_threshold
 
@@ -136,7 +139,7 @@ def _thresholds(readings: Readings, tables: CurveTables) -> str:
     f1 = 2 * precision * recall / np.where(both > 0, both, 1)
     best = best_threshold(tables)
     low, high = float(at.min()), float(at.max())
-    inside = 0 <= low and high <= 1
+    inside = low >= 0 and high <= 1
     sure = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'share')}"
     chart = Chart(
         "Thresholds",
@@ -175,7 +178,9 @@ def _reliability(tables: CurveTables) -> list[str]:
     chart.line("all labels together", found.mean_score, found.frequency, "a", marks=None, points=True)
     top = float(found.weight.max())
     tall = Axis("scores", 0.0, math.log10(top + 1) or 1.0, ((math.log10(top + 1), count_text(top)),))
-    strip = Chart("", f"How many scores each bucket holds, {count_text(top)} at most.", _unit("mean score"), tall, "strip")
+    strip = Chart(
+        "", f"How many scores each bucket holds, {count_text(top)} at most.", _unit("mean score"), tall, "strip"
+    )
     strip.bars(found.low, found.high, np.log10(found.weight + 1))
     return [chart.html(strip.plot())]
 
