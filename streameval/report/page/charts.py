@@ -6,6 +6,7 @@ The picture has no text in it and its strokes do not scale, so it can be of any 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -63,7 +64,7 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
 
 
 def _tick(value: float) -> str:
-    if abs(value) >= 1e12:
+    if abs(value) >= 1e12 or 0 < abs(value) < 1e-4:
         return f"{value:.3g}"
     for size, mark in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
@@ -75,11 +76,11 @@ def _tick(value: float) -> str:
 
 def log_axis(title: str, low: float, high: float) -> Axis:
     """A logarithmic axis from a little below the least to a little above the greatest of some positive values."""
-    low, high = low / 1.25, high * 1.25
+    low, high = max(low / 1.6, math.ulp(0.0)), min(high * 1.6, sys.float_info.max)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     every = max(1, math.ceil((last - first) / 6))
     within = (1,) if last - first > 4 else (1, 3) if last - first > 2 else (1, 2, 5)
-    places = [size * 10.0**power for power in range(first, last + 1, every) for size in within]
+    places = [size * float(f"1e{power}") for power in range(first, last + 1, every) for size in within]
     return Axis(title, low, high, tuple((place, _tick(place)) for place in places if low <= place <= high), log=True)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from streameval.errors import MetricError
 from streameval.label_table import LabelTable
 from streameval.labels import Label
+from streameval.metrics.averaging import as_float
 from streameval.metrics.kept import Readings
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
@@ -89,7 +90,7 @@ def _scored(readings: Readings) -> list[Column]:
     best = list(best_thresholds(tables).values())
     found = []
     if not readings.decides:
-        positives = [float(int(tables.steps.of(place).tp[-1]) * tables.unit) for place in range(tables.size)]
+        positives = [as_float(int(tables.steps.of(place).tp[-1]) * tables.unit) for place in range(tables.size)]
         found.append(Column("support", "count", positives, "examples in which the label is true"))
     area = _per_label(readings, build_spec("roc_auc", average=None))
     precision = _per_label(readings, build_spec("average_precision", average=None))
@@ -149,7 +150,7 @@ def _pictures(table: Table, size: int) -> str:
 
 def _worst(names: list[Label], errors: list[float], columns: dict[str, Any]) -> str:
     """The labels that most of the errors fall on."""
-    whole = math.fsum(errors)
+    whole = sum(errors)
     if not whole or not math.isfinite(whole):
         return ""
     ranked = sorted(range(len(errors)), key=lambda row: -errors[row])

@@ -24,6 +24,7 @@ MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """Stands where a value is undefined."""
 
+_LARGE = 1e15  # from here on a count is rounded
 _LONGEST = 200
 _LONG = 48  # what is longer may be cut in its cell
 
@@ -65,6 +66,8 @@ def count_text(value: float) -> str:
     """How many, or a sum of weights."""
     if not math.isfinite(value):
         return number_text(value)
+    if abs(value) >= _LARGE:
+        return f"{value:.4g}"
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -133,7 +133,7 @@ def averages_section(readings: Readings) -> Section | None:
     """Precision, recall and F1 in every average."""
     if not readings.decides:
         return None
-    total = float(LabelTable.of(readings.tables).support.sum())
+    total = sum(LabelTable.of(readings.tables).support.tolist())
     rows = ""
     for name, values in averages_of(readings.tables):
         cells = "".join(f'<td class="bar" style="--v:{value:.3f}">{number_text(value, "bar")}</td>' for value in values)
