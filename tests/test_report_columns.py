@@ -40,7 +40,7 @@ def test_a_dict_of_scores_without_a_threshold_has_no_decisions():
 
 
 def test_a_fresh_evaluator_answers():
-    assert se.Evaluator().to_dict()["labels"] == dict.fromkeys([*COUNTS, "precision", "recall", "f1"], [])
+    assert se.Evaluator().to_dict()["labels"] == {name: [] for name in [*COUNTS, "precision", "recall", "f1"]}
     assert se.Evaluator().to_pandas().shape == se.Evaluator().to_polars().shape == (0, 10)
 
 

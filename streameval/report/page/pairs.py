@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
+from streameval.metrics.averaging import as_float
 from streameval.metrics.kept import Readings
 from streameval.metrics.pairs import Matrix, confusion_matrix
 from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_texts
@@ -27,12 +30,20 @@ def pair_section(readings: Readings) -> Section | None:
         return None
     matrix = confusion_matrix(readings.named("pairs", "the report"), values="shares")
     names = label_texts(matrix.labels)
-    values, parts = matrix.values(), matrix.values("true")
+    values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     table = _table(matrix, names, values, parts, wrong)
     heat = _heat(matrix, names, values, parts, wrong)
     pictures = f'<div class="beside pairs">{heat}<div>{table.html()}</div></div>'
     return Section("confusion", "Confusion", _TOLD + pictures, {"confusions": table.data()})
+
+
+def _sums(matrix: Matrix) -> FloatArray:
+    """The entries as floats, infinite where no float is as large."""
+    try:
+        return matrix.values()
+    except OverflowError:
+        return np.array([as_float(Fraction(value, matrix.den)) for value in matrix.num.tolist()], np.float64)
 
 
 def _table(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, wrong: IntArray) -> Table:
@@ -58,7 +69,8 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
     none = len(names) - 1
     mistaken = np.zeros(len(names))
     for side in (matrix.row, matrix.column):
-        np.add.at(mistaken, side[wrong], values[wrong])
+        with np.errstate(over="ignore"):  # weights may add up to more than any float
+            np.add.at(mistaken, side[wrong], values[wrong])
     chosen = np.sort(np.argsort(-mistaken[:none], kind="stable")[:_SIDE])
     shown = [*chosen.tolist(), none]
     within = np.flatnonzero(np.isin(matrix.row, shown) & np.isin(matrix.column, shown)).tolist()
