@@ -150,8 +150,8 @@ class Evaluator(Accumulator):
             Evaluators, metrics or windows by name, which tell of parts of the data: a table has the chosen metrics of
             each.
         max_labels
-            Beyond it only the labels with the largest support are in the table, which the script can show. About 100
-            bytes are written for each.
+            Beyond it only the labels with the largest support are in the table, which the script can show. Less than
+            100 bytes are written for each.
 
         Raises
         ------
