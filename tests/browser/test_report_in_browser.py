@@ -184,8 +184,11 @@ def test_a_chosen_label_stands_out_among_the_curves(opened):
     assert page.locator("path.faint.on").count() == 2
     names = page.locator("path.faint.on").evaluate_all("paths => paths.map(path => path.dataset.name)")
     assert all(name.startswith("dog, ") for name in names)
-    box = page.locator("#curves .area").first.bounding_box()
-    page.mouse.move(box["x"] + box["width"], box["y"])
+    assert page.locator("#curves output").inner_text() == "; ".join(names)
+    area = page.locator("#curves .area").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    page.mouse.move(box["x"] + box["width"], box["y"] + 1)
     assert "threshold" in page.locator("#curves .tip").first.inner_text()
 
 

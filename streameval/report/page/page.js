@@ -173,7 +173,7 @@
     const { path, index, x, y } = hit;
     if (path.dataset.of) {
       const row = Number((path.rows ??= path.dataset.rows.split(" "))[index]), table = tables[path.dataset.of];
-      const parts = table.heads.slice(1, 7).map((head, at) =>
+      const parts = table.heads.slice(1, 6).map((head, at) =>
         `${head.textContent} ${written(table.values[at + 1][row], table.kinds[at + 1])}`);
       return [table.values[0][row], parts.join(", ")];
     }
@@ -225,12 +225,15 @@
   }
   for (const select of document.querySelectorAll("select[data-curves]")) {
     select.closest("[hidden]").hidden = false;
+    const output = make("output");
+    select.closest("p").append(output);
     select.addEventListener("change", () => {
       for (const path of document.querySelectorAll("path.faint")) {
         const on = select.value !== "" && path.classList.contains(`of${select.value}`);
         path.classList.toggle("on", on);
         if (on) path.parentNode.append(path);
       }
+      output.textContent = [...document.querySelectorAll("path.faint.on")].map(path => path.dataset.name).join("; ");
     });
   }
 })();
