@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from streameval.errors import InputError, MetricError, shown
 from streameval.feed import Feed, Values, all_read_scores, reads_scores, values_of
+from streameval.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.labels import Label
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -243,6 +244,14 @@ class Trace:
         if any(moment is not None for moment in moments):
             found["moment"] = moments
         return found | {_column(key): [row.get(key, math.nan) for _, _, row in self._rows] for key in self._keys()}
+
+    def to_pandas(self) -> PandasFrame:
+        """The rows as a pandas data frame; see `columns`."""
+        return to_pandas(self.columns())
+
+    def to_polars(self) -> PolarsFrame:
+        """The rows as a polars data frame; see `columns`."""
+        return to_polars(self.columns())
 
     def _keys(self) -> list[Key]:
         """The columns, those of one metric side by side."""

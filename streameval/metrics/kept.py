@@ -120,6 +120,15 @@ class Readings:
         """Whether there are decisions to read."""
         return self._config.decides
 
+    @property
+    def config(self) -> Config:
+        """How the examples were read."""
+        return self._config
+
+    def keeps(self, name: str) -> bool:
+        """Whether a state is remembered."""
+        return name in self._others
+
     def of(self, spec: MetricSpec) -> Any:
         """The tables of a metric, or `MetricError` if they are not kept."""
         name = state_of(spec)
