@@ -69,7 +69,8 @@ cdef extern from "binning.h" nogil:
     void se_compact(se_table*, se_counter*)
     void se_drop_counter(se_counter*)
     void se_discard(se_table*)
-    void se_pairs(const se_label*, uint64_t*)
+    const se_table* se_view(se_table*, se_counter*, se_table*)
+    void se_pairs(const se_table*, const se_table*, uint64_t*)
     int se_admit(se_table*, const se_table*)
     void se_unite(se_table*, const se_table*)
     void se_join(se_part*, const se_part*)
@@ -503,8 +504,11 @@ cdef class Bins:
         cdef uint32_t row
         cdef bint enough = True
         cdef se_counter counter
+        cdef se_table held[2]
+        cdef const se_table* view[2]
         self.within(place)
         memset(&counter, 0, sizeof(se_counter))
+        memset(held, 0, sizeof(held))
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
@@ -512,14 +516,17 @@ cdef class Bins:
             for position in range(place.shape[0]):
                 label = self.labels + place[position]
                 for side in range(2):
-                    enough = enough and se_settle(&label.table[side], &counter)
+                    view[side] = se_view(&label.table[side], &counter, &held[side])
+                    enough = enough and view[side] != NULL
                 if not enough:
                     break
-                se_pairs(label, &limb[position, 0, 0])
-                for row in range(label.table[1].used):
-                    times[position, 1] += <int64_t>(se_part_at(&label.table[1], row).head >> 20)
+                se_pairs(view[0], view[1], &limb[position, 0, 0])
+                for row in range(view[1].used):
+                    times[position, 1] += <int64_t>(se_part_at(view[1], row).head >> 20)
                 times[position, 0] = label.binned - times[position, 1]
             se_drop_counter(&counter)
+            se_discard(&held[0])
+            se_discard(&held[1])
         if not enough:
             raise MemoryError
         return counts, sums

@@ -191,6 +191,7 @@ static inline int se_possible(const se_part *p) {
 typedef struct {
     float *scores;
     size_t used, room, owed; /* owed: room that a merge under way has asked for */
+    size_t seen;             /* how many there were when they were last read without being binned */
 } se_floats;
 
 typedef struct {
@@ -216,7 +217,7 @@ typedef struct {
 
 #define SE_KEY_SHIFT 40
 #define SE_KEY_LOW (((uint64_t)1 << SE_KEY_SHIFT) - 1)
-#define SE_PENDING 32768 /* fewer bytes of scores than these are never worth a rebuild */
+#define SE_PENDING 65536 /* fewer bytes of scores than these are never worth a rebuild */
 
 static inline uint64_t se_key(uint32_t bin, uint64_t residual) { return (uint64_t)bin << SE_KEY_SHIFT | residual >> 1; }
 
@@ -344,6 +345,70 @@ static uint64_t *se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
     return keys;
 }
 
+static void se_discard(se_table *t) {
+    free(t->index);
+    free(t->memory);
+    for (int run = 0; run < 2; run++) free(t->fresh[run].keys);
+    free(t->narrow.scores);
+}
+
+/* -- merging ---------------------------------------------------------------------------------------------------------------- */
+
+/* Make room for all that another label holds: empty parts for its bins, and space for its scores. 0 if memory ran out. */
+static int se_admit(se_table *t, const se_table *other) {
+    uint32_t missing = 0, here = 0;
+    for (int run = 0; run < 2; run++)
+        if (!se_extend(&t->fresh[run], t->fresh[run].owed + other->fresh[run].used)) return 0;
+        else t->fresh[run].owed += other->fresh[run].used; /* several tables may go into one */
+    if (!se_extend_floats(&t->narrow, t->narrow.owed + other->narrow.used)) return 0;
+    t->narrow.owed += other->narrow.used;
+    for (uint32_t there = 0; there < other->used; there++) {
+        const uint64_t bin = other->index[there] >> 32;
+        while (here < t->used && t->index[here] >> 32 < bin) here++;
+        missing += here == t->used || t->index[here] >> 32 != bin;
+    }
+    if (!missing) return 1;
+    if (!se_enlarge(t, missing)) return 0;
+    /* From behind, so that the index is merged in place. */
+    uint32_t to = t->used + missing, left = t->used, there = other->used;
+    for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_part));
+    uint32_t place = to;
+    while (there) {
+        const uint64_t bin = other->index[there - 1] >> 32;
+        if (left && t->index[left - 1] >> 32 >= bin) {
+            there -= t->index[left - 1] >> 32 == bin;
+            t->index[--to] = t->index[--left];
+        } else {
+            t->index[--to] = bin << 32 | --place;
+            there--;
+        }
+    }
+    t->used += missing;
+    t->empty += missing;
+    return 1;
+}
+
+/* Add all that another table holds, which was admitted. */
+static void se_unite(se_table *t, const se_table *other) {
+    uint32_t here = 0;
+    for (uint32_t there = 0; there < other->used; there++) {
+        const uint64_t bin = other->index[there] >> 32;
+        while (t->index[here] >> 32 < bin) here++;
+        se_part *part = se_part_at(t, here);
+        const uint32_t before = (uint32_t)se_blank(part);
+        se_join(part, se_part_at(other, there));
+        t->empty -= before - (uint32_t)se_blank(part);
+    }
+    for (int run = 0; run < 2; run++) {
+        const se_run *added = &other->fresh[run];
+        if (added->used) memcpy(t->fresh[run].keys + t->fresh[run].used, added->keys, added->used * sizeof(uint64_t));
+        t->fresh[run].used += added->used;
+    }
+    const se_floats *added = &other->narrow;
+    if (added->used) memcpy(t->narrow.scores + t->narrow.used, added->scores, added->used * sizeof(float));
+    t->narrow.used += added->used;
+}
+
 /* -- many floats at once ------------------------------------------------------------------------------------------------- */
 
 #define SE_BLOCK 16          /* bins */
@@ -358,11 +423,13 @@ typedef struct {
     uint64_t (*sums)[2];
     uint8_t *met; /* whether any bin of a block holds a score */
     uint32_t blocks, base;
+    se_table list; /* what was counted, on its way */
 } se_counter;
 
 static void se_drop_counter(se_counter *c) {
     free(c->sums);
     free(c->met);
+    se_discard(&c->list);
     memset(c, 0, sizeof *c);
 }
 
@@ -370,15 +437,13 @@ static int se_widen_counter(se_counter *c, uint32_t blocks) {
     if (blocks <= c->blocks) return 1;
     uint32_t room = 1024;
     while (room < blocks) room *= 2;
-    se_drop_counter(c);
+    free(c->sums);
+    free(c->met);
+    c->blocks = 0;
     c->sums = (uint64_t(*)[2])calloc((size_t)room * SE_BLOCK, sizeof *c->sums);
     c->met = (uint8_t *)calloc(room, 1);
-    if (!c->sums || !c->met) {
-        se_drop_counter(c);
-        return 0;
-    }
-    c->blocks = room;
-    return 1;
+    if (c->sums && c->met) c->blocks = room;
+    return c->blocks != 0;
 }
 
 #define SE_MASK(holds) (0 - (uint32_t)(holds))
@@ -491,22 +556,38 @@ static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     return found;
 }
 
-/* Take what was counted out of a counter, in order; `index` and `parts` may be NULL, and it is forgotten then. */
-static void se_take_counted(se_counter *c, uint64_t *index, se_part *parts) {
+/* Move what was counted, in that many bins, to the end of a table, together with the bins of another, if any. There must
+   be room if `enough`; the counter is cleared in any case. */
+static void se_take_counted(se_counter *c, const se_table *other, se_table *to, int enough) {
+    uint32_t old = 0, used = to->used;
+    const uint32_t olds = other ? other->used : 0;
     for (uint32_t block = 0; block < c->blocks; block++) {
         if (!c->met[block]) continue;
-        for (uint32_t at = block * SE_BLOCK; index && at < (block + 1) * SE_BLOCK; at++) {
-            const uint64_t sum = c->sums[at][0] & SE_KEY_LOW, square = c->sums[at][1];
-            if (!c->sums[at][0]) continue;
-            *index++ = (uint64_t)(c->base + at) << 32;
-            parts->head = c->sums[at][0] >> 40 << 20 | sum >> (64 - SE_UNIT);
-            parts->sum = sum << SE_UNIT;
-            parts->square_high = square >> (64 - 2 * SE_UNIT);
-            parts++->square = square << 2 * SE_UNIT;
+        for (uint32_t at = block * SE_BLOCK; enough && at < (block + 1) * SE_BLOCK; at++) {
+            const uint64_t head = c->sums[at][0], sum = head & SE_KEY_LOW, square = c->sums[at][1];
+            const uint64_t bin = c->base + at;
+            if (!head) continue;
+            for (; old < olds && other->index[old] >> 32 < bin; old++, used++) {
+                to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
+                to->parts[used] = *se_part_at(other, old);
+            }
+            se_part *part = to->parts + used;
+            part->head = head >> 40 << 20 | sum >> (64 - SE_UNIT);
+            part->sum = sum << SE_UNIT;
+            part->square_high = square >> (64 - 2 * SE_UNIT);
+            part->square = square << 2 * SE_UNIT;
+            if (old < olds && other->index[old] >> 32 == bin) se_join(part, se_part_at(other, old++));
+            to->index[used] = bin << 32 | used;
+            used++;
         }
         memset(c->sums + block * SE_BLOCK, 0, SE_BLOCK * sizeof *c->sums);
         c->met[block] = 0;
     }
+    for (; enough && old < olds; old++, used++) {
+        to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
+        to->parts[used] = *se_part_at(other, old);
+    }
+    to->used = used;
 }
 
 /* Append floats as keys. 0 if memory ran out. */
@@ -517,27 +598,39 @@ static int se_widen(se_table *t) {
         const uint32_t bin = se_bin(se_bits_of_float(t->narrow.scores + i), &x);
         t->fresh[0].keys[t->fresh[0].used++] = se_key(bin, x);
     }
-    t->narrow.used = 0;
+    t->narrow.used = t->narrow.seen = 0;
+    return 1;
+}
+
+/* Put floats into bins. 0 if memory ran out; no count is lost then. */
+static int se_settle_floats(se_table *t, se_counter *c) {
+    const uint32_t counted = se_count_floats(c, t->narrow.scores, t->narrow.used);
+    se_table *list = t->used ? &c->list : t;
+    if (!counted) return se_widen(t);
+    list->used = 0;
+    const int enough = se_enlarge(list, counted);
+    se_take_counted(c, NULL, list, enough);
+    if (!enough || (list != t && !se_admit(t, list))) return 0;
+    if (list != t) se_unite(t, list);
+    t->narrow.used = t->narrow.seen = 0;
     return 1;
 }
 
 /* Put all scores into bins, and drop bins that are empty. 0 if memory ran out; no count is lost then. */
 static int se_rebuild(se_table *t, se_counter *counter) {
     uint64_t *sorted[2];
-    size_t at[2], most = t->used - t->empty, old = 0;
-    uint32_t head[2], used = 0, counted = 0;
-    if (t->narrow.used && !(counted = se_count_floats(counter, t->narrow.scores, t->narrow.used)) && !se_widen(t))
-        return 0;
+    size_t at[2], most, old = 0;
+    uint32_t head[2], used = 0;
+    if (t->narrow.used && !se_settle_floats(t, counter)) return 0;
+    if (!se_pending(t) && 2 * t->empty <= t->used) return 1;
+    most = t->used - t->empty;
     for (int run = 0; run < 2; run++) {
         se_run *r = &t->fresh[run];
         at[run] = 0;
         head[run] = UINT32_MAX;
         if (!r->used) continue;
         uint64_t *spare = (uint64_t *)malloc(r->used * sizeof(uint64_t));
-        if (!spare) { /* runs may be sorted by now, which tells the same */
-            se_take_counted(counter, NULL, NULL);
-            return 0;
-        }
+        if (!spare) return 0; /* runs may be sorted by now, which tells the same */
         sorted[run] = se_sort(r->keys, spare, r->used);
         if (sorted[run] == spare) {
             free(r->keys);
@@ -552,27 +645,20 @@ static int se_rebuild(se_table *t, se_counter *counter) {
         for (size_t i = 1; i < r->used; i++) most += (r->keys[i] ^ r->keys[i - 1]) >> SE_KEY_SHIFT != 0;
     }
     se_part *parts = NULL;
-    most += counted;
     void *memory = se_new_parts(most, &parts);
     uint64_t *index = memory ? (uint64_t *)malloc((most + 1) * sizeof(uint64_t)) : NULL;
     if (!index) {
         free(memory);
-        se_take_counted(counter, NULL, NULL);
         return 0;
     }
-    /* What was counted waits at the end, where the bins that are written in order cannot reach it before its turn. */
-    size_t next = most - counted;
-    if (counted) se_take_counted(counter, index + next, parts + next);
     for (;;) {
         uint32_t bin = UINT32_MAX;
         while (old < t->used && se_blank(se_part_at(t, (uint32_t)old))) old++;
         if (old < t->used) bin = (uint32_t)(t->index[old] >> 32);
         for (int run = 0; run < 2; run++) bin = head[run] < bin ? head[run] : bin;
-        if (next < most && (uint32_t)(index[next] >> 32) < bin) bin = (uint32_t)(index[next] >> 32);
         if (bin == UINT32_MAX) break;
         se_part part = {0};
-        if (next < most && (uint32_t)(index[next] >> 32) == bin) part = parts[next++];
-        if (old < t->used && (uint32_t)(t->index[old] >> 32) == bin) se_join(&part, se_part_at(t, (uint32_t)old++));
+        if (old < t->used && (uint32_t)(t->index[old] >> 32) == bin) part = *se_part_at(t, (uint32_t)old++);
         for (int run = 0; run < 2; run++) {
             if (head[run] != bin) continue;
             const uint64_t *keys = sorted[run];
@@ -595,7 +681,6 @@ static int se_rebuild(se_table *t, se_counter *counter) {
     t->room = (uint32_t)most;
     t->empty = 0;
     for (int run = 0; run < 2; run++) t->fresh[run].used = 0;
-    t->narrow.used = 0;
     return 1;
 }
 
@@ -639,13 +724,6 @@ static void se_compact(se_table *t, se_counter *counter) {
     if (t->used && 2 * t->empty >= t->used) se_rebuild(t, counter);
 }
 
-static void se_discard(se_table *t) {
-    free(t->index);
-    free(t->memory);
-    for (int run = 0; run < 2; run++) free(t->fresh[run].keys);
-    free(t->narrow.scores);
-}
-
 /* -- reading ---------------------------------------------------------------------------------------------------------------- */
 
 /* Whether greater residuals of a bin belong to lower scores. */
@@ -659,10 +737,24 @@ static inline void se_add_product(uint64_t *sum, uint64_t a, uint64_t b) {
     sum[1] += high;
 }
 
+/* A table as it would be if all its scores were in bins: itself, or `view`, in which floats are counted that stay where
+   they are. To make bins of them costs more than to count them, so that is left for the second time they are read. NULL
+   if memory ran out. */
+static const se_table *se_view(se_table *t, se_counter *c, se_table *view) {
+    se_floats *floats = &t->narrow;
+    const int settle = t->fresh[0].used || t->fresh[1].used || floats->used <= 2 * floats->seen + 8 + t->used / 32;
+    const uint32_t counted = settle ? 0 : se_count_floats(c, floats->scores, floats->used);
+    if (!counted) return se_settle(t, c) ? t : NULL;
+    floats->seen = floats->used;
+    view->used = 0;
+    const int enough = se_enlarge(view, counted + t->used);
+    se_take_counted(c, t, view, enough);
+    return enough ? view : NULL;
+}
+
 /* Twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being half a pair:
    at least, with every undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. */
-static void se_pairs(const se_label *l, uint64_t sums[6]) {
-    const se_table *negative = &l->table[0], *positive = &l->table[1];
+static void se_pairs(const se_table *negative, const se_table *positive, uint64_t sums[6]) {
     uint64_t below = 0;
     uint32_t other = 0;
     for (uint32_t at = 0; at < positive->used; at++) {
@@ -683,63 +775,6 @@ static void se_pairs(const se_label *l, uint64_t sums[6]) {
         }
         for (int i = 0; i < 3; i++) se_add_product(sums + 2 * i, n, 2 * below + more[i]);
     }
-}
-
-/* -- merging ---------------------------------------------------------------------------------------------------------------- */
-
-/* Make room for all that another label holds: empty parts for its bins, and space for its scores. 0 if memory ran out. */
-static int se_admit(se_table *t, const se_table *other) {
-    uint32_t missing = 0, here = 0;
-    for (int run = 0; run < 2; run++)
-        if (!se_extend(&t->fresh[run], t->fresh[run].owed + other->fresh[run].used)) return 0;
-        else t->fresh[run].owed += other->fresh[run].used; /* several tables may go into one */
-    if (!se_extend_floats(&t->narrow, t->narrow.owed + other->narrow.used)) return 0;
-    t->narrow.owed += other->narrow.used;
-    for (uint32_t there = 0; there < other->used; there++) {
-        const uint64_t bin = other->index[there] >> 32;
-        while (here < t->used && t->index[here] >> 32 < bin) here++;
-        missing += here == t->used || t->index[here] >> 32 != bin;
-    }
-    if (!missing) return 1;
-    if (!se_enlarge(t, missing)) return 0;
-    /* From behind, so that the index is merged in place. */
-    uint32_t to = t->used + missing, left = t->used, there = other->used;
-    for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_part));
-    uint32_t place = to;
-    while (there) {
-        const uint64_t bin = other->index[there - 1] >> 32;
-        if (left && t->index[left - 1] >> 32 >= bin) {
-            there -= t->index[left - 1] >> 32 == bin;
-            t->index[--to] = t->index[--left];
-        } else {
-            t->index[--to] = bin << 32 | --place;
-            there--;
-        }
-    }
-    t->used += missing;
-    t->empty += missing;
-    return 1;
-}
-
-/* Add all that another table holds, which was admitted. */
-static void se_unite(se_table *t, const se_table *other) {
-    uint32_t here = 0;
-    for (uint32_t there = 0; there < other->used; there++) {
-        const uint64_t bin = other->index[there] >> 32;
-        while (t->index[here] >> 32 < bin) here++;
-        se_part *part = se_part_at(t, here);
-        const uint32_t before = (uint32_t)se_blank(part);
-        se_join(part, se_part_at(other, there));
-        t->empty -= before - (uint32_t)se_blank(part);
-    }
-    for (int run = 0; run < 2; run++) {
-        const se_run *added = &other->fresh[run];
-        if (added->used) memcpy(t->fresh[run].keys + t->fresh[run].used, added->keys, added->used * sizeof(uint64_t));
-        t->fresh[run].used += added->used;
-    }
-    const se_floats *added = &other->narrow;
-    if (added->used) memcpy(t->narrow.scores + t->narrow.used, added->scores, added->used * sizeof(float));
-    t->narrow.used += added->used;
 }
 
 /* -- rows of scores ------------------------------------------------------------------------------------------------------ */
