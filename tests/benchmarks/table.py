@@ -580,6 +580,7 @@ def as_json(key: str) -> str:
 
 SIX_IN_RIVER = "River, the same six metrics"
 F1_ALONE = "scikit-learn, `f1_score` macro alone"
+AUC_MACRO = "scikit-learn, `roc_auc_score` macro"
 THREE_ALONE = "three evaluators, one for each"
 
 ROWS = (
@@ -601,8 +602,8 @@ ROWS = (
     Row("read", "100,000 x 100 bytes, one in ten", "reading both arrays once", -4, dense_reading(100_000, 100)),
     Row("read-far", "1,000,000 x 100 bytes, one in ten", "reading both arrays once", 0, dense_reading(10**6, 100)),
     Row("scores", "100,000 x 100 float32 scores, threshold", f"{F1_ALONE}, after `>=`", 0, scores_sklearn),
-    Row("areas", "macro `roc_auc`, update and get, 100,000 x 100 float32", "scikit-learn, `roc_auc_score`", 8, curves_sklearn),
-    Row("pass", "decisions, rankings and curves in one pass, 10,000 x 100 float32", THREE_ALONE, -1.2, one_pass(10_000, 10_000)),
+    Row("areas", "macro `roc_auc`, update and get, 100,000 x 100 float32", AUC_MACRO, 8, curves_sklearn),
+    Row("pass", "decisions, rankings, curves at once, 10,000 x 100", THREE_ALONE, -1.2, one_pass(10_000, 10_000)),
     Row("pass-10", "the same, 100,000 x 100 in batches of 1,000", THREE_ALONE, -1.2, one_pass(100_000, 1000)),
     Row("weights", "100,000 x 100 bytes, weights", f"{F1_ALONE}, weights", 0, weighted_sklearn),
     Row("sparse", "CSR, 16,105 x 983, 19 a row", "scikit-learn, `multilabel_confusion_matrix`", 20, sparse_sklearn),
