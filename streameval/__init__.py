@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from streameval import classes as _classes
 from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
+    Conflict,
     CounterOverflowError,
     DependencyError,
     FormatError,
@@ -25,21 +26,26 @@ from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric, metric
 
 if TYPE_CHECKING:
+    from streameval.checkpoint import Checkpoint, Checkpointer
     from streameval.inputs.scores import TopK
+    from streameval.ledger import Ledger
+    from streameval.loading import load
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
     from streameval.trace import Trace
     from streameval.windows.fading import Fading
-    from streameval.windows.loading import load
     from streameval.windows.recent import Rolling, TimeRolling
     from streameval.windows.tumbling import ClosedWindow, Tumbling
 
 __version__ = "0.1.0"
 
 _LATER = {
+    "Checkpoint": "checkpoint",
+    "Checkpointer": "checkpoint",
     "ClosedWindow": "windows.tumbling",
     "Fading": "windows.fading",
+    "Ledger": "ledger",
     "Pending": "pending",
     "Rolling": "windows.recent",
     "Snapshot": "progressive",
@@ -49,7 +55,7 @@ _LATER = {
     "Tumbling": "windows.tumbling",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "propensities",
-    "load": "windows.loading",
+    "load": "loading",
     "progressive_evaluate": "progressive",
 }
 """Where names are that are imported when they are first used, so that importing the package stays quick."""
@@ -67,7 +73,10 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Checkpoint",
+    "Checkpointer",
     "ClosedWindow",
+    "Conflict",
     "CounterOverflowError",
     "DependencyError",
     "Entry",
@@ -78,6 +87,7 @@ __all__ = [
     "Interval",
     "LabelError",
     "LabelTable",
+    "Ledger",
     "MergeError",
     "Metric",
     "MetricError",

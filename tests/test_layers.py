@@ -13,8 +13,8 @@ PACKAGE = Path(streameval.__file__).parent
 
 LAYERS = (
     "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "propensities",
-    "wire", "label_table", "report", "accumulator", "single", "classes", "evaluator", "windows", "feed", "pending",
-    "plots", "trace", "progressive", "", "adapters",
+    "wire", "label_table", "report", "accumulator", "single", "classes", "evaluator", "windows", "ledger",
+    "checkpoint", "loading", "testing", "feed", "pending", "plots", "trace", "progressive", "", "adapters",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 

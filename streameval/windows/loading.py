@@ -1,9 +1,8 @@
-"""Files of any class."""
+"""States of any class from bytes."""
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from typing import Any, TypeAlias
 
 from streameval import wire
 from streameval.evaluator import Evaluator
@@ -13,20 +12,24 @@ from streameval.windows.fading import Fading
 from streameval.windows.recent import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
 
-__all__ = ["load"]
+__all__ = ["KINDS", "AnyState", "restored"]
+
+AnyState: TypeAlias = Evaluator | Metric | Window[Any]
+
+KINDS = (Evaluator, Metric, Window)
+"""The classes of states, for `isinstance`."""
 
 _WINDOWS: tuple[type[Window[Any]], ...] = (Rolling, TimeRolling, Tumbling, Fading)
 
 
-def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Window[Any]:
-    """Read what `save` wrote, whichever class it was.
+def restored(data: bytes) -> AnyState:
+    """What `to_bytes` was called on, whichever class it was.
 
     Raises
     ------
     FormatError
-        If the file holds anything else, or is damaged.
+        If the bytes are anything else, or are damaged.
     """
-    data = wire.read_file(path)
     saved = wire.decode(data)
     if saved.window is not None:
         return _WINDOWS[saved.window.kind - 1].from_bytes(data)

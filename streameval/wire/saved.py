@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from streameval.config import STATES, Config, Details, checked_propensities
-from streameval.errors import FormatError, StreamevalError, shown
+from streameval.errors import FormatError, StreamevalError
 from streameval.labels import Label, in_order
 from streameval.states.content import Content
 from streameval.states.recorded import Recording
+from streameval.wire.envelope import MAGIC, opened, refuse_holder, sealed
 from streameval.wire.parts import Source, put_column, put_integer, put_label, put_text, require, varint, zigzag
 from streameval.wire.states import nothing_counted, put_content, take_content
 
 __all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
 
-MAGIC = b"\x89SEV\r\n"
-VERSION = 1
 _POLICIES = ("error", "ignore", "add")
 
 WINDOWS = ("Rolling", "TimeRolling", "Tumbling", "Fading")
@@ -83,7 +81,7 @@ class Saved:
 def encode(saved: Saved) -> bytes:
     """The bytes of an object; equal objects have equal bytes."""
     window = saved.window
-    parts = [MAGIC, bytes((VERSION, saved.kind + (0 if window is None else 2 * window.kind)))]
+    parts: list[bytes] = []
     _put_config(parts, saved.config)
     parts.append(varint(len(saved.metrics)))
     for name in saved.metrics:
@@ -96,28 +94,16 @@ def encode(saved: Saved) -> bytes:
             put_others(parts, saved.config, saved.decisions, saved.others)
     else:
         _put_window(parts, window)
-    body = b"".join(parts)
-    return body + struct.pack("<I", zlib.crc32(body))
+    return sealed(saved.kind + (0 if window is None else 2 * window.kind), parts)
 
 
 def decode(data: bytes) -> Saved:
     """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise FormatError(f"from_bytes needs bytes, not {shown(data)}")
-    data = bytes(data)
-    if data[: len(MAGIC)] != MAGIC:
-        raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")
-    if len(data) < len(MAGIC) + 6:
-        raise FormatError(f"only {len(data)} bytes; the end is missing")
-    if data[len(MAGIC)] != VERSION:
-        raise FormatError(
-            f"format version {data[len(MAGIC)]} is not known here (this is version {VERSION}); upgrade streameval"
-        )
-    if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-        raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
+    body = opened(data)
+    refuse_holder(body[len(MAGIC) + 1], "a state")
     try:
-        saved = _take(Source(data[:-4], len(MAGIC) + 1))
-        exact = encode(saved) == data
+        saved = _take(Source(body, len(MAGIC) + 1))
+        exact = encode(saved)[:-4] == body
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     if not exact:
