@@ -166,7 +166,7 @@ class Checkpointer(Generic[HeldT]):
             except MergeError as error:
                 raise MergeError(f"{told}: {error}") from None
         elif isinstance(fresh, Ledger) or isinstance(found.evaluator, Ledger):
-            raise MergeError(f"{told}: it holds a {type(found.evaluator).__name__}; use another file")
+            raise MergeError(f"{told}: it holds one of class {type(found.evaluator).__name__}; use another file")
         else:
             refuse_unlike(fresh, found.evaluator, told)
         _become(fresh, found.evaluator)

@@ -39,16 +39,18 @@ def refuse_unmergeable(fresh: AnyState) -> None:
 
 def refuse_unlike(fresh: AnyState, state: AnyState, told: str) -> None:
     """Raise `MergeError` unless a state is built like an empty one."""
+    if type(state) is not type(fresh):
+        names = f"{type(fresh).__name__} and {type(state).__name__}"
+        raise MergeError(f"{told}: {names} differ; use objects of one class")
     try:
         if isinstance(state, Window) and isinstance(fresh, Window):
             fresh._refuse_other(state)  # since not every window merges, and what it says then does not help here
             return
-        if type(state) is type(fresh):
-            if isinstance(state, Accumulator) and isinstance(fresh, Accumulator):
-                if state._config == fresh._config and state._specs == fresh._specs:
-                    return
-            elif emptied(state, told).to_bytes() == fresh.to_bytes():
+        if isinstance(state, Accumulator) and isinstance(fresh, Accumulator):
+            if state._config == fresh._config and state._specs == fresh._specs:
                 return
+        elif emptied(state, told).to_bytes() == fresh.to_bytes():
+            return
         add(fresh.copy(), emptied(state, told))
     except MergeError as error:
         raise MergeError(f"{told}: {str(error).removeprefix('cannot merge: ')}") from None

@@ -67,10 +67,12 @@ class Ledger(Generic[StateT]):
     (0.8, {'partition 0': Version(epoch=0, sequence=2)})
     """
 
-    __slots__ = ("_sums", "_template", "_total")
+    __slots__ = ("_empty", "_sums", "_template", "_total")
 
     def __init__(self, evaluator: StateT | None = None) -> None:
+        # What all shards are built like, and its bytes; it never changes.
         self._template: AnyState | None = None
+        self._empty = b""
         # The sum that each shard is part of. No shard is in two of them.
         self._sums: dict[Label, SavedSum] = {}
         # The sum of all, if it is known; only read.
@@ -83,7 +85,7 @@ class Ledger(Generic[StateT]):
                     "counted nothing, and put this one as a shard"
                 )
             refuse_unmergeable(template)
-            self._template = template
+            self._template, self._empty = template, template.to_bytes()
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -123,6 +125,7 @@ class Ledger(Generic[StateT]):
         if template is None:
             template = emptied(state, "Ledger")
             refuse_unmergeable(template)
+            self._empty = template.to_bytes()  # without a template it has no meaning
         else:
             refuse_unlike(template, state, f"shard {name!r} does not fit into the ledger")
         held = self._sums.get(name)
@@ -178,7 +181,7 @@ class Ledger(Generic[StateT]):
             changed = True
         if changed or mine is None:
             self._total = None
-            self._template = theirs if mine is None else mine
+            self._template, self._empty = (theirs, other._empty) if mine is None else (mine, self._empty)
             self._sums = sums
 
     def compact(self, shards: Iterable[Label] | None = None) -> None:
@@ -318,7 +321,8 @@ class Ledger(Generic[StateT]):
         """An independent ledger with the same content."""
         twin = type(self)()
         # States in a ledger are bytes, and templates and totals never change.
-        twin._template, twin._sums, twin._total = self._template, dict(self._sums), self._total
+        twin._template, twin._empty = self._template, self._empty
+        twin._sums, twin._total = dict(self._sums), self._total
         return twin
 
     def __copy__(self) -> Self:
@@ -346,7 +350,7 @@ class Ledger(Generic[StateT]):
     __hash__ = None  # type: ignore[assignment]
 
     def _image(self) -> bytes:
-        return b"" if self._template is None else self._template.to_bytes()
+        return b"" if self._template is None else self._empty
 
     def to_bytes(self) -> bytes:
         """The ledger as bytes; equal ledgers have equal bytes, on every machine."""
@@ -379,7 +383,7 @@ class Ledger(Generic[StateT]):
         refuse_unmergeable(template)
         for part in sums:
             refuse_unlike(template, restored(part.state), "the shards differ")
-        self._template = template
+        self._template, self._empty = template, template.to_bytes()
         self._sums = {shard: part for part in sums for shard in part.shards}
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
