@@ -66,7 +66,7 @@ def test_a_loop_that_crashes_anywhere_counts_every_item_once(kind: str, every: i
                 start = saved.position
                 for place, item in enumerate(saved.remaining(STREAM), start):
                     if place == crash:
-                        raise CrashError
+                        raise CrashError  # noqa: TRY301
                     feed(target, item)
                     if place % 2:
                         saved.step()  # once more than needed, which counts nothing twice
@@ -110,7 +110,7 @@ def test_items_can_be_counted_in_batches_and_by_hand(tmp_path: Path):
 
 def test_leaving_a_loop_early_is_safe_and_says_what_is_missing(tmp_path: Path):
     path = tmp_path / "state"
-    with (
+    with (  # noqa: PT012
         pytest.raises(se.InputError, match=r"item 4 was in progress.*saved after item 3; call step\(\) before break"),
         se.Checkpointer(KINDS["Evaluator"](), path, every=3) as saved,
     ):
@@ -185,8 +185,12 @@ def test_a_damaged_or_foreign_file_is_named_and_never_replaced(damage: str, tmp_
     flipped = bytearray(data)
     flipped[20] ^= 1
     wrong = {
-        "empty": b"", "cut": data[:-1], "flipped": bytes(flipped), "a state": counted().to_bytes(), "a pickle": b"\x80\4N."
-    }[damage]  # fmt: skip
+        "empty": b"",
+        "cut": data[:-1],
+        "flipped": bytes(flipped),
+        "a state": counted().to_bytes(),
+        "a pickle": b"\x80\4N.",
+    }[damage]
     path.write_bytes(wrong)
     with pytest.raises(se.FormatError, match=str(path)):
         se.Checkpointer(KINDS["Evaluator"](), path)
@@ -281,10 +285,8 @@ def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
     if call == "replace":
         monkeypatch.setattr(Path, "replace", fail)
     else:
-        name, how = {"write at once": ("write", fail), "write after a part": ("write", part), "close": ("close", close)}.get(
-            call, (call, fail)
-        )  # fmt: skip
-        monkeypatch.setattr(os, name, how)
+        how = {"write after a part": part, "close": close}.get(call, fail)
+        monkeypatch.setattr(os, call.split()[0], how)
     if (call, sys.platform) == ("close", "linux"):
         with pytest.raises(OSError, match=os.strerror(code)):
             SAVED[kind]().save(path)
