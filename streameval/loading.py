@@ -10,7 +10,7 @@ from streameval.checkpoint import Checkpoint
 from streameval.ledger import Ledger
 from streameval.windows.loading import AnyState, restored
 
-__all__ = ["load"]
+__all__ = ["decoded", "load"]
 
 
 def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[Any]:
@@ -25,7 +25,12 @@ def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[An
     """
     data = wire.read_file(path)
     with wire.naming_file(path):
-        kind = wire.kind_of(data)
-        if kind == wire.LEDGER:
-            return Ledger.from_bytes(data)
-        return Checkpoint.from_bytes(data) if kind == wire.CHECKPOINT else restored(data)
+        return decoded(data)
+
+
+def decoded(data: bytes) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+    """What `to_bytes` was called on, whichever class it was."""
+    kind = wire.kind_of(data)
+    if kind == wire.LEDGER:
+        return Ledger.from_bytes(data)
+    return Checkpoint.from_bytes(data) if kind == wire.CHECKPOINT else restored(data)

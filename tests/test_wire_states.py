@@ -358,3 +358,16 @@ def test_decisions_alone_cost_no_byte_more_and_other_states_are_small():
     assert sizes["curves"] <= 16 * bins
     assert sizes["pairs"] <= 8 * pairs
     assert sizes["rankings"] <= 12 * rows
+
+
+def test_a_label_takes_at_most_25_bytes_and_its_text():
+    names = [f"label {number}" for number in range(10_000)]
+    ev = se.Evaluator(["f1_macro"])
+    for start in range(0, 10_000, 20):
+        ev.update(names[start : start + 20], names[start + 5 : start + 25], mask=names[start : start + 3])
+    text = sum(len(name.encode()) for name in names)
+    for _ in range(36):  # up to 3e13 examples
+        ev.merge(ev)
+    assert len(ev.to_bytes()) - text <= 25 * len(names)
+    assert ev.examples > 10**13
+    assert set(ev.labels) == set(names)
