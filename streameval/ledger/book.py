@@ -381,10 +381,22 @@ class Ledger(Generic[StateT]):
         if emptied(template, "Ledger").to_bytes() != template.to_bytes():
             raise InputError("the empty state has counted examples")
         refuse_unmergeable(template)
-        for part in sums:
-            refuse_unlike(template, restored(part.state), "the shards differ")
+
+        def states() -> Iterator[tuple[AnyState, SavedSum]]:
+            for part in sums:
+                state = restored(part.state)
+                refuse_unlike(template, state, "the shards differ")
+                yield state, part
+
+        try:  # as they have to be read anyway
+            total = summed(states()) if sums else None
+        except StreamevalError:
+            for _ in states():  # either one of them is refused, or only reading the sum is
+                pass
+            total = None
         self._template, self._empty = template, template.to_bytes()
         self._sums = {shard: part for part in sums for shard in part.shards}
+        self._total = total
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)
