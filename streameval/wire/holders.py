@@ -8,13 +8,12 @@ shards, a digest of what was given for each of them follows its sequence.
 from __future__ import annotations
 
 import hashlib
-from itertools import pairwise
 from typing import NamedTuple
 
 from streameval.errors import FormatError, StreamevalError
-from streameval.labels import Label, in_order
+from streameval.labels import Label
 from streameval.wire.envelope import CHECKPOINT, LEDGER, MAGIC, opened, sealed
-from streameval.wire.parts import Source, put_label, varint
+from streameval.wire.parts import Source, ascending, put_label, varint
 
 __all__ = [
     "MOST", "Given", "SavedLedger", "SavedSum", "decode_checkpoint", "decode_ledger", "digest", "encode_checkpoint",
@@ -76,7 +75,7 @@ def decode_ledger(data: bytes) -> SavedLedger:
         sums = [_take_sum(source) for _ in range(source.count())]
         seen = {shard for shards, _ in sums for shard in shards}
         firsts = [next(iter(shards)) for shards, _ in sums]
-        if len(seen) != sum(len(shards) for shards, _ in sums) or not _ascending(firsts):
+        if len(seen) != sum(len(shards) for shards, _ in sums) or not ascending(firsts):
             raise FormatError("shards are repeated or not in order")
         exact = encode_ledger(template, sums) == bytes(data)
     except (StreamevalError, ValueError, OverflowError) as error:
@@ -96,15 +95,11 @@ def _take_sum(source: Source) -> SavedSum:
         if max(epoch, sequence) > MOST:
             raise FormatError("an epoch or a sequence beyond 63 bits")
         found.append((shard, epoch, sequence, source.raw(_DIGEST) if many > 1 else b""))
-    if not _ascending([shard for shard, *_ in found]):
+    if not ascending([shard for shard, *_ in found]):
         raise FormatError("shards are repeated or not in order")
     state = source.raw(source.varint())
     own = digest(state) if many == 1 else b""
     return SavedSum({shard: Given(epoch, sequence, told or own) for shard, epoch, sequence, told in found}, state)
-
-
-def _ascending(shards: list[Label]) -> bool:
-    return all(in_order(before) < in_order(after) for before, after in pairwise(shards))
 
 
 def encode_checkpoint(position: int, state: bytes) -> bytes:
