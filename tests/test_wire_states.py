@@ -307,6 +307,15 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
         se.Fading.from_bytes(sealed(edited))
 
 
+@pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
+def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
+    saved = wire.decode(se.Evaluator([], keep=["pairs"]).to_bytes())
+    others = {"pairs": Pairs(LabelIndex(), set(chosen)).content()}
+    data = wire.encode(wire.Saved(0, saved.config, (), saved.decisions, None, others))
+    with pytest.raises(se.FormatError, match="the bytes are damaged"):
+        se.Evaluator.from_bytes(data)
+
+
 def test_metrics_and_what_is_kept_must_belong_together():
     saved = wire.decode(se.Evaluator(["ndcg"]).to_bytes())
     for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
