@@ -388,7 +388,7 @@ def test_killing_a_process_at_any_moment_loses_nothing_that_was_saved():
         [sys.executable, "-m", "tests.soak.kills", "--kills", "300"], capture_output=True, text=True, cwd=ROOT
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith("300 kills")
+    assert run.stdout.startswith("300 kills,")
     assert "nothing lost, nothing damaged" in run.stdout
 
 

@@ -25,9 +25,9 @@ LABELS = [f"label {number}" for number in range(400)]
 LONGEST = 0.004  # seconds until the kill
 
 
-def stream():
-    """Examples without end, the same each time, whose states grow to some ten kilobytes."""
-    for place in count():
+def stream(start: int):
+    """Examples without end from a place on, the same each time; their states grow to some ten kilobytes."""
+    for place in count(start):
         drawn = random.Random(place)
         yield drawn.sample(LABELS, 3), drawn.sample(LABELS, 3)
 
@@ -35,7 +35,7 @@ def stream():
 def work(path: Path, acknowledged: int) -> None:
     """Count and save until killed; tell each position once it is saved."""
     saved = se.Checkpointer(se.Evaluator(METRICS), path, every=3)
-    for y_true, y_pred in islice(stream(), saved.position, None):
+    for y_true, y_pred in stream(saved.position):
         saved.evaluator.update(y_true, y_pred)
         before = saved._saved
         saved.step()
@@ -68,12 +68,15 @@ def run(kills: int, seed: int) -> str:
     """What was seen; an `AssertionError` if anything was lost or damaged."""
     drawn = random.Random(seed)
     expected, reached, newest, amid = se.Evaluator(METRICS), 0, 0, 0
-    examples = stream()
+    examples = stream(0)
     warm = se.Checkpointer, se.load  # loaded once, before there are children
     assert all(warm)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state"
-        for _ in range(kills):
+        for done in range(kills):
+            if done and done % 1000 == 0:
+                sys.stdout.write(f"{done:,} kills ...\n")
+                sys.stdout.flush()
             newest = max(newest, killed(path, drawn.randrange(3), drawn.random() * LONGEST))
             amid += len(list(Path(folder).iterdir())) > path.exists()
             if not path.exists():
