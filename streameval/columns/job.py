@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from streameval.accumulator import Accumulator
 from streameval.columns.named import Columns, Null
@@ -18,7 +18,7 @@ from streameval.windows.loading import revived
 
 __all__ = ["Job", "State"]
 
-State: TypeAlias = Evaluator | Metric | Sliced
+State: TypeAlias = Evaluator | Metric | Sliced[Any]
 
 
 @dataclass(frozen=True, slots=True)
