@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from streameval import load
+from streameval.adapters.spark.batches import Folder, Memory, Span, counting
 from streameval.adapters.spark.tables import check, merged, states
 from streameval.columns import Job, State
-from streameval.errors import FormatError, InputError, MergeError, shown
+from streameval.errors import InputError, MergeError, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["StreamEvaluation"]
-
-_FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
-
-
-class _Span(NamedTuple):
-    """Batches whose examples are in one state."""
-
-    first: int
-    last: int
 
 
 class StreamEvaluation:
@@ -76,15 +66,12 @@ class StreamEvaluation:
         if type(keep) is not int or keep < 1:
             raise InputError(f"keep must be an integer of at least 1, not {shown(keep)}")
         self._job, self._keep = job, keep
-        self._folder = None if path is None else Path(path).absolute()
-        self._memory: dict[_Span, bytes] = {}
+        self._store = Memory() if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
         try:
             self.total()
         except MergeError as error:
-            raise MergeError(f"{self._folder} holds states of another job: {error}; use a new folder") from None
+            raise MergeError(f"{path} holds states of another job: {error}; use a new folder") from None
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Count a batch; Spark calls this."""
@@ -106,16 +93,16 @@ class StreamEvaluation:
         _check_id(batch_id)
         whole = self._job.merged([state])
         with self._lock:
-            spans, span = self._spans(), _Span(batch_id, batch_id)
+            spans, span = self._spans(), Span(batch_id, batch_id)
             if spans and (batch_id < spans[-1].last or spans[-1].first < batch_id == spans[-1].last):
-                if span in spans and self._read(span) == state:
+                if span in spans and self._store.read(span) == state:
                     return
                 raise InputError(
                     f"batch {batch_id} comes after batch {spans[-1].last} was counted, and is not what was counted as "
                     f"batch {batch_id}: the query's checkpoint was removed or set back; call rewind({batch_id}) to "
                     "forget the batches from there on, or use a new folder for a new checkpoint"
                 )
-            self._write(span, whole)
+            self._store.write(span, whole)
             if len(spans) > 2 * self._keep:
                 self._fold(spans[: -self._keep])
 
@@ -124,10 +111,10 @@ class StreamEvaluation:
         for _ in range(100):
             try:
                 with self._lock:
-                    return self._job.merged(self._read(span) for span in self._spans())
+                    return self._job.merged(self._store.read(span) for span in self._spans())
             except FileNotFoundError:  # another process, which runs the query, has just merged it with others
                 continue
-        raise InputError(f"the states in {self._folder} change all the time; is there one query that writes there?")
+        raise InputError("the states in the folder change all the time; is there one query that writes there?")
 
     def batches(self) -> tuple[int, ...]:
         """The batches that have a state of their own, in order."""
@@ -146,65 +133,26 @@ class StreamEvaluation:
         with self._lock:
             if any(span.first < batch_id <= span.last for span in self._spans()):
                 raise InputError(f"batch {batch_id} was merged with earlier ones; use a new folder")
-            for span in reversed(self._found()):
+            for span in reversed(self._store.found()):
                 if span.first >= batch_id:
-                    self._remove(span)
+                    self._store.remove(span)
 
-    def _fold(self, spans: list[_Span]) -> None:
-        """Merge the states of the oldest batches. Killed in between, both are there, and `_spans` reads the sum."""
-        self._write(_Span(spans[0].first, spans[-1].last), self._job.merged(self._read(span) for span in spans))
+    def _fold(self, spans: list[Span]) -> None:
+        """Merge the states of the oldest batches. Killed in between, both are there, and the sum counts."""
+        whole = self._job.merged(self._store.read(span) for span in spans)
+        self._store.write(Span(spans[0].first, spans[-1].last), whole)
         for span in spans:
-            self._remove(span)
+            self._store.remove(span)
 
-    def _found(self) -> list[_Span]:
-        """What there is, in order, a longer span before those that it has taken in."""
-        if self._folder is None:
-            found = list(self._memory)
-        else:
-            matches = [_FILE.fullmatch(file.name) for file in self._folder.iterdir()]
-            found = [_Span(int(match[1]), int(match[2])) for match in matches if match]
-        return sorted(found, key=lambda span: (span.first, -span.last))
-
-    def _spans(self) -> list[_Span]:
-        """What counts, in order: without what a longer span has taken in."""
-        kept: list[_Span] = []
-        for span in self._found():
-            if not kept or span.last > kept[-1].last:
-                kept.append(span)
-        return kept
-
-    def _file(self, span: _Span) -> Path:
-        assert self._folder is not None
-        return self._folder / f"batches-{span.first}-{span.last}.state"
-
-    def _read(self, span: _Span) -> bytes:
-        if self._folder is None:
-            return self._memory[span]
-        try:
-            return load(self._file(span)).to_bytes()
-        except FormatError as error:
-            if str(self._file(span)) in str(error):
-                raise
-            raise FormatError(f"{self._file(span)}: {error}") from None
-
-    def _write(self, span: _Span, state: State) -> None:
-        if self._folder is None:
-            self._memory[span] = state.to_bytes()
-        else:
-            state.save(self._file(span))
-
-    def _remove(self, span: _Span) -> None:
-        if self._folder is None:
-            del self._memory[span]
-        else:
-            self._file(span).unlink(missing_ok=True)
+    def _spans(self) -> list[Span]:
+        return counting(self._store.found())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._folder is None:
+        if not isinstance(self._store, Folder):
             raise InputError(
                 "this StreamEvaluation keeps its states in memory, where another process cannot write them; give path="
             )
-        return _revived, (self._job, str(self._folder), self._keep)
+        return _revived, (self._job, str(self._store.path), self._keep)
 
 
 def _check_id(batch_id: object) -> None:
