@@ -1,0 +1,85 @@
+"""What `test_spark` shows, in a session of Spark Connect, which needs a process of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import streameval as se
+from streameval.adapters.spark import StreamEvaluation, evaluate, evaluate_by_key
+
+LISTS = "actual array<string>, predicted array<string>"
+
+
+def refused(call, message):
+    try:
+        call()
+    except se.InputError as error:
+        assert message in str(error), str(error)
+        return
+    raise AssertionError(f"not refused: {message}")
+
+
+def main(folder: Path) -> None:
+    spark = (
+        SparkSession.builder.remote("local[2]")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    rows = [(["cat"], ["cat", "dog"], "eu"), (["dog"], ["dog"], "us"), ([], ["bird"], "eu")] * 100
+    df = spark.createDataFrame(rows, f"{LISTS}, region string").repartition(3)
+    assert type(df).__module__.startswith("pyspark.sql.connect")
+    alone = se.Evaluator()
+    alone.update_many([row[0] for row in rows], [row[1] for row in rows])
+
+    assert evaluate(df, "actual", "predicted").to_bytes() == alone.to_bytes()
+    assert evaluate(df, "actual", "predicted", tasks=2).to_bytes() == alone.to_bytes()
+    assert evaluate(df, "actual", "predicted", by="region").total() == alone
+    merged = se.Evaluator()
+    for row in evaluate_by_key(df, "actual", "predicted", keys="region").collect():
+        merged.merge(se.Evaluator.from_bytes(bytes(row["state"])))
+    assert merged == alone
+
+    refused(lambda: evaluate(df, "actual", "predictd"), "did you mean 'predicted'")
+    nulls = spark.createDataFrame([(["a"], None), (["b"], ["b"])], LISTS)
+    refused(lambda: evaluate(nulls, "actual", "predicted"), "column 'predicted' holds 1 null lists")
+
+    pq.write_table(
+        pa.table({"actual": [row[0] for row in rows], "predicted": [row[1] for row in rows]}), folder / "rows.parquet"
+    )
+    (folder / "in").mkdir()
+    (folder / "rows.parquet").rename(folder / "in" / "rows.parquet")
+    stream = spark.readStream.schema(LISTS).parquet(str(folder / "in"))
+    job = se.Job.of(actual="actual", predicted="predicted")
+
+    def run(evaluation):
+        checkpoint = stream.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+        checkpoint.foreachBatch(evaluation).trigger(availableNow=True).start().awaitTermination()
+
+    try:
+        run(StreamEvaluation(job))
+    except Exception as error:
+        assert "give path=" in str(error), error
+    else:
+        raise AssertionError("states in the memory of another process were not refused")
+    evaluation = StreamEvaluation(job, folder / "states")
+    run(evaluation)
+    assert evaluation.total() == alone
+    spark.stop()
+    print("all the same")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        main(Path(scratch))
