@@ -186,10 +186,9 @@ def test_a_worker_killed_in_mid_job_changes_nothing(df, rows, adapter, tmp_path)
                 except FileExistsError:
                     continue
                 parent = os.getppid()
-                for process in filter(str.isdigit, os.listdir("/proc")):
+                for process in [folder.name for folder in Path("/proc").iterdir() if folder.name.isdigit()]:
                     try:
-                        with open(f"/proc/{process}/stat") as file:
-                            mother = int(file.read().rsplit(")", 1)[1].split()[1])
+                        mother = int(Path("/proc", process, "stat").read_text().rsplit(")", 1)[1].split()[1])
                     except OSError:
                         continue
                     if mother == parent and int(process) != os.getpid():
@@ -393,7 +392,7 @@ def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter,
 def test_a_folder_of_another_job_or_with_damage_is_refused(adapter, tmp_path):
     adapter.StreamEvaluation(JOB, tmp_path).put(0, state_of(3).to_bytes())
     other = se.Job.of(se.Evaluator(["f1_micro"], labels=["cat", "dog"]), actual="actual", predicted="predicted")
-    with pytest.raises(se.MergeError, match="holds states of another job.* use a new folder"):
+    with pytest.raises(se.MergeError, match=r"holds states of another job.* use a new folder"):
         adapter.StreamEvaluation(other, tmp_path)
     file = tmp_path / "batches-0-0.state"
     file.write_bytes(file.read_bytes()[:-1])
