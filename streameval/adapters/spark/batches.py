@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from streameval import load
+import streameval
 from streameval.columns import State
 from streameval.errors import FormatError
 
@@ -63,7 +63,7 @@ class Folder(Memory):
         """The state of a span."""
         file = self._file(span)
         try:
-            return load(file).to_bytes()
+            return streameval.load(file).to_bytes()
         except FormatError as error:
             raise error if str(file) in str(error) else FormatError(f"{file}: {error}") from None
 
