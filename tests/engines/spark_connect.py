@@ -61,8 +61,9 @@ def main(folder: Path) -> None:
         checkpoint = stream.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
         checkpoint.foreachBatch(evaluation).trigger(availableNow=True).start().awaitTermination()
 
-    with pytest.raises(Exception, match="give path="):  # Spark wraps what pickling raises
+    with pytest.raises(Exception, match="foreachBatch") as caught:
         run(StreamEvaluation(job))
+    assert "give path=" in str(caught.value.__context__)  # Spark prints it above an error of its own
     evaluation = StreamEvaluation(job, folder / "states")
     run(evaluation)
     assert evaluation.total() == alone
