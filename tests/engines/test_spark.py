@@ -125,8 +125,11 @@ def test_no_rows_give_a_fresh_state(spark, df, adapter):
 
 
 def test_names_with_dots_and_ticks_are_columns(spark, adapter):
-    frame = spark.createDataFrame([(["a"], ["a"])], "`a.b` array<string>, `c``d` array<string>")
+    frame = spark.createDataFrame([(["a"], ["a"], "x")], "`a.b` array<string>, `c``d` array<string>, `e.f` string")
     assert adapter.evaluate(frame, "a.b", "c`d", metrics=["f1_micro"]).get() == {"f1_micro": 1.0}
+    found = adapter.evaluate_by_key(frame, "a.b", "c`d", keys="e.f", metrics=["f1_micro"])
+    assert found.columns == ["e.f", "examples", "metrics", "state"]
+    assert found.collect()[0][:3] == ("x", 1, {"f1_micro": 1.0})
 
 
 def test_slices_have_the_bytes_of_one_process(df, rows, adapter):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import BinaryType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
-from streameval.adapters.spark.tables import check, quoted
+from streameval.adapters.spark.frames import check, mapped
 from streameval.columns import Job, Null
 from streameval.errors import InputError, shown
 from streameval.evaluator import Evaluator, MetricLike
@@ -107,21 +107,15 @@ def evaluate_by_key(
 
     def merge(group: Any) -> Any:
         total = job.merged(group.column("state").to_pylist())
-        return _answer(group.slice(0, 1).select(list(names)), total)
+        return _answer(group.slice(0, 1).drop_columns(["state"]), total)
 
-    key_fields = [field for field in df.schema.fields if field.name in names]
-    key_fields.sort(key=lambda field: names.index(field.name))
-    sent = StructType([*key_fields, StructField("state", BinaryType())])
-    answered = StructType(
-        [
-            *key_fields,
-            StructField("examples", LongType()),
-            StructField("metrics", MapType(StringType(), DoubleType())),
-            StructField("state", BinaryType()),
-        ]
-    )
-    made = df.select(*map(quoted, parts.columns.names)).mapInArrow(count, sent)
-    return made.groupBy(*map(quoted, names)).applyInArrow(merge, answered)
+    types = {field.name: field.dataType for field in df.schema.fields}
+    key_fields = [StructField(f"key{place}", types[name]) for place, name in enumerate(names)]
+    state = StructField("state", BinaryType())
+    sent = StructType([*key_fields, state])
+    read = [StructField("examples", LongType()), StructField("metrics", MapType(StringType(), DoubleType()))]
+    made = mapped(df, parts.columns.names, count, sent).groupBy(*(field.name for field in key_fields))
+    return made.applyInArrow(merge, StructType([*key_fields, *read, state])).toDF(*names, *_MADE)
 
 
 def _by_key(held: Any, names: tuple[str, ...], schema: Any) -> Any:
@@ -130,7 +124,9 @@ def _by_key(held: Any, names: tuple[str, ...], schema: Any) -> Any:
     found = held.slices(names[0] if len(names) == 1 else names)
     columns = [pa.array([part.where[name] for part in found], schema.field(name).type) for name in names]
     states = pa.array([part.evaluator.to_bytes() for part in found], pa.binary())
-    return pa.RecordBatch.from_arrays([*columns, states], names=[*names, "state"])
+    return pa.RecordBatch.from_arrays(
+        [*columns, states], names=[*(f"key{place}" for place in range(len(names))), "state"]
+    )
 
 
 def _answer(key: Any, total: Any) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.adapters.spark.batches import Folder, Memory, Span, counting
-from streameval.adapters.spark.tables import check, merged, states
+from streameval.adapters.spark.frames import check
+from streameval.adapters.spark.tables import merged, states
 from streameval.columns import Job, State
 from streameval.errors import InputError, MergeError, shown
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
-from streameval import errors
+from streameval.adapters.spark.frames import check, mapped, our_errors
 from streameval.columns import Job, Null, State
+from streameval.errors import InputError, shown
 from streameval.evaluator import MetricLike
 from streameval.labels import Label
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["check", "evaluate", "merged", "our_errors", "states"]
-
-_RAISED = re.compile(
-    r"streameval\.errors\.(\w+Error): (.*?)(?=\n\s+at |\n*JVM stacktrace| SQLSTATE: |\s*\Z)", re.DOTALL
-)
+__all__ = ["evaluate", "merged", "states"]
 
 
 def evaluate(
@@ -97,7 +90,7 @@ def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
         If ``tasks`` is not a positive integer.
     """
     if tasks is not None and (type(tasks) is not int or tasks < 1):
-        raise errors.InputError(f"tasks must be an integer of at least 1, not {errors.shown(tasks)}")
+        raise InputError(f"tasks must be an integer of at least 1, not {shown(tasks)}")
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         yield _row(job.state(batches))
@@ -105,7 +98,7 @@ def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
     def merge(batches: Iterator[Any]) -> Iterator[Any]:
         yield _row(job.merged(state for batch in batches for state in batch.column("state").to_pylist()).to_bytes())
 
-    made = df.select(*map(quoted, job.columns.names)).mapInArrow(count, "state binary")
+    made = mapped(df, job.columns.names, count, "state binary")
     # By their content, not in turn: a task that is tried again then sends each state to the same place.
     return made if tasks is None else made.repartition(tasks, "state").mapInArrow(merge, "state binary")
 
@@ -121,35 +114,6 @@ def merged(states: DataFrame, job: Job) -> State:
     with our_errors():
         rows = states.select("state").collect()
     return job.merged(bytes(row[0]) for row in rows)
-
-
-def check(df: DataFrame, job: Job) -> None:
-    """Raise `InputError` if a column is not there, or of a type that cannot be read. Reads no rows."""
-    import pyarrow as pa
-
-    names = df.columns
-    there = [name for name in job.columns.names if names.count(name) == 1]
-    empty = df.select(*map(quoted, there)).limit(0).toArrow()
-    columns = [empty.column(name) if name in there else pa.nulls(0) for name in names]
-    job.add(job.fresh(), pa.table(columns, names=names))
-
-
-@contextmanager
-def our_errors() -> Iterator[None]:
-    """Raise errors of ours that workers raised as what they were."""
-    try:
-        yield
-    except PySparkException as error:
-        found = _RAISED.search(str(error))
-        kind = getattr(errors, found[1], None) if found else None
-        if found is None or kind is None:
-            raise
-        raise kind(found[2].strip()) from error
-
-
-def quoted(name: str) -> str:
-    """The name of a column, where Spark would take a dot for a field."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _row(state: bytes) -> Any:
