@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from streameval import wire
-from streameval.config import Config, Details, Nan, Ties, Unknown, checked_propensities
+from streameval.config import Config, Nan, Ties, Unknown, checked_propensities
 from streameval.errors import FormatError, InputError, MergeError, MetricError, shown
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
 from streameval.labels import Label, LabelIndex
 from streameval.metrics.averaging import as_float
-from streameval.metrics.kept import Readings, checked_states, details_of, refuse_undecided, state_of
+from streameval.metrics.kept import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.states.decisions import Decisions
@@ -88,8 +88,9 @@ class Accumulator:
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> None:
         self._specs = specs
-        states = {*checked_states(keep), *(state_of(spec) for spec in specs)}
-        details = details_of(specs, checked_propensities(inverse_propensities))
+        kept, parts = checked_keep(keep)
+        states = {*kept, *(state_of(spec) for spec in specs)}
+        details = details_of(specs, checked_propensities(inverse_propensities), parts)
         self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
         refuse_undecided(specs, self._config)
         self._core = _Core.fresh(self._config)
@@ -307,7 +308,7 @@ class Accumulator:
         return self._config.threshold is not None or self._config.scored
 
     def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
-        """What functions of `streameval.thresholds`, `streameval.metrics.curves` and `streameval.metrics.pairs` read.
+        """What functions of `streameval.thresholds` and, in `streameval.metrics`, of curves, pairs and labelsets read.
 
         It speaks of the examples counted so far, and must not be used once more are counted.
 
@@ -316,8 +317,7 @@ class Accumulator:
         MetricError
             If no such state is kept.
         """
-        (name,) = checked_states([state])
-        return self._readings().named(name, f"tables({name!r})")
+        return self._readings().named(checked_state(state), f"tables({state!r})")
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them.
@@ -458,7 +458,7 @@ def _kept_for(specs: tuple[MetricSpec, ...], saved: wire.Saved) -> bool:
     if not (needed <= states if saved.kind == 0 else needed == states):
         return False
     try:
-        details = details_of(specs, config.details.inverse_propensities) if "rankings" in states else Details()
+        details = details_of(specs, config.details.inverse_propensities, config.parts if saved.kind == 0 else ())
         refuse_undecided(specs, config)
     except MetricError:
         return False

@@ -113,13 +113,17 @@ class ListBatch:
         return ListBatch(len(rows), true, pred, hidden, named, self.everywhere, weights)
 
 
-def _gather(offsets: Places, rows: IntArray) -> tuple[IntArray, IntArray]:
+def _gather(offsets: Places, rows: IntArray) -> tuple[IntArray, Places]:
     """Where the lists of these rows begin and end if they stand one after the other, and which entries they hold."""
     starts = offsets[:-1][rows].astype(np.int64)
     ends = np.zeros(len(rows) + 1, np.int64)
     lengths = offsets[1:][rows] - starts
     np.cumsum(lengths, out=ends[1:])
-    return ends, np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+    # Memory is what this takes time for, so numbers are narrow where they can be.
+    narrow = np.int32 if int(offsets[-1]) < 2**31 else np.int64
+    entries = np.repeat((starts - ends[:-1]).astype(narrow), lengths)
+    entries += np.arange(ends[-1], dtype=narrow)
+    return ends, entries
 
 
 def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:

@@ -41,7 +41,9 @@ class Evaluator(Accumulator):
         None if predictions are decisions. A number, or one per label (a mapping, or in the order of ``labels``), if
         they are scores: a score at or above it is a prediction. Booleans and label collections are decisions still.
     keep
-        What to remember beyond what ``metrics`` are read from: ``"rankings"``, ``"curves"``, ``"pairs"``.
+        What to remember beyond what ``metrics`` are read from: ``"rankings"``, ``"curves"``, ``"pairs"``. These are
+        ``"confusions"`` and ``"cooccurrence"``, which can be kept each by itself; further parts of pairs are
+        ``"labelsets"`` and ``"contributions"``.
     nan
         What a score that is NaN means: ``"error"``, or ``"missing"``: the label has no score in this example.
     ties

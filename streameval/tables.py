@@ -210,14 +210,11 @@ def _files(paths: Iterable[PathLike], columns: Columns, size: int) -> _Source:
         by_format: dict[str, list[str]] = {}
         for file in found:
             by_format.setdefault(_format(file), []).append(str(file))
-        for kind, files in by_format.items():
-            base = None if root is None else str(root)
+        for name, files in by_format.items():
+            options = {} if root is None else {"partitioning": "hive", "partition_base_dir": str(root)}
             try:
-                datasets.append(
-                    ds.dataset(files, format=kind, partitioning="hive", partition_base_dir=base)
-                    if base is not None
-                    else ds.dataset(files, format=kind)
-                )
+                kind = ds.ParquetFileFormat(dictionary_columns=_texts(files[0], columns)) if name == "parquet" else name
+                datasets.append(ds.dataset(files, format=kind, **options))
             except (pa.ArrowException, OSError) as error:
                 raise InputError(f"{files[0]} cannot be read: {error}; it may be damaged or incomplete") from None
     names = list(columns.names)
@@ -232,6 +229,20 @@ def _files(paths: Iterable[PathLike], columns: Columns, size: int) -> _Source:
 
     schema = _only(datasets[0].schema, columns) if datasets else None
     return _Source(batches(), rows, schema)
+
+
+def _texts(file: str, columns: Columns) -> set[str]:
+    """The columns of text in a Parquet file that are read as codes, as they are stored, in half of the time."""
+    import pyarrow.parquet as pq
+
+    schema = pq.ParquetFile(file).schema
+    lists = [name for name in (columns.actual, columns.predicted, columns.mask) if name is not None]
+    return {
+        column.path
+        for column in map(schema.column, range(len(schema)))
+        if column.logical_type.type == "STRING"
+        and (column.path in columns.by or any(column.path.startswith(f"{name}.") for name in lists))
+    }
 
 
 def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, dict[str, Any]]]:

@@ -23,12 +23,17 @@ from tests.test_laws import Interrupted, interrupted
 
 CHECK = settings(max_examples=30, deadline=None)
 KEEP = ["rankings", "curves", "pairs"]
+PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
 LABELS = ["a", "b", 3, "d", 2**70]
 LEVELS = [-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0]
 METRICS = [
     "ndcg", "lrap", "coverage_error", "precision_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)",
     "psp_at(k=2)", "psndcg_at(k=3)", "roc_auc_macro", "average_precision_per_label", "roc_auc_micro", "f1_macro",
     "hamming_loss",
+]  # fmt: skip
+PAIRED = [
+    "mlcm_f1_macro", "mlcm_recall_weighted(values=contributions)", "mlcm_precision_per_label(values=shares)", "scumble",
+    "scumble_per_label", "scumble_cv", "distinct_labelsets", "labelset_peak", "dependent_pairs(critical=0.5)",
 ]  # fmt: skip
 PROPENSITIES: dict[Any, float] = {label: 1.5 + place for place, label in enumerate(LABELS)}
 
@@ -38,11 +43,12 @@ class Stream:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
+        self.metrics = [*METRICS, *rng.sample(PAIRED, rng.randint(0, 3))]
         self.choices: dict[str, Any] = {
             "threshold": rng.choice([0.5, 0.0, {label: rng.choice([0.25, -1.0, 0.5]) for label in LABELS}]),
             "nan": "missing",
             "ties": rng.choice(["shared", "last"]),
-            "keep": KEEP,
+            "keep": ["rankings", "curves", *rng.choice([["pairs"], rng.sample(PARTS, rng.randint(1, 4))])],
             "inverse_propensities": PROPENSITIES,
         }
         if rng.random() < 0.6:
@@ -52,7 +58,7 @@ class Stream:
         self.examples = [self.example(rng, weights) for _ in range(rng.randint(0, 9))]
 
     def __repr__(self) -> str:
-        return f"{self.choices} {self.examples}"
+        return f"{self.metrics} {self.choices} {self.examples}"
 
     @staticmethod
     def example(rng: random.Random, weights: list[float]) -> tuple[Any, Any, Any, float]:
@@ -62,7 +68,7 @@ class Stream:
         return true, pred, mask, rng.choice(weights)
 
     def fresh(self) -> se.Evaluator:
-        return se.Evaluator(METRICS, **self.choices)
+        return se.Evaluator(self.metrics, **self.choices)
 
     def fed(self, examples: list[Any] | None = None) -> se.Evaluator:
         ev = self.fresh()
@@ -421,8 +427,9 @@ def test_metrics_of_states_that_are_not_kept_are_refused_by_name():
             plain.tables(state)
     with pytest.raises(se.MetricError, match=r"keep must hold .* not 'ranking'; did you mean 'rankings'"):
         se.Evaluator(keep=["ranking"])
-    with pytest.raises(se.MetricError, match="keep must hold"):
-        ev.tables("decisions")
+    for state in ("decisions", "labelsets", "pair"):
+        with pytest.raises(se.MetricError, match=r"tables\(\) has 'rankings', 'curves', 'pairs', not "):
+            ev.tables(state)
     for keep in (3, [3], None):
         with pytest.raises(se.MetricError, match="keep must"):
             se.Evaluator(keep=keep)
@@ -599,14 +606,15 @@ def test_single_metrics_of_scores_read_as_evaluators_do():
         choices = {"inverse_propensities": {label: 2.0 + label for label in range(5)}} if entry.name[:2] == "ps" else {}
         single = se.metric(entry.name, **choices)
         ev = se.Evaluator([single], **choices)
+        many, pred = (scores, {2: 0.25, 1: 0.75, 0: 0.5}) if entry.scored else (scores > 0.5, {1, 2})
         for target in (single, ev):
-            target.update_many(true, scores, weights=weights)
-            target.update({1, 2}, {2: 0.25, 1: 0.75, 0: 0.5})
-            target.revert({1, 2}, {2: 0.25, 1: 0.75, 0: 0.5})
+            target.update_many(true, many, weights=weights)
+            target.update({1, 2}, pred)
+            target.revert({1, 2}, pred)
         assert single.get() == ev.get(single.spec)
         assert repr(single.interval()) == repr(ev.interval(single.spec))
         assert str(single.examples) in repr(single)
-        assert single.reads_scores
+        assert single.reads_scores == entry.scored
 
 
 def test_the_best_k_of_each_example_are_in_public():

@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from streameval.batch import Batch, DenseBatch, Example, ScoreBatch
+from streameval.config import PARTS, USUAL_PARTS, Part
 from streameval.errors import CounterOverflowError, MergeError, RevertError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel import paired
@@ -29,11 +30,9 @@ from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
 from streameval.states.pair_content import (
     ALL,
-    PARTS,
     Cells,
     Content,
     Key,
-    Part,
     cells_of,
     decided,
     label_sets,
@@ -68,7 +67,7 @@ class Pairs:
     reads_decisions: ClassVar[bool] = True
     __slots__ = ("_counts", "_labels", "_plan", "_sets", "_weights", "parts")
 
-    def __init__(self, labels: LabelIndex, parts: Iterable[Part] = ("confusions", "cooccurrence")) -> None:
+    def __init__(self, labels: LabelIndex, parts: Iterable[Part] = USUAL_PARTS) -> None:
         chosen = set(parts)
         self.parts: tuple[Part, ...] = tuple(part for part in PARTS if part in chosen)
         self._labels = labels

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from streameval.config import STATES, Config, Details, checked_propensities
-from streameval.errors import FormatError, StreamevalError, shown
+from streameval.config import PARTS, STATES, Config, Details, checked_propensities
+from streameval.errors import FormatError, StreamevalError
 from streameval.labels import Label, in_order
 from streameval.states.content import Content
 from streameval.states.recorded import Recording
+from streameval.wire.envelope import MAGIC, SLICES, kind_of, opened, sealed
 from streameval.wire.parts import Source, put_column, put_integer, put_label, put_text, require, varint, zigzag
 from streameval.wire.states import nothing_counted, put_content, take_content
 
-__all__ = ["RECORDED", "SLICES", "WINDOWS", "Saved", "SavedWindow", "decode", "encode", "opened", "sealed"]
+__all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
 
-MAGIC = b"\x89SEV\r\n"
-VERSION = 1
 _POLICIES = ("error", "ignore", "add")
 
 WINDOWS = ("Rolling", "TimeRolling", "Tumbling", "Fading")
 """The kinds of windows, from 1."""
-
-SLICES = 64
-"""The kind of a `streameval.Sliced`."""
 
 RECORDED = {1: False, 2: True}
 """Those that hold their examples, and whether they hold their times."""
@@ -102,38 +97,14 @@ def encode(saved: Saved) -> bytes:
     return sealed(saved.kind + (0 if window is None else 2 * window.kind), parts)
 
 
-def sealed(kind: int, parts: list[bytes]) -> bytes:
-    """Bytes with what every format begins and ends with."""
-    body = b"".join((MAGIC, bytes((VERSION, kind)), *parts))
-    return body + struct.pack("<I", zlib.crc32(body))
-
-
-def opened(data: bytes) -> tuple[int, Source]:
-    """The kind of what bytes hold, and what comes after it; `FormatError` if damaged or of another version."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise FormatError(f"from_bytes needs bytes, not {shown(data)}")
-    data = bytes(data)
-    if data[: len(MAGIC)] != MAGIC:
-        raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")
-    if len(data) < len(MAGIC) + 6:
-        raise FormatError(f"only {len(data)} bytes; the end is missing")
-    if data[len(MAGIC)] != VERSION:
-        raise FormatError(
-            f"format version {data[len(MAGIC)]} is not known here (this is version {VERSION}); upgrade streameval"
-        )
-    if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-        raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
-    return data[len(MAGIC) + 1], Source(data[:-4], len(MAGIC) + 2)
-
-
 def decode(data: bytes) -> Saved:
     """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
-    kind, source = opened(data)
-    if kind == SLICES:
+    body = opened(data)
+    if kind_of(body) == SLICES:
         raise FormatError("the bytes hold a Sliced; use streameval.load or Sliced.from_bytes")
     try:
-        saved = _take(kind, source)
-        exact = encode(saved) == bytes(data)
+        saved = _take(Source(body, len(MAGIC) + 1))
+        exact = encode(saved)[:-4] == body
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     if not exact:
@@ -157,21 +128,28 @@ def _put_config(parts: list[bytes], config: Config) -> None:
     elif config.threshold is not None:
         _put_numbers(parts, config.threshold)
     details = config.details
-    if details != Details():
+    if _ranked(details):
         put_integer(parts, details.label_ranks)
         put_integer(parts, details.gain_ranks)
         parts.append(varint(len(details.hit_cutoffs)))
         for cutoff in details.hit_cutoffs:
             put_integer(parts, cutoff)
         _put_numbers(parts, details.inverse_propensities)
+    if details.parts:
+        parts.append(bytes((sum((part in details.parts) << place for place, part in enumerate(PARTS)),)))
 
 
 def _flags(config: Config) -> int:
     """What is not as it usually is, as bits."""
     bits = [config.labels is not None, config.nan == "missing", config.ties == "last"]
     bits += [name in config.states for name in STATES]
-    bits.append(config.details != Details())
+    bits += [_ranked(config.details), bool(config.details.parts)]
     return sum(bit << place for place, bit in enumerate(bits))
+
+
+def _ranked(details: Details) -> bool:
+    """Whether anything is said about rankings."""
+    return replace(details, parts=()) != Details()
 
 
 def _put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
@@ -213,10 +191,8 @@ def _put_recording(parts: list[bytes], recording: Recording) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _take(kind: int, source: Source) -> Saved:
-    if kind > 2 * len(WINDOWS) + 1:
-        raise FormatError(f"kind {kind} where at most {2 * len(WINDOWS) + 1} can stand")
-    window, kind = divmod(kind, 2)
+def _take(source: Source) -> Saved:
+    window, kind = divmod(source.byte(2 * len(WINDOWS) + 1), 2)
     config = _take_config(source)
     metrics = tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
     declared = config.labels or ()
@@ -238,14 +214,18 @@ def _take(kind: int, source: Source) -> Saved:
 
 
 def _take_config(source: Source) -> Config:
-    flags, policy, kind = source.byte(127), _POLICIES[source.byte(2)], source.byte(2)
-    declared, missing, last, *kept, detailed = (flags >> place & 1 for place in range(4 + len(STATES)))
+    flags, policy, kind = source.byte(255), _POLICIES[source.byte(2)], source.byte(2)
+    declared, missing, last, *kept, ranked, partial = (flags >> place & 1 for place in range(5 + len(STATES)))
     labels = [source.label() for _ in range(source.count())] if declared else None
     threshold = (None, source.number, lambda: dict(_take_numbers(source)))[kind]
     bound = None if threshold is None else threshold()
-    details = _take_details(source) if detailed else None
+    details = _take_details(source) if ranked else Details()
+    if partial:
+        bits = source.byte(2 ** len(PARTS) - 1)
+        details = replace(details, parts=tuple(part for place, part in enumerate(PARTS) if bits >> place & 1))
     states = [name for name, bit in zip(STATES, kept, strict=True) if bit]
-    require(details is None or "rankings" in states)
+    require("rankings" in states or not ranked)
+    require("pairs" in states or not partial)
     nan, ties = ("missing" if missing else "error"), ("last" if last else "shared")
     return Config.checked(labels, policy, bound, nan, states, ties, details)
 

@@ -16,6 +16,7 @@ from streameval.errors import InputError, MergeError, MetricError, shown
 from streameval.evaluator import Evaluator
 from streameval.labels import Label
 from streameval.metrics.entry import Entry
+from streameval.metrics.kept import part_of
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import Average, MetricSpec
 from streameval.windows.base import Window
@@ -82,14 +83,15 @@ class CountedMetric(MultiLabelMetric):
         kept: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
         for name, value in kept.items():
             setattr(self, name, value)
-        self._counts = Evaluator([], **{name: kept.pop(name) for name in ("labels", "unknown", "threshold")})
+        options = {name: kept.pop(name) for name in ("labels", "unknown", "threshold")}
         self._spec = build_spec(
             self._entry.name,
             average=self._average,
             zero_division=kept.pop("zero_division"),
-            empty=kept.pop("empty"),
+            empty=kept.pop("empty", "zero_division"),
             parameters=kept,
         )
+        self._counts = Evaluator([], keep=[part] if (part := part_of(self._spec)) else [], **options)
         self._bond: Bond | None = None
 
     @property
