@@ -12,6 +12,7 @@ os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executa
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors.exceptions.connect import SparkException
 from pyspark.sql import SparkSession
 
 import streameval as se
@@ -57,9 +58,17 @@ def main(folder: Path) -> None:
     stream = spark.readStream.schema(LISTS).parquet(str(folder / "in"))
     job = se.Job.of(actual="actual", predicted="predicted")
 
-    def run(evaluation):
+    def run(evaluation, tries=5):
         checkpoint = stream.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
-        checkpoint.foreachBatch(evaluation).trigger(availableNow=True).start().awaitTermination()
+        try:
+            query = checkpoint.foreachBatch(evaluation).trigger(availableNow=True).start()
+        except SparkException as error:
+            # The server gives the process of a foreachBatch 10 seconds to start, which a busy machine may exceed.
+            if "failed to connect back" not in str(error) or not tries:
+                raise
+            run(evaluation, tries - 1)
+        else:
+            query.awaitTermination()
 
     with pytest.raises(Exception, match="foreachBatch") as caught:
         run(StreamEvaluation(job))
