@@ -446,7 +446,7 @@ def test_the_example_runs(spark, capsys):
 
 
 def test_the_page_runs(spark, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     page = (ROOT / "docs" / "engines" / "spark.md").read_text(encoding="utf-8")
     names = {}
     blocks = page.split("```python\n")[1:]
