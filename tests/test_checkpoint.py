@@ -244,9 +244,9 @@ def test_a_checkpoint_is_a_value_that_holds_a_copy():
         with pytest.raises(se.InputError, match="Checkpoint takes"):
             se.Checkpoint(foreign)
     nested = wire.encode_checkpoint(3, taken.to_bytes())
-    with pytest.raises(se.FormatError, match="hold a Checkpoint, not a state"):
+    with pytest.raises(se.FormatError, match="hold a Checkpoint, not an Evaluator"):
         se.Checkpoint.from_bytes(nested)
-    with pytest.raises(se.FormatError, match="a Checkpoint, not a state"):
+    with pytest.raises(se.FormatError, match="a Checkpoint, not an Evaluator"):
         se.Evaluator.from_bytes(taken.to_bytes())
 
 
