@@ -64,11 +64,12 @@ def evaluate_arrays(
     >>> evaluate_arrays(y_true, y_true[:, ::-1], metrics=["f1_micro"]).get()
     {'f1_micro': 0.5}
     """
-    job = Job.of(metrics, actual="y_true", predicted="y_pred", by=None if where is None else list(where), threshold=threshold)
+    by = None if where is None else list(where)
+    job = Job.of(metrics, actual="y_true", predicted="y_pred", by=by, threshold=threshold)
     if job.columns.by and set(job.columns.by) != set(where or ()):
         raise InputError(f"slices are by {shown(job.columns.by)}, so where must have an array for each of these names")
-    names = ["y_true", "y_pred", *(("weights",) if weights is not None else ()), *(("mask",) if mask is not None else ())]
-    given: dict[str, Any] = dict(zip(names, [y_true, y_pred, *(x for x in (weights, mask) if x is not None)], strict=True))
+    given = {"y_true": y_true, "y_pred": y_pred, "weights": weights, "mask": mask}
+    given = {name: array for name, array in given.items() if array is not None}
     slicing = {name: (where or {})[name] for name in job.columns.by}
     blocks = _blocks({**given, **{f"where[{name!r}]": array for name, array in slicing.items()}})
     count = dask.delayed(partial(_counted, job, tuple(given)), name="streameval-count", traverse=False)
