@@ -12,7 +12,7 @@ from streameval.columns.job import Job, State
 from streameval.columns.named import Columns
 from streameval.errors import InputError, did_you_mean, shown
 
-__all__ = ["add_items", "add_rows"]
+__all__ = ["add_items", "add_rows", "is_table"]
 
 _AT_ONCE = 4096
 """Rows that are counted in one call: enough for the cost of a call not to show."""
@@ -37,7 +37,7 @@ def add_items(job: Job, state: State, items: Iterable[object]) -> None:
     """
     rows: list[object] = []
     for item in items:
-        if type(item) is dict or not _is_table(item):
+        if type(item) is dict or not is_table(item):
             rows.append(item)
             if len(rows) < _AT_ONCE:
                 continue
@@ -71,7 +71,8 @@ def add_rows(job: Job, state: State, rows: list[object]) -> None:
         raise type(error)(in_columns(str(error), job.columns)) from None
 
 
-def _is_table(item: Any) -> bool:
+def is_table(item: Any) -> bool:
+    """Whether something is a table of many rows: of Arrow, or a data frame."""
     if isinstance(item, Mapping):
         return False
     arrow = hasattr(item, "num_rows") and hasattr(item, "schema")

@@ -48,7 +48,7 @@ def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress
     with _our_errors():
         if progress and hasattr(client, "submit"):
             future = client.compute(root)
-            _distributed().progress(future, notebook=False)
+            _distributed().progress(future, notebook=False, scheduler=client.scheduler.address)
             return job.merged([future.result()])
         if progress:
             from dask.diagnostics import ProgressBar
