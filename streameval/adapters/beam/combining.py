@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.typehints.decorators import IOTypeHints
 
 from streameval.adapters.beam.coding import StateCoder
 from streameval.columns import Job, State
@@ -65,7 +66,7 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
     def default_type_hints(self) -> Any:
         """What is given and made."""
         kind = type(self._job.fresh())
-        return super().default_type_hints().with_output_types(kind)
+        return IOTypeHints.empty().with_output_types(kind)
 
 
 class EvaluatorFn(MergeFn):

@@ -25,7 +25,7 @@ class Firing(NamedTuple):
         The key, or None.
     start, end
         The bounds of the window in microseconds since 1970; None for the global window.
-    index
+    pane
         Which of the window's panes this is, from 0 on.
     state
         The bytes of the state.
@@ -38,7 +38,7 @@ class Firing(NamedTuple):
     key: Any
     start: int | None
     end: int | None
-    index: int
+    pane: int
     state: bytes
     timing: str = "UNKNOWN"
     is_last: bool = False
@@ -138,7 +138,7 @@ class Panes:
         Raises
         ------
         MergeError
-            If another pane of this window with this index was taken, or it is of another job. Nothing has changed then.
+            If another pane of this window with this number was taken, or it is of another job. Nothing has changed then.
         FormatError
             If its state is damaged. Nothing has changed then.
         """
@@ -146,11 +146,11 @@ class Panes:
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key
         held = self._held[name][1] if name in self._held else _Held()
         digest = blake2b(firing.state, digest_size=16).digest()
-        if firing.index in held.seen:
-            if held.seen[firing.index] == digest:
+        if firing.pane in held.seen:
+            if held.seen[firing.pane] == digest:
                 return
             raise MergeError(
-                f"pane {firing.index} of {place} came before with another state; collect the panes of one run of one "
+                f"pane {firing.pane} of {place} came before with another state; collect the panes of one run of one "
                 "pipeline"
             )
         part: Any = revived(firing.state)
@@ -158,10 +158,10 @@ class Panes:
             part + other  # which refuses what is of another job
         if held.state is None or not self._replaces:
             held.state = part if held.state is None else held.state + part
-        elif held.latest is None or firing.index > held.latest:
+        elif held.latest is None or firing.pane > held.latest:
             held.state = part
-        held.latest = firing.index if held.latest is None else max(held.latest, firing.index)
-        held.seen[firing.index] = digest
+        held.latest = firing.pane if held.latest is None else max(held.latest, firing.pane)
+        held.seen[firing.pane] = digest
         self._held[name] = (place, held)
 
     def _some(self) -> list[tuple[Place, _Held]]:

@@ -44,7 +44,7 @@ def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress
     if not isinstance(progress, bool):
         raise InputError(f"progress must be True or False, not {shown(progress)}")
     chosen = get_scheduler(scheduler=scheduler, collections=[collection])
-    client = getattr(chosen, "__self__", None)
+    client: Any = getattr(chosen, "__self__", None)
     with _our_errors():
         if progress and hasattr(client, "submit"):
             future = client.compute(root)
