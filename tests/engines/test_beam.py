@@ -18,7 +18,7 @@ from apache_beam.coders import registry
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.testing.test_stream import TestStream
+from apache_beam.testing.test_stream import TestStream as Stream
 from apache_beam.transforms import trigger, window
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -192,7 +192,7 @@ def at(row, t):
 
 def stream():
     """Rows in time, some of them late, one too late: row 399."""
-    made = TestStream().advance_watermark_to(0)
+    made = Stream().advance_watermark_to(0)
     made = made.add_elements([at(row, 1 + place % 9) for place, row in enumerate(FEW[:100])])
     made = made.add_elements([at(row, 1 + place % 9) for place, row in enumerate(FEW[100:150])])
     made = made.advance_watermark_to(12).add_elements([at(row, 15) for row in FEW[150:250]])
@@ -249,7 +249,7 @@ def test_the_other_mode_would_give_another_result(tmp_path):
 
 
 def sessions():
-    made = TestStream().advance_watermark_to(0).add_elements([at(FEW[0], 1)]).add_elements([at(FEW[1], 20)])
+    made = Stream().advance_watermark_to(0).add_elements([at(FEW[0], 1)]).add_elements([at(FEW[1], 20)])
     return made.add_elements([at(FEW[2], 9)]).add_elements([at(FEW[3], 15)]).advance_watermark_to_infinity()
 
 
@@ -296,10 +296,10 @@ def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
             panes.put(Firing("key", 0, 10, 0, b"damaged"))
         assert not panes.states()
         panes.put(firing_of(FEW[:10], 0))
-        with pytest.raises(se.MergeError, match="pane 0 of .*key.* came before with another state"):
+        with pytest.raises(se.MergeError, match=r"pane 0 of .*key.* came before with another state"):
             panes.put(firing_of(FEW[:11], 0))
         for start in (0, 50):
-            with pytest.raises(se.MergeError, match="metrics differ|cannot merge"):
+            with pytest.raises(se.MergeError, match="cannot merge"):
                 panes.put(Firing("key", start, start + 10, 1, se.F1().to_bytes()))
         assert panes.total().to_bytes() == counted(FEW[:10])
     for wrong in ("retracting", True, None, []):
