@@ -79,7 +79,7 @@ class Write(beam.DoFn):
     def process(self, element, at=beam.DoFn.WindowParam):
         key, state = element if isinstance(element, tuple) else (None, element)
         path = Path(self.folder) / str(random.SystemRandom().getrandbits(64))
-        start = int(at.start) if hasattr(at, "start") else None
+        start = None if isinstance(at, window.GlobalWindow) else int(at.start)
         path.write_text(repr((key, start, state.to_bytes())), encoding="utf-8")
 
 
@@ -89,7 +89,6 @@ def found(folder):
 
 RUNNERS = {
     "threads": (FnApiRunner, []),
-    "processes": (FnApiRunner, ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]),
     "bundles": (BundleBasedDirectRunner, []),
 }
 
@@ -109,13 +108,13 @@ def run(source, transform, folder, runner="threads"):
     "transform", [lambda: Evaluate(**NAMES), lambda: beam.CombineGlobally(EvaluatorFn(JOB))], ids=["bundles", "rows"]
 )
 def test_rows_give_the_bytes_of_one_process(runner, transform, tmp_path):
-    rows = ROWS if runner == "threads" else FEW
+    rows = ROWS[:4_000] if runner == "threads" else FEW
     assert run(beam.Create(rows), transform(), tmp_path, runner) == [(None, None, counted(rows))]
 
 
 def test_tables_and_beam_rows_give_the_bytes_of_one_process(tmp_path):
-    tables = pa.Table.from_pylist(ROWS[:15_000]).to_batches(max_chunksize=4_000)
-    rows = [beam.Row(actual=row["actual"], predicted=row["predicted"]) for row in ROWS[15_000:]]
+    tables = pa.Table.from_pylist(ROWS[:19_000]).to_batches(max_chunksize=4_000)
+    rows = [beam.Row(actual=row["actual"], predicted=row["predicted"]) for row in ROWS[19_000:]]
     assert run(beam.Create([*tables, *rows]), Evaluate(job=JOB), tmp_path) == [(None, None, counted(ROWS))]
 
 
@@ -342,35 +341,22 @@ def test_states_are_coded_by_their_bytes(made):
         coder.decode(b"\x80\x04N.")  # a pickle
 
 
-def test_states_may_be_keys(tmp_path):
-    states = [se.Evaluator.from_bytes(counted(FEW[: 10 * (place % 2)])) for place in range(6)]
-
-    class Steps(beam.PTransform):
-        def expand(self, keys):
-            pairs = keys | beam.Map(lambda key: (key, 1)).with_output_types(beam.typehints.Tuple[se.Evaluator, int])
-            return pairs | beam.CombinePerKey(sum) | beam.MapTuple(lambda key, count: (count, key))
-
-    assert sorted(run(beam.Create(states), Steps(), tmp_path)) == sorted(
-        (3, None, counted(FEW[: 10 * place])) for place in range(2)
-    )
-
-
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"actual": None, "predicted": []}, "InputError: column 'actual' holds 1 nulls"),
-        ({"predicted": []}, "InputError: there is no column 'actual'"),
+        ({"actual": None, "predicted": []}, "column 'actual' holds 1 nulls"),
+        ({"predicted": []}, "there is no column 'actual'"),
         (beam.Row(actual=[], predictd=[]), "there is no column 'predicted' .*did you mean 'predictd'"),
-        ({"actual": "cat", "predicted": []}, "InputError: column 'actual'.* is the string 'cat'"),
+        ({"actual": "cat", "predicted": []}, "column 'actual'.* is the string 'cat'"),
         (pa.table({"actual": ["cat"], "predicted": [["cat"]]}), "column 'actual' holds string, not lists of labels"),
-        ("cat", "InputError: a row must be a mapping"),
+        ("cat", "a row must be a mapping"),
     ],
 )
 def test_what_cannot_be_read_is_told_in_our_words(row, says, tmp_path):
-    with pytest.raises(Exception, match=says):
+    with pytest.raises(se.InputError, match=says):
         run(beam.Create([row]), Evaluate(**NAMES), tmp_path)
 
 

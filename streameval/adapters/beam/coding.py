@@ -16,7 +16,7 @@ __all__ = ["StateCoder"]
 
 
 class StateCoder(Coder):  # type: ignore[misc]  # Beam is untyped here
-    """Writes an `Evaluator`, a metric or a `Sliced` as its bytes. Equal states have equal bytes, so they may be keys.
+    """Writes an `Evaluator`, a metric or a `Sliced` as its bytes. Equal states have equal bytes.
 
     Examples
     --------

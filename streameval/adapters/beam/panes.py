@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import apache_beam as beam
 from apache_beam.transforms.trigger import AccumulationMode
+from apache_beam.transforms.window import GlobalWindow
 
 from streameval.columns import State
 from streameval.errors import InputError, MergeError, shown
@@ -62,7 +63,7 @@ class _Describe(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
         self, element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.DoFn.PaneInfoParam
     ) -> Iterator[Firing]:
         key, state = element if isinstance(element, tuple) else (None, element)
-        start, end = (window.start.micros, window.end.micros) if hasattr(window, "start") else (None, None)
+        start, end = (None, None) if isinstance(window, GlobalWindow) else (window.start.micros, window.end.micros)
         timing = beam.utils.windowed_value.PaneInfoTiming.to_string(pane.timing)
         yield Firing(key, start, end, pane.index, state.to_bytes(), timing, pane.is_last)
 
@@ -138,7 +139,7 @@ class Panes:
         Raises
         ------
         MergeError
-            If another pane of this window with this number was taken, or it is of another job. Nothing has changed then.
+            If it was taken before with another state, or is of another job. Nothing has changed then.
         FormatError
             If its state is damaged. Nothing has changed then.
         """
