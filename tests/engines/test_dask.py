@@ -99,6 +99,17 @@ def test_a_data_frame_gives_the_bytes_of_one_process(parquet, options):
     assert evaluate(frame, "actual", "predicted", progress=True).to_bytes() == counted(ROWS)
 
 
+@pytest.mark.parametrize("scheduler", ["sync", "threads"])
+def test_files_give_the_bytes_of_one_process(parquet, scheduler):
+    found = evaluate(f"{parquet}/*.parquet", "actual", "predicted", scheduler=scheduler)
+    assert found.to_bytes() == counted(ROWS)
+    paths = [Path(parquet) / f"{part}.parquet" for part in (3, 1)]
+    sliced = evaluate(paths, "actual", "predicted", by="region", scheduler=scheduler)
+    assert sliced.total().to_bytes() == counted(ROWS[15_000:] + ROWS[5_000:10_000])
+    with pytest.raises(se.InputError, match="there is no file"):
+        evaluate(parquet, "actual", "predicted")
+
+
 def test_a_bag_of_tables_gives_the_bytes_of_one_process():
     bag = db.from_sequence(TABLE.to_batches(max_chunksize=3_000), npartitions=3)
     assert evaluate(bag, "actual", "predicted", scheduler="threads").to_bytes() == counted(ROWS)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints import KV
 from apache_beam.typehints import Any as AnyType
@@ -119,32 +118,28 @@ class _Count(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
     def __init__(self, job: Job, keyed: bool) -> None:
         self._job, self._keyed = job, keyed
 
-    def setup(self) -> None:
-        # Keys are told apart as Beam does: to Python, 1, 1.0 and True would be the same.
-        self._encode = registry.get_coder(AnyType).encode
-
     def start_bundle(self) -> None:
-        self._held: dict[Any, tuple[Any, Any, State, list[Any]]] = {}
+        self._held: dict[Any, tuple[Any, State, list[Any]]] = {}
         self._count = 0
 
     def process(
         self, element: Any, window: Any = beam.DoFn.WindowParam, timestamp: Any = beam.DoFn.TimestampParam
     ) -> Iterator[Any]:
         key, item = element if self._keyed else (None, element)
-        place = (window, self._encode(key)) if self._keyed else (window,)
+        place = (window, key)
         held = self._held.get(place)
         if held is None:
-            held = self._held[place] = (key, timestamp, self._job.fresh(), [])
+            held = self._held[place] = (timestamp, self._job.fresh(), [])
         if type(item) is dict or not is_table(item):
-            held[3].append(item)
+            held[2].append(item)
         else:
-            self._job.add(held[2], item)
+            self._job.add(held[1], item)
         self._count += 1
         if self._count >= _AT_ONCE:
             yield from self.finish_bundle()
 
     def finish_bundle(self) -> Iterator[Any]:
-        for place, (key, timestamp, state, rows) in self._held.items():
+        for (window, key), (timestamp, state, rows) in self._held.items():
             add_items(self._job, state, rows)
-            yield WindowedValue((key, state) if self._keyed else state, timestamp, (place[0],))
+            yield WindowedValue((key, state) if self._keyed else state, timestamp, (window,))
         self.start_bundle()
