@@ -130,7 +130,7 @@ def _files(collection: Any) -> list[str] | None:
     paths = [collection] if isinstance(collection, str | os.PathLike) else collection
     if not isinstance(paths, list | tuple) or not paths or not all(isinstance(p, str | os.PathLike) for p in paths):
         return None
-    files = [file for path in map(os.fspath, paths) for file in (sorted(glob(path, recursive=True)) or [path])]
+    files = [file for path in map(os.fspath, paths) for file in (sorted(glob(path, recursive=True)) or [path])]  # noqa: PTH207  # absolute ones too
     for file in files:
         if not Path(file).is_file():
             raise InputError(f"there is no file {shown(file, 300)}; give a pattern or paths of files, not a folder")
