@@ -34,7 +34,10 @@ OPTIONAL = {
 }
 """Which libraries a module of the core may use once they are needed: within a function, or for types alone."""
 
-FOREIGN = {"pyspark", "river", "sklearn", "scipy", "pandas", "polars", "pyarrow", "tqdm", "torch", "matplotlib"}
+FOREIGN = {
+    "apache_beam", "dask", "distributed", "duckdb", "matplotlib", "mlflow", "orjson", "pandas", "polars",
+    "prometheus_client", "pyarrow", "pyspark", "ray", "rich", "river", "scipy", "sklearn", "torch", "tqdm", "typer",
+}  # fmt: skip
 
 
 def layer_of(module: str) -> str:
