@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import sys
 import tomllib
 from pathlib import Path
 
@@ -19,7 +20,7 @@ MODULES = sorted(
 )
 
 
-ENGINES = {"beam": "apache_beam", "dask": "dask"}
+ENGINES = {"beam": "apache_beam", "dask": "dask", "spark": "pyspark.sql"}
 """Adapters whose libraries the extra "test" does not bring; tests/engines imports them for real."""
 
 
