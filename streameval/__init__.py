@@ -27,6 +27,7 @@ from streameval.single import Metric, metric
 if TYPE_CHECKING:
     from streameval.columns import Columns, Job
     from streameval.inputs.scores import TopK
+    from streameval.once import classification_report, score
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
@@ -53,11 +54,13 @@ _LATER = {
     "TopK": "inputs.scores",
     "Trace": "trace",
     "Tumbling": "windows.tumbling",
+    "classification_report": "once",
     "evaluate": "tables",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "propensities",
     "load": "windows.loading",
     "progressive_evaluate": "progressive",
+    "score": "once",
 }
 """Where names are that are imported when they are first used, so that importing the package stays quick."""
 
@@ -102,11 +105,13 @@ __all__ = [
     "Trace",
     "Tumbling",
     "catalogue",
+    "classification_report",
     "evaluate",
     "iter_progressive_evaluate",
     "jain_propensities",
     "load",
     "metric",
     "progressive_evaluate",
+    "score",
 ]
 __all__ += _classes.__all__
