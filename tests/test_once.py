@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
@@ -24,6 +24,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return true.astype(int), pred.astype(int), rng.integers(1, 40, shape[0]) / 8
 
 
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from(FORMS), st.sampled_from(FORMS), st.booleans())
 def test_a_score_is_what_an_evaluator_gets(seed: int, one, other, weighted: bool):
     true, pred, weights = drawn(seed)
@@ -36,6 +37,7 @@ def test_a_score_is_what_an_evaluator_gets(seed: int, one, other, weighted: bool
     assert se.score(one(true), other(pred), "f1_per_label") == se.score(true, pred, se.F1(average=None))
 
 
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6))
 def test_scores_are_those_of_scikit_learn(seed: int):
     true, pred, weights = drawn(seed)
@@ -53,6 +55,7 @@ def test_lists_of_labels_and_masks_are_scored():
     assert se.score([{"cat"}], [{"cat", "dog"}], "precision_micro", mask=[{"dog"}]) == 1.0
 
 
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6), st.booleans())
 def test_the_report_is_that_of_scikit_learn(seed: int, zero_division: float, digits: int, weighted: bool):
     true, pred, weights = drawn(seed)
@@ -85,7 +88,7 @@ def test_a_report_without_ties_of_rounding_is_that_of_scikit_learn_letter_by_let
 def test_plain_lists_of_0_and_1_are_refused_and_not_taken_for_labels(rows):
     array = np.asarray(rows)
     for call in (se.score, se.classification_report):
-        with pytest.raises(se.InputError, match="y_true holds plain lists of 0 and 1.*give indicators as an array"):
+        with pytest.raises(se.InputError, match=r"y_true holds plain lists of 0 and 1.*give indicators as an array"):
             call(rows, array)
         with pytest.raises(se.InputError, match="y_pred holds plain lists"):
             call(array, rows)

@@ -98,6 +98,7 @@ def test_a_search_ranks_by_several_metrics_of_one_prediction():
     many = scorer(["f1_macro", "hamming_loss"], threshold=0.4)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=many, refit="f1_macro", cv=3)
     search.fit(X, Y)
+    one = scorer("f1_macro", threshold=0.4)
     alone = GridSearchCV(
         KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=scorer("f1_macro", threshold=0.4), cv=3
     )
