@@ -99,9 +99,7 @@ def test_a_search_ranks_by_several_metrics_of_one_prediction():
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=many, refit="f1_macro", cv=3)
     search.fit(X, Y)
     one = scorer("f1_macro", threshold=0.4)
-    alone = GridSearchCV(
-        KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=scorer("f1_macro", threshold=0.4), cv=3
-    )
+    alone = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=one, cv=3)
     alone.fit(X, Y)
     assert search.cv_results_["mean_test_f1_macro"].tolist() == alone.cv_results_["mean_test_score"].tolist()
     assert (search.cv_results_["mean_test_neg_hamming_loss"] <= 0).all()

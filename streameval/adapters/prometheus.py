@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from streameval.adapters.monitored import Monitored, checked_most, frozen, most_frequent, specs_of
 from streameval.errors import DependencyError, InputError, MetricError, shown
-from streameval.evaluator import Evaluator, MetricLike
+from streameval.evaluator import Evaluator, MetricLike, _listed
 from streameval.labels import Label
 from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
@@ -70,9 +70,7 @@ class EvaluationCollector(Collector):
         if not isinstance(namespace, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", namespace):
             raise InputError(f"namespace must be letters, digits and underscores, not {shown(namespace)}")
         self._most, self._namespace, self.lock = checked_most(most), namespace, threading.RLock()
-        asked = None if metrics is None else Evaluator([], keep=()).metrics
-        if metrics is not None:
-            asked = Evaluator(metrics, keep=(), threshold=0.5).metrics
+        asked = None if metrics is None else _listed(metrics)
         self._specs = {
             name: specs_of(frozen(source, f"sources[{name!r}]")) if asked is None else asked
             for name, source in self._sources.items()
