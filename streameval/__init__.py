@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streameval.inputs.scores import TopK
     from streameval.ledger import Ledger
     from streameval.loading import load
+    from streameval.once import classification_report, score
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
@@ -59,11 +60,13 @@ _LATER = {
     "TopK": "inputs.scores",
     "Trace": "trace",
     "Tumbling": "windows.tumbling",
+    "classification_report": "once",
     "evaluate": "tables",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "propensities",
     "load": "loading",
     "progressive_evaluate": "progressive",
+    "score": "once",
 }
 """Where names are that are imported when they are first used, so that importing the package stays quick."""
 
@@ -112,11 +115,13 @@ __all__ = [
     "Trace",
     "Tumbling",
     "catalogue",
+    "classification_report",
     "evaluate",
     "iter_progressive_evaluate",
     "jain_propensities",
     "load",
     "metric",
     "progressive_evaluate",
+    "score",
 ]
 __all__ += _classes.__all__
