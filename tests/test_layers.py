@@ -33,7 +33,20 @@ OPTIONAL = {
 }
 """Which libraries a module of the core may use once they are needed: within a function, or for types alone."""
 
-FOREIGN = {"river", "sklearn", "typer", "rich", "orjson", "scipy", "pandas", "polars", "pyarrow", "tqdm", "torch", "matplotlib"}
+FOREIGN = {
+    "river",
+    "sklearn",
+    "typer",
+    "rich",
+    "orjson",
+    "scipy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "tqdm",
+    "torch",
+    "matplotlib",
+}
 
 
 def layer_of(module: str) -> str:

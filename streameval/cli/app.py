@@ -11,7 +11,7 @@ import typer
 import streameval
 from streameval import thresholds as choosing
 from streameval.cli import demonstration
-from streameval.cli.blocks import Refused
+from streameval.cli.blocks import UserError
 from streameval.cli.counting import Counting, count
 from streameval.cli.options import Wanted, number_of, refuse_unwritable, several, specs_of
 from streameval.cli.sheets import Sheet, Shown, difference_sheets, values_of
@@ -30,7 +30,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; patterns; - is stdin.")]
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; patterns; - is stdin.")
+]
 States = Annotated[list[Path], typer.Argument(metavar="STATE...", help="Files that --save wrote.")]
 Actual = Annotated[str, typer.Option("--actual", "-a", metavar="COLUMN", help="The true labels.")]
 Predicted = Annotated[str | None, typer.Option("--predicted", "-p", metavar="COLUMN", help="The predicted labels.")]
@@ -41,7 +43,8 @@ By = Annotated[list[str] | None, typer.Option("--by", metavar="COLUMN", help="Sl
 Metrics = Annotated[list[str] | None, typer.Option("--metrics", "-m", metavar="NAMES", help="f1_micro,ndcg(k=5),...")]
 Beta = Annotated[float | None, typer.Option("--beta", metavar="NUMBER", help="For fbeta: the weight of recall.")]
 Threshold = Annotated[
-    str | None, typer.Option("--threshold", "-t", metavar="NUMBER", help="Predicted from this score on; or a .json file.")
+    str | None,
+    typer.Option("--threshold", "-t", metavar="NUMBER", help="From which score on; or a .json file."),
 ]
 ZeroDivision = Annotated[str | None, typer.Option("--zero-division", metavar="NUMBER", help="What 0/0 is: 0, 1, nan.")]
 LastRows = Annotated[int | None, typer.Option("--window", "-w", metavar="N", help="Also the last N rows.")]
@@ -61,7 +64,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[  # noqa: ARG001  # its callback answers
+    version: Annotated[  # its callback answers
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Version and kernel.")
     ] = False,
 ) -> None:
@@ -103,7 +106,7 @@ def _counted(
     sep: str, skip_bad: bool,
 ) -> int:  # fmt: skip
     if not sep:
-        raise Refused("--sep must be at least one character")
+        raise UserError("--sep must be at least one character")
     sources = sources_of(files)
     state, columns = wanted.built()
     window = wanted.window(size)
@@ -128,9 +131,7 @@ def _counted(
 
 
 @app.command()
-def merge(
-    states: States, save: Save = None, report: Report = None, how: How = Format.table, top: Top = 20
-) -> None:
+def merge(states: States, save: Save = None, report: Report = None, how: How = Format.table, top: Top = 20) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
     refuse_unwritable(save, report)
     total = merged(states)
@@ -159,7 +160,7 @@ def show_state(
     if asked:
         for spec in specs:
             if not isinstance(base.whole, Evaluator):
-                raise Refused(f"{state} holds a single metric, {base.metrics[0].key}; leave --metrics out")
+                raise UserError(f"{state} holds a single metric, {base.metrics[0].key}; leave --metrics out")
             base.whole.get(spec)  # raises for what cannot be read
     result = Shown.of(loaded, specs, zero_division=undefined)
     write_results(loaded, result, None, report)
@@ -180,7 +181,7 @@ def compare(
     common = [spec for spec in states[0].metrics if spec in states[1].metrics]
     specs = specs_of(asked, None, None) if asked else common
     if not specs:
-        raise Refused("these states were saved with different metrics; name some with --metrics")
+        raise UserError("these states were saved with different metrics; name some with --metrics")
     mine, theirs = (Shown(each.whole, tuple(specs), sliced=each.sliced) for each in states)
     names = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
     names = names if names[0] != names[1] else ("first", "second")
@@ -199,7 +200,7 @@ def list_metrics(
     """List the metrics of the catalogue, or those that mention some words."""
     found = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
     if not found:
-        raise Refused(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
+        raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
     if how in (Format.json, Format.csv):
         _rows([{"name": entry.name, "averages": ",".join(str(each or "per_label") for each in entry.averages),
                 "from": entry.state, "summary": entry.summary, "formula": entry.formula, "source": entry.source}
@@ -245,15 +246,15 @@ def thresholds(
     """Find the best threshold of each label, from scores."""
     refuse_unwritable(save)
     if not beta > 0 or beta == float("inf"):
-        raise Refused(f"--beta must be above 0 and finite, not {beta:g}")
+        raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     stopped = False
     if actual is None and scores is None:
         if len(files) > 1:
-            raise Refused("give one saved state, or files of rows with --actual and --scores")
+            raise UserError("give one saved state, or files of rows with --actual and --scores")
         state: Any = Shown.of(load_state(Path(files[0]))).whole
     else:
         if actual is None or scores is None:
-            raise Refused("files of rows need both --actual and --scores")
+            raise UserError("files of rows need both --actual and --scores")
         sources = sources_of(files)
         state, columns = Wanted(actual, None, scores, weight, mask, metrics=("roc_auc_micro",)).built()
         counting = Counting(state, columns, skip=skip_bad)
@@ -282,7 +283,9 @@ def thresholds(
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many.")] = 3000,
-    write: Annotated[Path | None, typer.Option("--write", metavar="FILE.jsonl", help="Write the rows, to try on.")] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE.jsonl", help="Write the rows, to try on.")
+    ] = None,
     report: Report = None,
 ) -> None:
     """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
@@ -307,5 +310,3 @@ def _sheets(sheets: list[Sheet], headline: str, how: Format) -> None:
     else:
         console = console_of(sys.stdout)
         console.print(drawn(sheets, headline, console))
-
-

@@ -9,13 +9,13 @@ from typing import Any, Protocol, TypeAlias
 from streameval.columns import Columns
 from streameval.errors import InputError, StreamevalError, did_you_mean, shown
 
-__all__ = ["BadRow", "Block", "Given", "Place", "Refused", "Row", "given_of"]
+__all__ = ["RowError", "Block", "Given", "Place", "UserError", "Row", "given_of"]
 
 Given: TypeAlias = dict[str, Any]
 """The arguments of ``update_many``."""
 
 
-class Refused(StreamevalError):
+class UserError(StreamevalError):
     """What a user is told in one line, before the command ends with exit code 2."""
 
 
@@ -34,7 +34,7 @@ class Place:
         return ":".join(map(str, (part for part in (self.file, self.line or None, self.column) if part is not None)))
 
 
-class BadRow(InputError):
+class RowError(InputError):
     """A row that cannot be read, and perhaps at which of its characters, from 1."""
 
     def __init__(self, text: str, column: int | None = None) -> None:
@@ -55,14 +55,14 @@ class Block(Protocol):
         """The arguments of ``update_many`` for all rows; None for no rows. Any error means: look row by row."""
 
     def each(self) -> Iterator[Row]:
-        """Each row with its place, and a function that gives its arguments or raises `BadRow`."""
+        """Each row with its place, and a function that gives its arguments or raises `RowError`."""
 
 
 def given_of(rows: list[Any], columns: Columns) -> Given:
     """The arguments of ``update_many`` for rows that are mappings, such as lines of JSON."""
     for row in rows:
         if not isinstance(row, dict):
-            raise BadRow(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {shown(row)}')
+            raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {shown(row)}')
 
     def column(name: str, role: str) -> list[Any]:
         try:
@@ -70,7 +70,7 @@ def given_of(rows: list[Any], columns: Columns) -> Given:
         except KeyError:
             there = next(list(row) for row in rows if name not in row)
             hint = did_you_mean(name, there) or f"; there are {shown(there)}"
-            raise BadRow(f"there is no {name!r} ({role}){hint}") from None
+            raise RowError(f"there is no {name!r} ({role}){hint}") from None
 
     given: Given = {"y_true": column(columns.actual, "actual")}
     if columns.scores is not None:
@@ -91,7 +91,7 @@ def given_of(rows: list[Any], columns: Columns) -> Given:
         given["weights"] = column(columns.weight, "weight")
         for weight in given["weights"]:
             if isinstance(weight, bool) or not isinstance(weight, int | float):
-                raise BadRow(f"{columns.weight!r} must be a number, not {shown(weight)}")
+                raise RowError(f"{columns.weight!r} must be a number, not {shown(weight)}")
     if columns.by:
         given["where"] = {name: column(name, "by") for name in columns.by}
     return given
@@ -100,7 +100,7 @@ def given_of(rows: list[Any], columns: Columns) -> Given:
 def _refuse_others(values: list[Any], name: str) -> None:
     for value in values:
         if not isinstance(value, list | dict):
-            raise BadRow(f"{name!r} must be a list of labels, not {shown(value)}")
+            raise RowError(f"{name!r} must be a list of labels, not {shown(value)}")
 
 
 def _scores(value: Any, name: str) -> Mapping[Any, Any]:
@@ -108,18 +108,18 @@ def _scores(value: Any, name: str) -> Mapping[Any, Any]:
         return value
     pairs = value if isinstance(value, list) else [None]
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise BadRow(f"{name!r} must be an object label -> number, or a list of [label, number], not {shown(value)}")
+        raise RowError(f"{name!r} must be an object label -> number, or a list of [label, number], not {shown(value)}")
     try:
-        found = dict(pairs)
+        found = {label: score for label, score in pairs}  # noqa: C416  # pairs are lists, which dict does not type
     except TypeError:
-        raise BadRow(f"{name!r} must be a list of [label, number], not {shown(value)}") from None
+        raise RowError(f"{name!r} must be a list of [label, number], not {shown(value)}") from None
     if len(found) < len(pairs):
-        raise BadRow(f"{name!r} names a label twice: {shown(value)}")
+        raise RowError(f"{name!r} names a label twice: {shown(value)}")
     return found
 
 
 def _beside(labels: Any, numbers: Any, columns: Columns) -> Mapping[Any, Any]:
     told = f"{columns.predicted!r} and {columns.scores!r}"
     if not isinstance(labels, list) or not isinstance(numbers, list) or len(labels) != len(numbers):
-        raise BadRow(f"{told} must be a list of labels and a list with the score of each")
+        raise RowError(f"{told} must be a list of labels and a list with the score of each")
     return _scores([list(pair) for pair in zip(labels, numbers, strict=True)], told)

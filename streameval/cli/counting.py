@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeAlias
 
-from streameval.cli.blocks import Block, Given, Place, Refused
+from streameval.cli.blocks import Block, Given, Place, UserError
 from streameval.cli.sources import Source
 from streameval.columns import Columns, State
 from streameval.columns.arrow import in_columns
@@ -27,7 +27,9 @@ _SHOWN = 3
 class Counting:
     """What is counted so far, and what was skipped."""
 
-    def __init__(self, state: State, columns: Columns, *, window: Rolling[Any] | None = None, skip: bool = False) -> None:
+    def __init__(
+        self, state: State, columns: Columns, *, window: Rolling[Any] | None = None, skip: bool = False
+    ) -> None:
         self.state, self.columns, self.window = state, columns, window
         self.skipped = 0
         self.reasons: list[str] = []
@@ -38,7 +40,7 @@ class Counting:
 
         Raises
         ------
-        Refused
+        UserError
             If a row is bad and is not to be skipped; the message has its place.
         """
         try:
@@ -66,7 +68,7 @@ class Counting:
         text = in_columns(str(error), self.columns).replace(", row 0 of the batch", "")
         told = f"{replace(place, column=getattr(error, 'column', None))}: {text}"
         if not self._skip:
-            raise Refused(told) from None
+            raise UserError(told) from None
         self.skipped += 1
         if len(self.reasons) < _SHOWN:
             self.reasons.append(told)

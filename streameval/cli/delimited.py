@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from streameval.cli.blocks import BadRow, Given, Place, Refused, Row, given_of
+from streameval.cli.blocks import RowError, Given, Place, UserError, Row, given_of
 from streameval.cli.lines import Stream, blocks_of_lines
 from streameval.columns import Columns
 from streameval.columns.arrow import refuse_missing
@@ -26,7 +26,7 @@ class _Cells:
 
     def row(self, cells: list[str]) -> dict[str, Any]:
         if len(cells) != self.width:
-            raise BadRow(f"{len(cells)} cells where the header has {self.width}")
+            raise RowError(f"{len(cells)} cells where the header has {self.width}")
         columns, at = self.columns, self._at
         found: dict[str, Any] = {name: cells[at[name]] for name in columns.by}
         for name in (columns.actual, columns.predicted, columns.mask):
@@ -48,7 +48,7 @@ class _Cells:
     def _pair(self, part: str) -> list[Any]:
         label, colon, number = part.rpartition(":")
         if not colon:
-            raise BadRow(f"{str(self.columns.scores)!r} must be like cat:0.9{self.sep}dog:0.2, not {shown(part)}")
+            raise RowError(f"{str(self.columns.scores)!r} must be like cat:0.9{self.sep}dog:0.2, not {shown(part)}")
         return [label.strip(), self._number(number, str(self.columns.scores))]
 
     @staticmethod
@@ -56,7 +56,7 @@ class _Cells:
         try:
             return float(text)
         except ValueError:
-            raise BadRow(f"{name!r} must be a number, not {shown(text)}") from None
+            raise RowError(f"{name!r} must be a number, not {shown(text)}") from None
 
 
 class _CsvBlock:
@@ -97,7 +97,7 @@ class _CsvBlock:
     def _row(self, cells: list[str] | csv.Error) -> dict[str, Any]:
         assert self.cells is not None  # noqa: S101
         if isinstance(cells, csv.Error):
-            raise BadRow(f"not CSV: {cells}")
+            raise RowError(f"not CSV: {cells}")
         return self.cells.row(cells)
 
     def each(self) -> Iterator[Row]:
@@ -109,7 +109,7 @@ class _CsvBlock:
         if not isinstance(cells, csv.Error):
             for number, cell in enumerate(cells, 1):
                 if not cell.isascii() and any("\udc80" <= mark <= "\udcff" for mark in cell):
-                    raise BadRow(f"cell {number} is not UTF-8; convert the file")
+                    raise RowError(f"cell {number} is not UTF-8; convert the file")
         return given_of([self._row(cells)], self.cells.columns)
 
 
@@ -132,12 +132,12 @@ def read_csv(stream: Stream, file: str, columns: Columns, *, sep: str, delimiter
 def _header(block: _CsvBlock, file: str, columns: Columns) -> list[str]:
     line, names = next(block.records("surrogateescape"), (1, []))
     if isinstance(names, csv.Error):
-        raise Refused(f"{Place(file, line)}: not CSV: {names}")
+        raise UserError(f"{Place(file, line)}: not CSV: {names}")
     try:
         refuse_missing(columns, names)
     except InputError as error:
-        raise Refused(f"{Place(file, line)}: {error}") from None
+        raise UserError(f"{Place(file, line)}: {error}") from None
     for name in columns.names:
         if names.count(name) > 1:
-            raise Refused(f"{Place(file, line)}: {names.count(name)} columns are named {name!r}")
+            raise UserError(f"{Place(file, line)}: {names.count(name)} columns are named {name!r}")
     return names

@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from streameval.cli.blocks import BadRow, Given, Place, Row, given_of
+from streameval.cli.blocks import RowError, Given, Place, Row, given_of
 from streameval.cli.lines import BLOCK, Stream, blocks_of_lines
 from streameval.columns import Columns
 from streameval.columns.arrow import read
@@ -84,10 +84,10 @@ class _JsonBlock:
                 line.decode()
             except UnicodeDecodeError as wrong:
                 told = f"the byte {line[wrong.start : wrong.start + 1].hex()} is not UTF-8; convert the file"
-                raise BadRow(told, len(line[: wrong.start].decode()) + 1) from None
+                raise RowError(told, len(line[: wrong.start].decode()) + 1) from None
             if line.lstrip()[:1] == b"[":
-                raise BadRow("this is a list, not an object; write one object per line") from None
-            raise BadRow(f"not JSON: {error.msg}", error.colno) from None
+                raise RowError("this is a list, not an object; write one object per line") from None
+            raise RowError(f"not JSON: {error.msg}", error.colno) from None
 
 
 def read_jsonl(stream: Stream, file: str, columns: Columns) -> Iterator[_JsonBlock]:

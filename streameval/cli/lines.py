@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from streameval.cli.blocks import Place, Refused
+from streameval.cli.blocks import Place, UserError
 
 __all__ = ["BLOCK", "Stream", "blocks_of_lines"]
 
@@ -46,7 +46,9 @@ def blocks_of_lines(
         else:
             parts.append(chunk)
             if waiting > _LONGEST:
-                raise Refused(f"{Place(file, line)}: this line is longer than {_LONGEST >> 20} MiB; is it JSON Lines?")
+                raise UserError(
+                    f"{Place(file, line)}: this line is longer than {_LONGEST >> 20} MiB; is it JSON Lines?"
+                )
     data = b"".join(parts)
     if data:
         yield line, data, waiting

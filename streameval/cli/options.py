@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.blocks import Refused
+from streameval.cli.blocks import UserError
 from streameval.columns import Columns, Job, State
 from streameval.errors import MetricError
 from streameval.evaluator import DEFAULT_METRICS, Evaluator
@@ -40,7 +40,7 @@ def number_of(text: str | None, option: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise Refused(f"{option} must be a number, not {text!r}") from None
+        raise UserError(f"{option} must be a number, not {text!r}") from None
 
 
 def specs_of(names: list[str], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
@@ -74,13 +74,13 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
     except ValueError:
         pass
     if not text.endswith(".json"):
-        raise Refused(f"--threshold must be a number, or a .json file of label: number, not {text!r}")
+        raise UserError(f"--threshold must be a number, or a .json file of label: number, not {text!r}")
     try:
         found = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise Refused(f"--threshold {text}: {error}") from None
+        raise UserError(f"--threshold {text}: {error}") from None
     if not isinstance(found, dict):
-        raise Refused(f"--threshold {text}: it must hold one object label: number")
+        raise UserError(f"--threshold {text}: it must hold one object label: number")
     return {label: math.inf if value is None else value for label, value in found.items()}
 
 
@@ -88,9 +88,9 @@ def refuse_unwritable(*paths: Path | None) -> None:
     """Raise before the work, not after it, if a result could not be written."""
     for path in paths:
         if path is not None and path.is_dir():
-            raise Refused(f"{path} is a folder; name a file in it")
+            raise UserError(f"{path} is a folder; name a file in it")
         if path is not None and not path.parent.is_dir():
-            raise Refused(f"{path} cannot be written: there is no folder {path.parent}")
+            raise UserError(f"{path} cannot be written: there is no folder {path.parent}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +121,29 @@ class Wanted:
     def built(self) -> tuple[State, Columns]:
         """A state that has counted nothing, and the columns it is fed from."""
         if self.scores is not None and not self.metrics and self.threshold is None and self.beta is not None:
-            raise Refused("--beta is for decisions; say with --threshold from which score on a label is predicted")
+            raise UserError("--beta is for decisions; say with --threshold from which score on a label is predicted")
         empty = self._evaluator()
         job = Job.of(
             empty, actual=self.actual, predicted=self.predicted, scores=self.scores, weight=self.weight,
             mask=self.mask, by=self.by,
         )  # fmt: skip
         if len(set(self.by)) < len(self.by):
-            raise Refused(f"--by names a column twice: {', '.join(self.by)}")
+            raise UserError(f"--by names a column twice: {', '.join(self.by)}")
         return job.fresh(), job.columns
 
     def window(self, size: int | None) -> Rolling[Any] | None:
         """The last so many rows."""
+        if size is not None and not 1 <= size < 2**31:
+            raise UserError(f"--window must be a number of rows, at least 1, not {size}")
         return None if size is None else Rolling(self._evaluator(), size=size)
 
     def _evaluator(self) -> Evaluator:
         if self.scores is None and self.threshold is not None:
-            raise Refused("--threshold is for scores; name their column with --scores")
+            raise UserError("--threshold is for scores; name their column with --scores")
+        if self.scores is None and self.predicted is None:
+            raise UserError("what was predicted? name its column with --predicted, or with --scores")
         specs = self.specs()
         for spec in specs:
             if self.scores is None and ENTRIES[spec.name].scored:
-                raise Refused(f"{spec.key} is read from scores; name their column with --scores")
+                raise UserError(f"{spec.key} is read from scores; name their column with --scores")
         return Evaluator(specs, threshold=threshold_of(self.threshold), keep=self.keep)

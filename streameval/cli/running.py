@@ -40,7 +40,7 @@ def run(args: Sequence[str] | None = None) -> int:
         return _told("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except Exception as error:
         if isinstance(error, _Usage):
-            return _told(f"{error.format_message()}; see --help")  # type: ignore[attr-defined]
+            return _told(f"{str(getattr(error, 'message', error)).rstrip('.')}; see --help")
         raise
     return code if isinstance(code, int) else 0
 

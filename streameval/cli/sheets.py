@@ -170,7 +170,9 @@ def difference_sheets(first: Shown, second: Shown, names: tuple[str, str], *, to
         both = [(label, before[label], after[label]) for label in before if label in after]
         changed = sorted((row for row in both if row[1] != row[2]), key=lambda row: -abs(row[2] - row[1]))
         if changed and top:
-            labels = [(printable(label), old, new, new - old) for label, old, new in changed[:top]]
+            labels: list[tuple[Cell, ...]] = [
+                (printable(label), old, new, new - old) for label, old, new in changed[:top]
+            ]
             note = f"{len(changed) - top:,} more labels differ" if len(changed) > top else ""
             sheets.append(Sheet(("f1 by label", *names, "change"), labels, note))
     return sheets

@@ -62,17 +62,22 @@ def drawn(sheets: Iterable[Sheet], headline: str, console: Console) -> Group:
     """All sheets below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
     for sheet in sheets:
+        if parts and not _fancy(console):
+            parts.append(Text())  # a terminal's tables bring their own
         parts.append(table_of(sheet, console))
         if sheet.note:
             parts.append(Text(f"  {sheet.note}", style="dim"))
     return Group(*parts)
 
 
+def _fancy(console: Console) -> bool:
+    return console.is_terminal and not console.options.ascii_only
+
+
 def table_of(sheet: Sheet, console: Console) -> Table:
     """A sheet, with as many columns as there is room for."""
-    fancy = console.is_terminal and not console.options.ascii_only
-    rows = [[number(cell, signed=name == "change") for name, cell in zip(sheet.columns, row, strict=True)]
-            for row in sheet.rows]  # fmt: skip
+    fancy = _fancy(console)
+    rows = _texts(sheet)
     widths = [max(map(len, (name, *(row[at] for row in rows)))) for at, name in enumerate(sheet.columns)]
     widths[0] = min(widths[0], 48)
     room, fitting = console.width - 2, 0
@@ -105,6 +110,13 @@ def table_of(sheet: Sheet, console: Console) -> Table:
     return table
 
 
+def _texts(sheet: Sheet) -> list[list[str]]:
+    return [
+        [number(cell, signed=name == "change") for name, cell in zip(sheet.columns, row, strict=True)]
+        for row in sheet.rows
+    ]
+
+
 def _coloured(name: str, text: str) -> Text:
     return Text(text, style={"better": "green", "worse": "red"}.get(text, "") if name == "" else "")
 
@@ -125,8 +137,7 @@ def markdown(sheets: Iterable[Sheet], headline: str) -> str:
     """Sheets as tables of Markdown."""
     lines = [headline] if headline else []
     for sheet in sheets:
-        cells = [[_escaped(number(cell, signed=name == "change")) for name, cell in zip(sheet.columns, row, strict=True)]
-                 for row in sheet.rows]  # fmt: skip
+        cells = [[_escaped(text) for text in row] for row in _texts(sheet)]
         names = [_escaped(name) for name in sheet.columns]
         widths = [max(3, *map(len, column)) for column in zip(names, *cells, strict=True)]
         words = [at == 0 or name == "" for at, name in enumerate(sheet.columns)]
@@ -195,7 +206,7 @@ def _plain(value: object) -> bool:
 
 def plain_json(value: object) -> str:
     """JSON that any reader takes: what is no number is null, and keys are text."""
-    return orjson.dumps(_finite(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return str(orjson.dumps(_finite(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE), "utf-8")
 
 
 def _finite(value: object) -> object:

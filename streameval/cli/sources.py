@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from streameval.cli.blocks import Block, Given, Place, Refused, Row
+from streameval.cli.blocks import Block, Given, Place, UserError, Row
 from streameval.cli.lines import Stream
 from streameval.columns import Columns
 from streameval.columns.arrow import read
@@ -51,7 +52,7 @@ class Source:
 
         Raises
         ------
-        Refused
+        UserError
             If it cannot be read, or has no such column.
         """
         from streameval.cli.delimited import read_csv
@@ -60,13 +61,13 @@ class Source:
         with _opened(self) as stream:
             start = stream.peek(16)
             if not start:
-                raise Refused(f"{self.told} is empty")
+                raise UserError(f"{self.told} is empty")
             for magic, tool in _PACKED.items():
                 if start.startswith(magic):
-                    raise Refused(f"{self.told} is compressed; give {tool} {self.file} | streameval evaluate - ...")
+                    raise UserError(f"{self.told} is compressed; give {tool} {self.file} | streameval evaluate - ...")
             if start[:4] in (b"PAR1", b"ARRO"):
                 if self.size is None:
-                    raise Refused("standard input is Parquet or Arrow, which is read from files only; give the path")
+                    raise UserError("standard input is Parquet or Arrow, which is read from files only; give the path")
                 yield from _table(self, columns)
                 return
             suffix = Path(self.file).suffix.lower()
@@ -88,7 +89,7 @@ def _opened(source: Source) -> io.BufferedReader:
     try:
         return Path(source.file).open("rb")
     except OSError as error:
-        raise Refused(f"{source.file}: {error.strerror}") from None
+        raise UserError(f"{source.file}: {error.strerror}") from None
 
 
 class _Kept:
@@ -109,7 +110,7 @@ def sources_of(arguments: list[str]) -> list[Source]:
 
     Raises
     ------
-    Refused
+    UserError
         If one of them is no file.
     """
     found: list[Source] = []
@@ -122,17 +123,17 @@ def sources_of(arguments: list[str]) -> list[Source]:
             matches = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # absolute ones too
             files = [match for match in matches if Path(match).is_file()]
             if not files:
-                raise Refused(f"no file matches {text}")
+                raise UserError(f"no file matches {text}")
             found += [Source(file, Path(file).stat().st_size) for file in files]
             continue
         if place.is_dir():
-            raise Refused(f"{text} is a folder; name its files, for example {os.path.join(text, '*.jsonl')}")  # noqa: PTH118
+            raise UserError(f"{text} is a folder; name its files, for example {os.path.join(text, '*.jsonl')}")  # noqa: PTH118
         if not place.exists():
             near = [each.name for each in place.parent.iterdir()] if place.parent.is_dir() else []
-            raise Refused(f"there is no file {text}{did_you_mean(place.name, near)}")
+            raise UserError(f"there is no file {text}{did_you_mean(place.name, near)}")
         found.append(Source(text, place.stat().st_size if place.is_file() else None))
     if sum(source.file == STDIN for source in found) > 1:
-        raise Refused("standard input can be read only once; give - once")
+        raise UserError("standard input can be read only once; give - once")
     return found
 
 
@@ -146,7 +147,7 @@ class _TableBlock:
 
     def each(self) -> Iterator[Row]:
         for number in range(self._batch.num_rows):
-            yield Place(self._file, row=self._first + number + 1), lambda at=number: self._one(at)
+            yield Place(self._file, row=self._first + number + 1), partial(self._one, number)
 
     def _one(self, number: int) -> Given:
         return read(self._batch.slice(number, 1), self._columns) or {}
@@ -170,7 +171,7 @@ def _table(source: Source, columns: Columns) -> Iterator[Block]:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, InputError):
             raise
-        raise Refused(f"{source.file}: {' '.join(str(error).split())}; it may be damaged or incomplete") from None
+        raise UserError(f"{source.file}: {' '.join(str(error).split())}; it may be damaged or incomplete") from None
     except InputError as error:
         text = str(error)
-        raise Refused(text if text.startswith(source.file) else f"{source.file}: {text}") from None
+        raise UserError(text if text.startswith(source.file) else f"{source.file}: {text}") from None

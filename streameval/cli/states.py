@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.blocks import Refused
+from streameval.cli.blocks import UserError
 from streameval.cli.sheets import Shown
 from streameval.errors import StreamevalError, did_you_mean
 from streameval.evaluator import Evaluator
@@ -20,18 +20,18 @@ def load_state(path: Path) -> Any:
 
     Raises
     ------
-    Refused
+    UserError
         If it is no saved state.
     """
     if path.is_dir():
-        raise Refused(f"{path} is a folder; name a file that --save wrote")
+        raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
         near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise Refused(f"there is no file {path}{did_you_mean(path.name, near)}")
+        raise UserError(f"there is no file {path}{did_you_mean(path.name, near)}")
     try:
         return load(path)
     except StreamevalError as error:
-        raise Refused(f"{path} is no saved state: {error}") from None
+        raise UserError(f"{path} is no saved state: {error}") from None
 
 
 def merged(paths: list[Path]) -> Any:
@@ -40,11 +40,13 @@ def merged(paths: list[Path]) -> Any:
     for path in paths[1:]:
         part = load_state(path)
         if type(part) is not type(total):
-            raise Refused(f"{path} holds a {type(part).__name__}, {paths[0]} a {type(total).__name__}; they do not merge")
+            raise UserError(
+                f"{path} holds a {type(part).__name__}, {paths[0]} a {type(total).__name__}; they do not merge"
+            )
         try:
             total.merge(part)
         except StreamevalError as error:
-            raise Refused(f"{path}: {error}") from None
+            raise UserError(f"{path}: {error}") from None
     return total
 
 
@@ -52,7 +54,7 @@ def write_results(state: Any, result: Shown, save: Path | None, report: Path | N
     """Write the state and the page where asked; each whole or not at all."""
     if report is not None:
         if not isinstance(result.whole, Evaluator):
-            raise Refused("the report is of an Evaluator, and this is a single metric")
+            raise UserError("the report is of an Evaluator, and this is a single metric")
         parts: dict[str, object] = dict(result.beside)
         if result.sliced is not None:
             for part in result.sliced.slices():
