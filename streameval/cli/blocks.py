@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from streameval.columns import Columns
 from streameval.errors import InputError, StreamevalError, did_you_mean, shown
 
-__all__ = ["RowError", "Block", "Given", "Place", "UserError", "Row", "given_of"]
+__all__ = ["Block", "Given", "Place", "Row", "RowError", "UserError", "given_of"]
 
 Given: TypeAlias = dict[str, Any]
 """The arguments of ``update_many``."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from streameval.cli.blocks import RowError, Given, Place, UserError, Row, given_of
+from streameval.cli.blocks import Given, Place, Row, RowError, UserError, given_of
 from streameval.cli.lines import Stream, blocks_of_lines
 from streameval.columns import Columns
 from streameval.columns.arrow import refuse_missing

@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from streameval.cli.blocks import RowError, Given, Place, Row, given_of
+from streameval.cli.blocks import Given, Place, Row, RowError, given_of
 from streameval.cli.lines import BLOCK, Stream, blocks_of_lines
 from streameval.columns import Columns
 from streameval.columns.arrow import read

@@ -40,7 +40,8 @@ def run(args: Sequence[str] | None = None) -> int:
         return _told("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except Exception as error:
         if isinstance(error, _Usage):
-            return _told(f"{str(getattr(error, 'message', error)).rstrip('.')}; see --help")
+            text = str(error.format_message() if hasattr(error, "format_message") else error)
+            return _told(f"{text.rstrip('.')}; see --help")
         raise
     return code if isinstance(code, int) else 0
 

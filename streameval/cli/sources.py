@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from streameval.cli.blocks import Block, Given, Place, UserError, Row
+from streameval.cli.blocks import Block, Given, Place, Row, UserError
 from streameval.cli.lines import Stream
 from streameval.columns import Columns
 from streameval.columns.arrow import read
