@@ -10,9 +10,9 @@ import typer
 
 import streameval
 from streameval import thresholds as choosing
-from streameval.cli import demonstration
 from streameval.cli.blocks import UserError
 from streameval.cli.counting import Counting, count
+from streameval.cli.demonstration import demonstrate
 from streameval.cli.options import Wanted, number_of, refuse_unwritable, several, specs_of
 from streameval.cli.sheets import Sheet, Shown, difference_sheets, values_of
 from streameval.cli.showing import Format, console_of, drawn, markdown, plain_json, show
@@ -290,7 +290,7 @@ def demo(
 ) -> None:
     """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
     refuse_unwritable(write, report)
-    demonstration.run(rows, write, report)
+    demonstrate(rows, write, report)
 
 
 def _rows(rows: list[dict[str, Any]], how: Format) -> None:

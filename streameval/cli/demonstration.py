@@ -21,7 +21,7 @@ from streameval.slices import Sliced
 from streameval.windows.recent import Rolling
 from streameval.wire import write_file
 
-__all__ = ["run"]
+__all__ = ["demonstrate"]
 
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
@@ -43,7 +43,7 @@ def _rows(number: int) -> Iterator[dict[str, Any]]:
         yield {"id": at, "region": region, "tags": tags, "guess": guess, "scores": scores}
 
 
-def run(number: int, write: Path | None, report: Path | None) -> None:
+def demonstrate(number: int, write: Path | None, report: Path | None) -> None:
     """Count the stream before the eyes of who asked, then show the result and what to try next."""
     rows = list(_rows(number))
     if write is not None:

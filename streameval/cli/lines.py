@@ -32,15 +32,13 @@ def blocks_of_lines(
     ``whole`` tells whether lines may be cut after these, which a quoted line break in CSV forbids.
     """
     parts: list[bytes] = []
-    waiting, line, started = 0, 1, False
+    waiting, line = 0, 1
     while chunk := stream.read1(BLOCK):
         size = len(chunk)
-        if not started:
-            chunk, started = chunk.removeprefix(_MARK), True
         end = chunk.rfind(b"\n") + 1
         waiting += size
         if end and (whole(data := b"".join([*parts, chunk[:end]])) or len(data) > 16 * BLOCK):
-            yield line, data, waiting
+            yield line, data.removeprefix(_MARK) if line == 1 else data, waiting
             line += data.count(b"\n")
             parts, waiting = [chunk[end:]], 0
         else:
@@ -51,4 +49,4 @@ def blocks_of_lines(
                 )
     data = b"".join(parts)
     if data:
-        yield line, data, waiting
+        yield line, data.removeprefix(_MARK) if line == 1 else data, waiting

@@ -30,6 +30,8 @@ def run(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except SystemExit as end:  # which completion of shells ends with
+        return end.code if isinstance(end.code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except StreamevalError as error:
