@@ -9,8 +9,8 @@ from streameval.cli.blocks import UserError
 from streameval.cli.sheets import Shown
 from streameval.errors import StreamevalError, did_you_mean
 from streameval.evaluator import Evaluator
+from streameval.loading import load
 from streameval.report.text import printable
-from streameval.windows.loading import load
 
 __all__ = ["load_state", "merged", "write_results"]
 
