@@ -20,7 +20,9 @@ MODULES = sorted(
 )
 
 
-ENGINES = {"beam": "apache_beam", "dask": "dask", "spark": "pyspark.sql"}
+ENGINES = {
+    "beam": "apache_beam", "dask": "dask", "mlflow": "mlflow", "prometheus": "prometheus_client", "spark": "pyspark.sql",
+}  # fmt: skip
 """Adapters whose libraries the extra "test" does not bring; tests/engines imports them for real."""
 
 
