@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
     from streameval.slices import Sliced
+    from streameval.tables import evaluate
     from streameval.trace import Trace
     from streameval.windows.fading import Fading
     from streameval.windows.loading import load
@@ -52,6 +53,7 @@ _LATER = {
     "TopK": "inputs.scores",
     "Trace": "trace",
     "Tumbling": "windows.tumbling",
+    "evaluate": "tables",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "propensities",
     "load": "windows.loading",
@@ -100,6 +102,7 @@ __all__ = [
     "Trace",
     "Tumbling",
     "catalogue",
+    "evaluate",
     "iter_progressive_evaluate",
     "jain_propensities",
     "load",

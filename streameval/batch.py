@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, RowKey, ScoreArray, UInt8Array
+import numpy as np
+
+from streameval.kernel.types import FloatArray, IntArray, Lists, Places, Ragged, RowKey, ScoreArray, UInt8Array
 
 __all__ = ["Batch", "DenseBatch", "Example", "ListBatch", "ScoreBatch", "Scored", "ScoredLists", "ScoredRows"]
 
@@ -46,6 +48,12 @@ class DenseBatch:
         weights = None if self.weights is None else self.weights[rows]
         return DenseBatch(self.columns, self.true[rows], self.pred[rows], hidden, weights, self.refusal)
 
+    def taken(self, rows: IntArray) -> DenseBatch:
+        """These rows, in this order."""
+        weights = None if self.weights is None else self.weights[rows]
+        hidden = None if self.hidden is None else self.hidden[rows]
+        return DenseBatch(self.columns, self.true[rows], self.pred[rows], hidden, weights, self.refusal)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreBatch:
@@ -72,6 +80,11 @@ class ScoreBatch:
         hidden = None if self.hidden is None else self.hidden[rows]
         return ScoreBatch(self.columns, self.true[rows], self.scores[rows], self.bounds, hidden, self.refusal)
 
+    def taken(self, rows: IntArray) -> ScoreBatch:
+        """These rows, in this order."""
+        hidden = None if self.hidden is None else self.hidden[rows]
+        return ScoreBatch(self.columns, self.true[rows], self.scores[rows], self.bounds, hidden, self.refusal)
+
 
 @dataclass(frozen=True, slots=True)
 class ListBatch:
@@ -92,6 +105,34 @@ class ListBatch:
         )
         weights = None if self.weights is None else self.weights[start:stop]
         return ListBatch(stop - start, true, pred, hidden, named, self.everywhere, weights)
+
+    def taken(self, rows: IntArray) -> ListBatch:
+        """These examples, in this order."""
+        true, pred, hidden, named = (_taken(side, rows) for side in (self.true, self.pred, self.hidden, self.named))
+        weights = None if self.weights is None else self.weights[rows]
+        return ListBatch(len(rows), true, pred, hidden, named, self.everywhere, weights)
+
+
+def _gather(offsets: Places, rows: IntArray) -> tuple[IntArray, Places]:
+    """Where the lists of these rows begin and end if they stand one after the other, and which entries they hold."""
+    starts = offsets[:-1][rows].astype(np.int64)
+    ends = np.zeros(len(rows) + 1, np.int64)
+    lengths = offsets[1:][rows] - starts
+    np.cumsum(lengths, out=ends[1:])
+    # Memory is what this takes time for, so numbers are narrow where they can be.
+    narrow = np.int32 if int(offsets[-1]) < 2**31 else np.int64
+    entries = np.repeat((starts - ends[:-1]).astype(narrow), lengths)
+    entries += np.arange(ends[-1], dtype=narrow)
+    return ends, entries
+
+
+def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:
+    if lists is None:
+        return None
+    offsets, entries = _gather(lists.offsets, rows)
+    if lists.offsets.dtype == np.int32:
+        return lists._replace(offsets=offsets.astype(np.int32), places=lists.places[entries])
+    return lists._replace(offsets=offsets, places=lists.places[entries])
 
 
 def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
@@ -132,6 +173,13 @@ class ScoredRows:
         weights = None if self.weights is None else self.weights[rows]
         return ScoredRows(self.columns, self.true[rows], self.scores[rows], ranked, hidden, weights)
 
+    def taken(self, rows: IntArray) -> ScoredRows:
+        """These rows, in this order."""
+        ranked = None if self.ranked is None else self.ranked[rows]
+        hidden = None if self.hidden is None else self.hidden[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return ScoredRows(self.columns, self.true[rows], self.scores[rows], ranked, hidden, weights)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredLists:
@@ -155,6 +203,19 @@ class ScoredLists:
         hidden = None if self.hidden is None else _ragged_part(self.hidden, start, stop)
         weights = None if self.weights is None else self.weights[start:stop]
         return ScoredLists(stop - start, true, ranked, self.scores[bounds[0] : bounds[-1]], hidden, weights)
+
+    def taken(self, rows: IntArray) -> ScoredLists:
+        """These examples, in this order."""
+        ends, entries = _gather(self.ranked[0], rows)
+        hidden = None if self.hidden is None else _ragged_taken(self.hidden, rows)
+        weights = None if self.weights is None else self.weights[rows]
+        ranked = ends, self.ranked[1][entries]
+        return ScoredLists(len(rows), _ragged_taken(self.true, rows), ranked, self.scores[entries], hidden, weights)
+
+
+def _ragged_taken(lists: Ragged, rows: IntArray) -> Ragged:
+    ends, entries = _gather(lists[0], rows)
+    return ends, lists[1][entries]
 
 
 def _ragged_part(lists: Ragged, start: int, stop: int) -> Ragged:

@@ -14,13 +14,15 @@ PACKAGE = Path(streameval.__file__).parent
 LAYERS = (
     "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "propensities",
     "wire", "label_table", "report", "accumulator", "single", "classes", "evaluator", "slices", "windows",
-    "columns", "feed", "pending",
+    "columns", "tables", "feed", "pending",
     "plots", "trace", "progressive", "", "adapters",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 
 OPTIONAL = {
     ("streameval.columns.arrow", "pyarrow"),
+    ("streameval.tables", "pyarrow"),
+    ("streameval.tables", "tqdm"),
     ("streameval.plots.confusion", "matplotlib"),
     ("streameval.plots.curves", "matplotlib"),
     ("streameval.plots.labels", "matplotlib"),

@@ -10,7 +10,7 @@ import numpy as np
 from streameval.columns.named import Columns
 from streameval.errors import DependencyError, InputError, LabelError, did_you_mean, shown
 
-__all__ = ["in_columns", "read"]
+__all__ = ["in_columns", "read", "refuse_missing"]
 
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
@@ -76,9 +76,19 @@ def _column(table: Any, name: str, role: str) -> Any:
         return table.column(name)
     if found:
         raise InputError(f"{found} columns are named {name!r}; give each a name of its own")
-    raise InputError(
-        f"there is no column {name!r} ({role}){did_you_mean(name, names) or '; the columns are ' + shown(names)}"
-    )
+    raise _missing(name, role, names)
+
+
+def _missing(name: str, role: str, names: list[str]) -> InputError:
+    hint = did_you_mean(name, list(map(str, names)))
+    return InputError(f"there is no column {name!r} ({role}){hint or '; the columns are ' + shown(names)}")
+
+
+def refuse_missing(columns: Columns, names: list[str]) -> None:
+    """Raise if one of the columns is not among these."""
+    for name, role in columns.roles:
+        if name not in names:
+            raise _missing(name, role, names)
 
 
 def _chunks(column: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from streameval.accumulator import Accumulator
 from streameval.columns.named import Columns, Null
@@ -18,7 +18,7 @@ from streameval.windows.loading import revived
 
 __all__ = ["Job", "State"]
 
-State: TypeAlias = Evaluator | Metric | Sliced
+State: TypeAlias = Evaluator | Metric | Sliced[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Job:
         InputError, MetricError
             If an argument cannot be understood, or they do not fit together.
         """
-        by = (by,) if isinstance(by, str) else tuple(by or ())
+        by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
         columns = Columns(actual, predicted, scores, weight, mask, by, null)
         state = _built(metrics, threshold)
         if isinstance(state, Sliced):

@@ -58,8 +58,8 @@ class Columns:
             name = getattr(self, role)
             if not isinstance(name, str) and (name is not None or role == "actual"):
                 raise InputError(f"{role} must be the name of a column, not {shown(name)}")
-        given = self.by
-        if not isinstance(given, tuple) or not all(isinstance(name, str) for name in given):
+        names: object = self.by
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             raise InputError(f"by must be a name of a column, or several, not {shown(self.by)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
@@ -69,5 +69,10 @@ class Columns:
     @property
     def names(self) -> tuple[str, ...]:
         """All columns that are read, each once: what an engine needs to scan."""
-        given = (self.actual, self.predicted, self.scores, self.weight, self.mask, *self.by)
-        return tuple(dict.fromkeys(name for name in given if name is not None))
+        return tuple(dict.fromkeys(name for name, _ in self.roles))
+
+    @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """Each of these columns with the argument that names it."""
+        given = [(getattr(self, role), role) for role in ("actual", "predicted", "scores", "weight", "mask")]
+        return *(pair for pair in given if pair[0] is not None), *((name, "by") for name in self.by)

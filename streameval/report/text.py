@@ -14,7 +14,10 @@ from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.states.tables import Tables
 
-__all__ = ["AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "headline", "label_rows", "text_report"]
+__all__ = [
+    "AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "cut", "headline", "label_rows", "number_text", "printable",
+    "text_report",
+]  # fmt: skip
 
 COLUMNS = ("precision", "recall", "f1")
 AVERAGE_NAMES = ("micro", "macro", "weighted", "samples")
@@ -70,8 +73,8 @@ def text_report(readings: Readings, specs: tuple[MetricSpec, ...], *, digits: in
     total = sum(LabelTable.of(tables).support.tolist())
 
     def line(name: str, values: list[float], support: float) -> str:
-        cells = "".join(f"{_text(value, digits):>{_WIDTH}}" for value in values)
-        return f"{_cut(name, left):<{left}}{cells}{_support(support):>{_WIDTH}}"
+        cells = "".join(f"{number_text(value, digits):>{_WIDTH}}" for value in values)
+        return f"{cut(name, left):<{left}}{cells}{_support(support):>{_WIDTH}}"
 
     lines = [headline(tables), "", " " * left + "".join(f"{name:>{_WIDTH}}" for name in (*COLUMNS, "support"))]
     lines += [line(name, values, support) for name, (_, values, support) in zip(names, rows, strict=True)]
@@ -86,7 +89,7 @@ def text_report(readings: Readings, specs: tuple[MetricSpec, ...], *, digits: in
 
 
 def _metric_lines(singles: list[tuple[MetricSpec, float]], left: int, digits: int) -> list[str]:
-    return [f"{spec.key:<{left}}{_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
+    return [f"{spec.key:<{left}}{number_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
 
 
 def printable(label: Label) -> str:
@@ -98,11 +101,13 @@ def printable(label: Label) -> str:
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 
-def _cut(name: str, width: int) -> str:
+def cut(name: str, width: int) -> str:
+    """A name in no more than so many characters."""
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
-def _text(value: float, digits: int) -> str:
+def number_text(value: float, digits: int) -> str:
+    """A number with so many decimals."""
     return "nan" if math.isnan(value) else f"{value:.{digits}f}"
 
 

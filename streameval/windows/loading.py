@@ -19,7 +19,7 @@ __all__ = ["load", "revived"]
 _WINDOWS: tuple[type[Window[Any]], ...] = (Rolling, TimeRolling, Tumbling, Fading)
 
 
-def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Sliced | Window[Any]:
+def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Sliced[Any] | Window[Any]:
     """Read what `save` wrote, whichever class it was.
 
     Raises
@@ -30,8 +30,10 @@ def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Sliced | Window[A
     return revived(wire.read_file(path))
 
 
-def revived(data: bytes) -> Evaluator | Metric | Sliced | Window[Any]:
+def revived(data: bytes) -> Evaluator | Metric | Sliced[Any] | Window[Any]:
     """What some bytes are of, whichever class it was."""
+    if wire.opened(data)[0] == wire.SLICES:
+        return Sliced.from_bytes(data)
     saved = wire.decode(data)
     if saved.window is not None:
         return _WINDOWS[saved.window.kind - 1].from_bytes(data)

@@ -7,9 +7,10 @@ refused, so equal states and equal bytes are the same thing.
 """
 
 from streameval.wire.files import read_file, write_file
-from streameval.wire.saved import RECORDED, WINDOWS, Saved, SavedWindow, decode, encode
+from streameval.wire.saved import RECORDED, SLICES, WINDOWS, Saved, SavedWindow, decode, encode, opened
 from streameval.wire.states import nothing_counted
 
 __all__ = [
-    "RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode", "nothing_counted", "read_file", "write_file",
+    "RECORDED", "SLICES", "WINDOWS", "Saved", "SavedWindow", "decode", "encode", "nothing_counted", "opened",
+    "read_file", "write_file",
 ]  # fmt: skip

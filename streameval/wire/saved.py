@@ -19,7 +19,7 @@ from streameval.states.recorded import Recording
 from streameval.wire.parts import Source, put_column, put_integer, put_label, put_text, require, varint, zigzag
 from streameval.wire.states import nothing_counted, put_content, take_content
 
-__all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
+__all__ = ["RECORDED", "SLICES", "WINDOWS", "Saved", "SavedWindow", "decode", "encode", "opened", "sealed"]
 
 MAGIC = b"\x89SEV\r\n"
 VERSION = 1
@@ -27,6 +27,9 @@ _POLICIES = ("error", "ignore", "add")
 
 WINDOWS = ("Rolling", "TimeRolling", "Tumbling", "Fading")
 """The kinds of windows, from 1."""
+
+SLICES = 64
+"""The kind of a `streameval.Sliced`."""
 
 RECORDED = {1: False, 2: True}
 """Those that hold their examples, and whether they hold their times."""
@@ -83,7 +86,7 @@ class Saved:
 def encode(saved: Saved) -> bytes:
     """The bytes of an object; equal objects have equal bytes."""
     window = saved.window
-    parts = [MAGIC, bytes((VERSION, saved.kind + (0 if window is None else 2 * window.kind)))]
+    parts: list[bytes] = []
     _put_config(parts, saved.config)
     parts.append(varint(len(saved.metrics)))
     for name in saved.metrics:
@@ -96,12 +99,17 @@ def encode(saved: Saved) -> bytes:
             put_others(parts, saved.config, saved.decisions, saved.others)
     else:
         _put_window(parts, window)
-    body = b"".join(parts)
+    return sealed(saved.kind + (0 if window is None else 2 * window.kind), parts)
+
+
+def sealed(kind: int, parts: list[bytes]) -> bytes:
+    """Bytes with what every format begins and ends with."""
+    body = b"".join((MAGIC, bytes((VERSION, kind)), *parts))
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-def decode(data: bytes) -> Saved:
-    """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
+def opened(data: bytes) -> tuple[int, Source]:
+    """The kind of what bytes hold, and what comes after it; `FormatError` if damaged or of another version."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FormatError(f"from_bytes needs bytes, not {shown(data)}")
     data = bytes(data)
@@ -115,9 +123,17 @@ def decode(data: bytes) -> Saved:
         )
     if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
         raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
+    return data[len(MAGIC) + 1], Source(data[:-4], len(MAGIC) + 2)
+
+
+def decode(data: bytes) -> Saved:
+    """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
+    kind, source = opened(data)
+    if kind == SLICES:
+        raise FormatError("the bytes hold a Sliced; use streameval.load or Sliced.from_bytes")
     try:
-        saved = _take(Source(data[:-4], len(MAGIC) + 1))
-        exact = encode(saved) == data
+        saved = _take(kind, source)
+        exact = encode(saved) == bytes(data)
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     if not exact:
@@ -197,8 +213,10 @@ def _put_recording(parts: list[bytes], recording: Recording) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _take(source: Source) -> Saved:
-    window, kind = divmod(source.byte(2 * len(WINDOWS) + 1), 2)
+def _take(kind: int, source: Source) -> Saved:
+    if kind > 2 * len(WINDOWS) + 1:
+        raise FormatError(f"kind {kind} where at most {2 * len(WINDOWS) + 1} can stand")
+    window, kind = divmod(kind, 2)
     config = _take_config(source)
     metrics = tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
     declared = config.labels or ()

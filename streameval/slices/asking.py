@@ -1,0 +1,103 @@
+"""What is given to slices, checked, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from streameval.accumulator import Accumulator
+from streameval.errors import InputError, did_you_mean, shown
+from streameval.evaluator import Evaluator, MetricLike
+from streameval.labels import Label
+from streameval.single import Metric
+from streameval.slices.shelf import Axis
+from streameval.slices.values import OTHER, Key, Other, Value, typed
+
+__all__ = ["Reading", "Where", "combinations_of", "declared_of", "names_of", "read", "told", "value_of", "where_of"]
+
+Reading: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
+Where: TypeAlias = Value | Other | tuple[Value, ...]
+
+
+def names_of(given: str | Iterable[str], argument: str) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    several: object = given
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(several, Iterable) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{argument} must be a name or several, not {shown(given)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{argument} names something twice: {shown(names)}")
+    return tuple(map(str, names))
+
+
+def combinations_of(given: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Combinations of names, or what is wrong with them."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {shown(given)}")
+    combinations = tuple(names_of(combination, "a combination of cross") for combination in given)
+    for combination in combinations:
+        if len(combination) < 2 or not set(combination) <= set(by):
+            raise InputError(f"cross combines two or more of the names of by={shown(by)}, not {shown(combination)}")
+    if len(set(map(frozenset, combinations))) < len(combinations):
+        raise InputError(f"cross names a combination twice: {shown(combinations)}")
+    return combinations
+
+
+def declared_of(given: Mapping[str, Iterable[Value]] | None, by: tuple[str, ...]) -> tuple[tuple[Key, ...] | None, ...]:
+    """For each name the keys of the values that were declared, if any were."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"values must be a mapping name -> values, not {shown(given)}")
+    for name in given or ():
+        if name not in by:
+            raise InputError(f"values has {shown(name)}{did_you_mean(name, by)}, but slices are by {shown(by)}")
+    return tuple(_keys((given or {}).get(name), name) for name in by)
+
+
+def _keys(values: Iterable[Value] | None, name: str) -> tuple[Key, ...] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"values[{name!r}] must be a list of values, not {shown(values)}")
+    keys = tuple((typed(value, f"values[{name!r}]"),) for value in values)
+    if len(set(keys)) < len(keys):
+        raise InputError(f"values[{name!r}] holds a value twice: {shown(values)}")
+    return keys
+
+
+def value_of(where: Any, name: str) -> Any:
+    """What ``where`` holds under a name."""
+    names = where
+    if not isinstance(where, Mapping):
+        names = getattr(where, "column_names", None)
+        names = getattr(where, "columns", None) if names is None else names
+        if names is None or isinstance(where, type):
+            raise InputError(f"where must be a mapping such as {{{name!r}: ...}}, not {shown(where)}")
+    if name not in names:
+        hint = did_you_mean(name, [known for known in names if isinstance(known, str)])
+        raise InputError(f"where has no {name!r}{hint or ';'} give a value for each name that slices are by")
+    return where[name]
+
+
+def told(axis: Axis, key: Key | None = None) -> str:
+    """An axis, or one of its slices, in words."""
+    if key is None:
+        return " x ".join(axis.names)
+    return ", ".join(f"{name} {shown(value)}" for name, (_, value) in zip(axis.names, key, strict=True))
+
+
+def where_of(axis: Axis, key: Key | None) -> dict[str, Value | Other]:
+    """The values that the examples of a slice share."""
+    values = [OTHER] * len(axis.names) if key is None else [value for _, value in key]
+    return dict(zip(axis.names, values, strict=True))
+
+
+def read(part: Accumulator, metric: MetricLike | None) -> Reading:
+    """What one slice answers."""
+    whole: object = part
+    if isinstance(whole, Evaluator):
+        return whole.get() if metric is None else whole.get(metric)
+    if metric is not None:
+        raise InputError(f"slices of a single metric answer for it alone, not for {shown(metric)}")
+    if not isinstance(whole, Metric):
+        raise InputError(f"a slice is an Evaluator or a metric, not {shown(whole)}")
+    return whole.get()

@@ -1,0 +1,80 @@
+"""Many examples read once and counted apart, by the slice that each belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from streameval.accumulator import Accumulator
+from streameval.errors import InputError
+from streameval.kernel.types import IntArray
+from streameval.states.several import Joint
+
+__all__ = ["gathered"]
+
+A = TypeVar("A", bound=Accumulator)
+
+
+def gathered(
+    empty: A, y_true: object, y_pred: object, mask: object, weights: object, groupings: list[tuple[IntArray, int]]
+) -> list[list[A]]:
+    """For each grouping, an object with the examples of each of its groups. They share labels: merge from them only.
+
+    Parameters
+    ----------
+    empty
+        An object without examples.
+    y_true, y_pred, mask, weights
+        As for ``update_many``.
+    groupings
+        For each example the number of its group, and how many groups there are.
+    """
+    core = empty._core.beside()
+    examples = len(groupings[0][0])
+    states: list[list[Any]] = [[core.state.empty(core.labels) for _ in range(groups)] for _, groups in groupings]
+    start = 0
+    for joint in empty._joint_many(y_true, y_pred, mask, weights, core.reader):
+        stop = start + _examples(joint)
+        if stop > examples:
+            raise _differ(f"at least {stop}", examples)
+        for (codes, groups), of_groups in zip(groupings, states, strict=True):
+            for group, part in _parted(joint, codes[start:stop], groups):
+                of_groups[group].count(part.decided if core.several is None else part)
+        start = stop
+    if start != examples:
+        raise _differ(str(start), examples)
+    return [[empty._over(core.labels, state) for state in of_groups] for of_groups in states]
+
+
+def _examples(joint: Joint) -> int:
+    batch: Any = joint.decided
+    examples: int = batch.examples
+    return examples
+
+
+def _differ(found: str, values: int) -> InputError:
+    return InputError(
+        f"numbers of examples differ: y_true and y_pred have {found} and where has {values}; give one of each per "
+        "example"
+    )
+
+
+def _parted(joint: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, Joint]]:
+    """The examples of each group that there is."""
+    if groups == 1:
+        yield 0, joint
+        return
+    decided: Any = joint.decided
+    scored: Any = joint.scored
+    if (codes[1:] < codes[:-1]).any():
+        order = np.argsort(codes.astype(np.uint16) if groups < 2**16 else codes, kind="stable")
+        decided = decided.taken(order)
+        scored = None if scored is None else scored.taken(order)
+    ends = np.cumsum(np.bincount(codes, minlength=groups))
+    present = np.flatnonzero(np.diff(ends, prepend=0))
+    start = 0
+    for group, stop in zip(present.tolist(), ends[present].tolist(), strict=True):
+        yield group, Joint(decided.part(start, stop), None if scored is None else scored.part(start, stop))
+        start = stop

@@ -1,0 +1,50 @@
+"""Slices to what bytes hold, and back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from streameval import wire
+from streameval.accumulator import Accumulator
+from streameval.errors import FormatError
+from streameval.slices.shelf import Axis, Shelf
+from streameval.slices.values import Key, in_order, key_of
+from streameval.wire.slices import SavedPart, SavedShelf, SavedSlices
+
+__all__ = ["restored_shelf", "saved_shelf"]
+
+
+def saved_shelf(parts: list[tuple[Key | None, Any]], rest: Accumulator) -> SavedShelf:
+    """The slices of an axis, in their order."""
+    slices = [(tuple(value for _, value in key), _saved(part)) for key, part in parts if key is not None]
+    return SavedShelf(tuple(slices), _saved(rest))
+
+
+def _saved(part: Accumulator) -> SavedPart:
+    core = part._core
+    others = {} if core.several is None else core.several.contents()
+    return SavedPart(core.decisions.content(), others)
+
+
+def restored_shelf(axis: Axis, fresh: Shelf[Any], saved: SavedShelf, slices: SavedSlices) -> Shelf[Any]:
+    """The shelf that bytes hold, or `FormatError` if no examples leave such a one."""
+    kind = type(fresh.rest)
+
+    def object_of(part: SavedPart) -> Any:
+        empty = slices.empty
+        return kind._from_saved(wire.Saved(empty.kind, empty.config, empty.metrics, part.decisions, None, part.others))
+
+    kept = {key_of(values, axis.names): object_of(part) for values, part in saved.slices}
+    rest = object_of(saved.rest)
+    keys = list(kept)
+    if axis.closed:
+        fitting = keys == list(fresh.kept)
+    else:
+        fitting = all(part.examples for part in kept.values()) and axis.chosen(keys) == set(keys)
+        fitting = fitting and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
+        open_ = all(known is None for known in axis.declared)
+        fitting = fitting and (not rest.examples or not open_ or len(keys) == axis.most)
+    if not fitting or len(kept) != len(saved.slices):
+        raise FormatError("the slices are not those that their values make")
+    return Shelf(kept, rest)

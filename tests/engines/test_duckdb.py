@@ -1,0 +1,62 @@
+"""Relations of DuckDB give the bytes of one `update_many`; run where DuckDB is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import streameval as se
+
+duckdb = pytest.importorskip("duckdb")
+
+METRICS = ["f1_micro", "f1_macro", "recall_samples"]
+
+
+def table(rows: int = 5_000) -> pa.Table:
+    rng = np.random.default_rng(3)
+    names = [f"label {number}" for number in range(20)]
+
+    def lists() -> list[list[str]]:
+        return [rng.choice(names, rng.integers(0, 4), replace=False).tolist() for _ in range(rows)]
+
+    columns = {"actual": lists(), "pre dicted": lists(), 'the "region"': rng.choice(["eu", "us"], rows)}
+    return pa.table(columns | {"id": range(rows)})
+
+
+def expected(given: pa.Table) -> se.Evaluator:
+    made = se.Evaluator(METRICS)
+    made.update_many(given["actual"].to_pylist(), given["pre dicted"].to_pylist())
+    return made
+
+
+@pytest.mark.parametrize("batch_size", [None, 100])
+def test_a_relation_gives_the_bytes_of_one_update(batch_size: int | None):
+    given = table()
+    with duckdb.connect() as connection:
+        connection.register("predictions", given)
+        relation = connection.sql("select * from predictions where id >= 1000")
+        options = {"actual": "actual", "predicted": "pre dicted", "metrics": METRICS, "batch_size": batch_size}
+        assert se.evaluate(relation, **options) == expected(given[1000:])
+        sliced = se.evaluate(relation, **options, by='the "region"')
+        assert sliced.total() == expected(given[1000:])
+        nothing = connection.sql("select * from predictions where id < 0")
+        assert se.evaluate(nothing, **options) == se.Evaluator(METRICS)
+
+
+def test_a_column_that_a_relation_has_not_is_told_with_the_nearest():
+    with duckdb.connect() as connection:
+        relation = connection.sql("select ['a'] as actual, ['b'] as predicted")
+        with pytest.raises(se.InputError, match=r"no column 'predictd'.*did you mean 'predicted'"):
+            se.evaluate(relation, actual="actual", predicted="predictd")
+
+
+def test_null_lists_of_a_relation_are_refused_or_empty():
+    with duckdb.connect() as connection:
+        relation = connection.sql("select ['a'] as actual, null::varchar[] as predicted")
+        with pytest.raises(se.InputError, match="column 'predicted' holds 1 null lists"):
+            se.evaluate(relation, actual="actual", predicted="predicted")
+        found = se.evaluate(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
+        made = se.Evaluator(METRICS)
+        made.update({"a"}, set())
+        assert found == made
