@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from streameval import wire
-from streameval.config import Config, Details, Nan, Ties, Unknown, checked_propensities
+from streameval.config import Config, Nan, Ties, Unknown, checked_propensities
 from streameval.errors import FormatError, InputError, MergeError, MetricError, shown
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
 from streameval.labels import Label, LabelIndex
 from streameval.metrics.averaging import as_float
-from streameval.metrics.kept import Readings, checked_states, details_of, refuse_undecided, state_of
+from streameval.metrics.kept import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.states.content import Content
 from streameval.states.decisions import Decisions
 from streameval.states.several import Joint, Several
 from streameval.states.tables import Tables
@@ -88,8 +89,9 @@ class Accumulator:
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> None:
         self._specs = specs
-        states = {*checked_states(keep), *(state_of(spec) for spec in specs)}
-        details = details_of(specs, checked_propensities(inverse_propensities))
+        kept, parts = checked_keep(keep)
+        states = {*kept, *(state_of(spec) for spec in specs)}
+        details = details_of(specs, checked_propensities(inverse_propensities), parts)
         self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
         refuse_undecided(specs, self._config)
         self._core = _Core.fresh(self._config)
@@ -272,6 +274,10 @@ class Accumulator:
         """Forget every example."""
         self._core = _Core.fresh(self._config)
 
+    def _mark(self) -> int:
+        """What every update changes; see `Feed.mark`."""
+        return self._core.state.examples
+
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         state = self._core.state
@@ -307,7 +313,7 @@ class Accumulator:
         return self._config.threshold is not None or self._config.scored
 
     def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
-        """What functions of `streameval.thresholds`, `streameval.metrics.curves` and `streameval.metrics.pairs` read.
+        """What functions of `streameval.thresholds` and, in `streameval.metrics`, of curves, pairs and labelsets read.
 
         It speaks of the examples counted so far, and must not be used once more are counted.
 
@@ -316,8 +322,7 @@ class Accumulator:
         MetricError
             If no such state is kept.
         """
-        (name,) = checked_states([state])
-        return self._readings().named(name, f"tables({name!r})")
+        return self._readings().named(checked_state(state), f"tables({state!r})")
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them.
@@ -390,12 +395,14 @@ class Accumulator:
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         names = tuple(spec.key for spec in self._specs)
-        several = self._core.several
-        others: dict[str, Any] = {}
-        if several is not None:
-            others = several.contents()
-        decisions = self._core.decisions.content()
+        decisions, others = self._contents()
         return wire.encode(wire.Saved(self._kind, self._config, names, decisions, others=others))
+
+    def _contents(self) -> tuple[Content, dict[str, Any]]:
+        """What the decisions hold, and what the other states do, by name."""
+        several = self._core.several
+        others: dict[str, Any] = {} if several is None else several.contents()
+        return self._core.decisions.content(), others
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -458,7 +465,7 @@ def _kept_for(specs: tuple[MetricSpec, ...], saved: wire.Saved) -> bool:
     if not (needed <= states if saved.kind == 0 else needed == states):
         return False
     try:
-        details = details_of(specs, config.details.inverse_propensities) if "rankings" in states else Details()
+        details = details_of(specs, config.details.inverse_propensities, config.parts if saved.kind == 0 else ())
         refuse_undecided(specs, config)
     except MetricError:
         return False
@@ -470,10 +477,17 @@ def _restored(saved: wire.Saved, labels: LabelIndex) -> Decisions | Several:
     decisions = Decisions.from_content(saved.decisions, labels)
     if not saved.config.states:
         return decisions
-    from streameval.states.kinds import restored_state
+    from streameval.states.kinds import fresh_state, restored_state
 
-    others = {name: restored_state(name, content, labels, saved.config) for name, content in saved.others.items()}
-    return Several(decisions, others)
+    return Several(
+        decisions,
+        {
+            name: restored_state(name, saved.others[name], labels, saved.config)
+            if name in saved.others
+            else fresh_state(name, labels, saved.config)  # in the object that a window was built from
+            for name in saved.config.states
+        },
+    )
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

@@ -76,6 +76,18 @@ __all__ = [
     "BrierScore",
     "LogLoss",
     "ExpectedCalibrationError",
+    "MLCMPrecision",
+    "MLCMRecall",
+    "MLCMF1",
+    "Scumble",
+    "ScumbleVariation",
+    "DistinctLabelsets",
+    "ProportionDistinctLabelsets",
+    "UniqueLabelsets",
+    "ProportionUniqueLabelsets",
+    "LabelsetPeak",
+    "LabelsetDiversity",
+    "DependentPairs",
 ]
 
 class Precision(Metric):
@@ -964,4 +976,140 @@ class ExpectedCalibrationError(Metric):
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
         nan: Nan = "error",
+    ) -> None: ...
+
+class MLCMPrecision(Metric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MLCMRecall(Metric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MLCMF1(Metric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class Scumble(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] | None = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class ScumbleVariation(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class DistinctLabelsets(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class ProportionDistinctLabelsets(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class UniqueLabelsets(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class ProportionUniqueLabelsets(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class LabelsetPeak(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class LabelsetDiversity(Metric):
+    def __init__(
+        self,
+        *,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class DependentPairs(Metric):
+    def __init__(
+        self,
+        *,
+        critical: float = 6.635,
+        average: Literal["samples"] = "samples",
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
     ) -> None: ...

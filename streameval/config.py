@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -13,7 +13,10 @@ import numpy as np
 from streameval.errors import InputError, LabelError, as_number, did_you_mean, shown
 from streameval.labels import Label, in_order, normalise
 
-__all__ = ["STATES", "Config", "Details", "Nan", "Threshold", "Ties", "Unknown", "checked_propensities"]
+__all__ = [
+    "PARTS", "STATES", "USUAL_PARTS", "Config", "Details", "Nan", "Part", "Threshold", "Ties", "Unknown",
+    "checked_propensities",
+]  # fmt: skip
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
@@ -23,12 +26,19 @@ Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 STATES = ("rankings", "curves", "pairs")
 """What can be remembered besides decisions."""
 
+Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
+PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
+"""What can be remembered of pairs."""
+
+USUAL_PARTS: tuple[Part, ...] = ("confusions", "cooccurrence")
+"""What is remembered of pairs where nothing more, or less, is asked for."""
+
 _POLICIES = ("error", "ignore", "add")
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What is remembered of rankings beyond what always is.
+    """What is remembered of rankings and pairs beyond, or instead of, what usually is.
 
     Attributes
     ----------
@@ -40,12 +50,15 @@ class Details:
         Up to which rank propensity-scored gains are summed.
     inverse_propensities
         How much a hit of each label counts in them, sorted by label.
+    parts
+        What is remembered of pairs, in the order of `PARTS`; empty for `USUAL_PARTS`.
     """
 
     label_ranks: int = 0
     hit_cutoffs: tuple[int, ...] = ()
     gain_ranks: int = 0
     inverse_propensities: tuple[tuple[Label, float], ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,7 @@ class Config:
     ties
         Which of two labels with equal scores ranks better: neither, or the later one.
     details
-        What is remembered of rankings beyond what always is.
+        What is remembered of rankings and pairs beyond, or instead of, what usually is.
     """
 
     labels: tuple[Label, ...] | None = None
@@ -112,6 +125,11 @@ class Config:
         return "rankings" in self.states or "curves" in self.states
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is remembered of pairs."""
+        return (self.details.parts or USUAL_PARTS) if "pairs" in self.states else ()
+
+    @property
     def decides(self) -> bool:
         """Whether predictions are decisions, or become decisions by a threshold."""
         return self.threshold is not None or not self.scored
@@ -125,8 +143,13 @@ class Config:
             found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
         if self.threshold != other.threshold:
             found.append(f"thresholds differ ({shown(self.threshold)} and {shown(other.threshold)})")
+        if self.parts != other.parts and self.states == other.states:
+            mine, theirs = (", ".join(config.parts) for config in (self, other))
+            found.append(f"parts of pairs differ ({mine} and {theirs})")
         for name in ("nan", "states", "ties", "details"):
             mine, theirs = getattr(self, name), getattr(other, name)
+            if name == "details":
+                mine, theirs = replace(mine, parts=()), replace(theirs, parts=())
             if mine != theirs:
                 found.append(f"{name} differ{'' if name != 'nan' else 's'} ({mine!r} and {theirs!r})")
         return found

@@ -16,7 +16,7 @@ from streameval.labels import Label
 from streameval.metrics.spec import MetricSpec
 from streameval.windows.base import Window
 
-__all__ = ["Feed", "Values", "name_of", "reads_scores", "values_of"]
+__all__ = ["Feed", "Values", "all_read_scores", "name_of", "reads_scores", "values_of"]
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
 
@@ -28,7 +28,7 @@ _INNER = ("evaluator", "_template", "metric")
 class Feed:
     """Passes examples on to one evaluator, in the keywords that it takes."""
 
-    __slots__ = ("_mask", "_needs_t", "_t", "_update", "_weight", "can_revert", "evaluator")
+    __slots__ = ("_mark", "_mask", "_needs_t", "_t", "_update", "_weight", "can_revert", "evaluator")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -52,6 +52,7 @@ class Feed:
         self._needs_t = taken.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
+        self._mark: Callable[[], object] | None = getattr(evaluator, "_mark", None)
         revert = getattr(evaluator, "revert", None)
         self.can_revert = callable(revert) and not taken.keys() - _keywords(revert).keys()
 
@@ -69,6 +70,10 @@ class Feed:
     ) -> None:
         """Take one example back, if `can_revert`."""
         self.evaluator.revert(y_true, y_pred, **self._named(weight, mask, t))  # type: ignore[attr-defined]
+
+    def mark(self) -> object:
+        """What differs before and after every update, whatever interrupted it; None if the evaluator has no such."""
+        return None if self._mark is None else self._mark()
 
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
@@ -125,6 +130,24 @@ def reads_scores(evaluator: object) -> bool:
         return bool(own)
     inner = getattr(evaluator, "evaluator", None)
     return inner is not None and reads_scores(inner)
+
+
+def all_read_scores(kinds: Mapping[str, bool]) -> bool:
+    """Whether evaluators, by name, all read scores.
+
+    Raises
+    ------
+    InputError
+        If some do and some do not.
+    """
+    if len(set(kinds.values())) > 1:
+        scores, labels = (", ".join(name for name, reads in kinds.items() if reads is kind) for kind in (True, False))
+        raise InputError(
+            f"a model is asked either for scores or for labels, but scores are read by {scores} (built with a "
+            f"threshold, or for rankings or curves) and labels by {labels}; build all with threshold=, evaluate them "
+            'apart, or give predict="labels" if none is for rankings or curves'
+        )
+    return any(kinds.values())
 
 
 def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:

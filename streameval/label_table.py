@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.labels import Label
 from streameval.states.tables import Integers, Tables
 
@@ -69,6 +70,14 @@ class LabelTable:
         for name in ("tp", "fp", "fn", "tn", "support", "predicted"):
             columns[name] = getattr(self, name).tolist()
         return columns
+
+    def to_pandas(self) -> PandasFrame:
+        """The columns of `to_dict` as a pandas data frame."""
+        return to_pandas(self.to_dict())
+
+    def to_polars(self) -> PolarsFrame:
+        """The columns of `to_dict` as a polars data frame; labels are strings where not all of them are integers."""
+        return to_polars(self.to_dict())
 
 
 def _divided(value: int, scale: int) -> float:

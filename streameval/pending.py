@@ -7,8 +7,9 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from operator import is_
-from typing import Any, Generic, Literal, Self, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +21,21 @@ __all__ = ["Pending", "check_order", "kept", "restored"]
 EvaluatorT = TypeVar("EvaluatorT")
 
 _LATE = ("error", "count")
+
+
+class _Plan(NamedTuple):
+    """New values of what changes, and under which keys predictions come and go. Applying it twice is harmless.
+
+    What follows from a count is void as long as the evaluator still has the ``mark`` from before.
+    """
+
+    mark: object
+    now: object
+    late: int
+    evicted: dict[str, int]
+    gone: tuple[Hashable, ...]
+    held: tuple[Hashable, tuple[object, object]] | None
+    keys: tuple[object, ...]
 
 
 class Pending(Generic[EvaluatorT]):
@@ -45,7 +61,9 @@ class Pending(Generic[EvaluatorT]):
     Notes
     -----
     A call costs the same however many wait. A call that raises changes nothing: where the evaluator refuses a truth,
-    the prediction still waits for a better one.
+    the prediction still waits for a better one. Where an interruption (KeyboardInterrupt) ends `observe`, the pair is
+    either counted or the prediction still waits, never both; only an evaluator that cannot tell whether it has counted
+    (a metric of River, a window) may then have neither.
 
     Examples
     --------
@@ -82,6 +100,7 @@ class Pending(Generic[EvaluatorT]):
         self._now: object = None
         self._late = 0
         self._evicted = {"max_pending": 0, "max_age": 0}
+        self._plan: _Plan | None = None
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -103,6 +122,7 @@ class Pending(Generic[EvaluatorT]):
             If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction. Nothing
             has changed then.
         """
+        self._settle()
         now = self._later(t)
         row = kept(y_pred, self._keys)
         if self._max_age is not None and t is None:
@@ -112,13 +132,19 @@ class Pending(Generic[EvaluatorT]):
             raise InputError(
                 f"a prediction waits under key {shown(key)} already; give each prediction a key of its own"
             )
-        self._pass_to(now)
-        if self._max_pending is not None and len(self._waiting) >= self._max_pending:
-            self._waiting.popitem(last=False)
-            self._evicted["max_pending"] += 1
-        if type(row) is _Row and row.values is not None:
-            self._keys = row.labels  # most predictions name the same labels: they share them
-        self._waiting[key] = row, t
+        old, evicted = self._too_old(now)
+        gone = tuple(old)
+        if self._max_pending is not None and len(self._waiting) - len(gone) >= self._max_pending:
+            gone = *gone, next(islice(self._waiting, len(gone), None))
+            evicted = {**evicted, "max_pending": evicted["max_pending"] + 1}
+        # Most predictions name the same labels: they share them.
+        keys = row.labels if type(row) is _Row and row.values is not None else self._keys
+        if not gone and now is self._now:  # then it takes one step; sharing labels changes nothing
+            self._keys = keys
+            self._waiting[key] = row, t
+            return
+        self._plan = plan = _Plan(None, now, self._late, evicted, gone, (key, (row, t)), keys)
+        self._apply(plan)
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -140,11 +166,11 @@ class Pending(Generic[EvaluatorT]):
             If ``late="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the evaluator
             refuses the truth. Nothing has changed then.
         """
+        self._settle()
         now = self._later(t)
         found = self._found(key, now)
         if found is not None:
-            self._feed.update(y_true, restored(found[0]), weight, mask, t)
-            self._waiting.pop(key, None)
+            self._count(key, y_true, found[0], weight, mask, t, now)
         elif self._refuses_late:
             raise InputError(
                 f"no prediction waits under key {shown(key)}: it was never predicted, was observed before, or was "
@@ -152,8 +178,34 @@ class Pending(Generic[EvaluatorT]):
                 'max_pending); with late="count" such truths are counted in late'
             )
         else:
-            self._late += 1
-        self._pass_to(now)
+            self._plan = self._planned(now, late=1)
+        self._settle()
+
+    def _count(
+        self, key: Hashable, y_true: object, row: object, weight: object, mask: object, t: object, now: object
+    ) -> None:
+        """Count a pair, and plan what follows."""
+        y_pred, mark = restored(row), self._feed.mark()
+        plan = None if mark is None else self._planned(now, key, mark=mark)
+        self._plan = plan
+        try:
+            self._feed.update(y_true, y_pred, weight, mask, t)
+            if plan is None or self._plan is not plan:  # what was read may have used this very object
+                self._plan = plan = self._planned(now, key)
+            self._apply(plan)
+        except Exception:
+            self._settle()
+            raise
+        except BaseException:
+            if mark is None:
+                self._plan = self._planned(now, key)
+            self._settle()
+            raise
+
+    def _planned(self, now: object, *gone: Hashable, late: int = 0, mark: object = None) -> _Plan:
+        """What changes when time has passed and predictions go."""
+        old, evicted = self._too_old(now)
+        return _Plan(mark, now, self._late + late, evicted, (*old, *gone), None, self._keys)
 
     def discard(self, key: Hashable) -> None:
         """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
@@ -163,6 +215,7 @@ class Pending(Generic[EvaluatorT]):
         InputError
             If no prediction waits under this key.
         """
+        self._settle()
         if self._found(key, self._now) is None:
             raise InputError(f"no prediction waits under key {shown(key)}; there is nothing to discard")
         del self._waiting[key]
@@ -193,12 +246,34 @@ class Pending(Generic[EvaluatorT]):
                 "give a number for numbers, a timedelta for datetimes"
             ) from None
 
-    def _pass_to(self, now: object) -> None:
-        """Give up what is too old at a time. Each prediction is given up once, so this costs nothing per call."""
-        self._now = now
-        while self._waiting and self._is_old(next(iter(self._waiting.values()))[1], now):
-            self._waiting.popitem(last=False)
-            self._evicted["max_age"] += 1
+    def _too_old(self, now: object) -> tuple[list[Hashable], dict[str, int]]:
+        """What is to be given up at a time, and how many were given up then. Each is once, so calls cost the same."""
+        old: list[Hashable] = []
+        if self._max_age is None:
+            return old, self._evicted
+        for key, (_, since) in self._waiting.items():
+            if not self._is_old(since, now):
+                break
+            old.append(key)
+        if not old:
+            return old, self._evicted
+        return old, {**self._evicted, "max_age": self._evicted["max_age"] + len(old)}
+
+    def _settle(self) -> None:
+        """Complete what was planned, or drop it, whatever interrupted the last call."""
+        plan = self._plan
+        if plan is not None:
+            if plan.mark is None or self._feed.mark() != plan.mark:
+                self._apply(plan)
+            self._plan = None
+
+    def _apply(self, plan: _Plan) -> None:
+        _, self._now, self._late, self._evicted, gone, held, self._keys = plan
+        for key in gone:
+            self._waiting.pop(key, None)
+        if held is not None:
+            self._waiting[held[0]] = held[1]
+        self._plan = None
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -210,26 +285,33 @@ class Pending(Generic[EvaluatorT]):
     @property
     def pending(self) -> int:
         """How many predictions wait."""
+        self._settle()
         return len(self._waiting)
 
     @property
     def late(self) -> int:
         """How many truths came for which no prediction waited."""
+        self._settle()
         return self._late
 
     @property
     def evicted(self) -> dict[str, int]:
         """How many predictions were given up, by the bound that they passed."""
+        self._settle()
         return dict(self._evicted)
 
     def keys(self) -> list[Hashable]:
         """The keys under which predictions wait, the oldest first."""
+        self._settle()
         return list(self._waiting)
 
     def __len__(self) -> int:
+        self._settle()
         return len(self._waiting)
 
     def __contains__(self, key: Hashable) -> bool:
+        """Whether a prediction waits under a key; a TypeError, as of a dict, if it cannot be one."""
+        self._settle()
         return key in self._waiting
 
     def __repr__(self) -> str:
@@ -239,6 +321,7 @@ class Pending(Generic[EvaluatorT]):
 
     def copy(self) -> Self:
         """An independent object with the same content, and an evaluator of its own."""
+        self._settle()
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._feed = Feed(copy.deepcopy(self._feed.evaluator))

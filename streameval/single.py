@@ -225,7 +225,7 @@ def signature_of(entry: Entry) -> inspect.Signature:
 
 def score_options(entry: Entry) -> list[tuple[str, object]]:
     """What can be chosen about scores where a metric is read from them."""
-    options: list[tuple[str, object]] = [] if entry.state == "decisions" else [("nan", "error")]
+    options: list[tuple[str, object]] = [("nan", "error")] if entry.scored else []
     if entry.state == "rankings":
         options.append(("ties", "shared"))
         if entry.name.startswith("ps"):

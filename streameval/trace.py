@@ -6,10 +6,11 @@ import contextlib
 import copy
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from streameval.errors import InputError, MetricError, shown
-from streameval.feed import Feed, Values, reads_scores, values_of
+from streameval.feed import Feed, Values, all_read_scores, reads_scores, values_of
+from streameval.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.labels import Label
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -22,6 +23,22 @@ __all__ = ["Trace"]
 
 Key = tuple[str, str, Label | None]
 """Metric, evaluator, and label where there is one value per label."""
+
+
+class _Journal(NamedTuple):
+    """An example on its way into the evaluators: which of them it has reached shows in their marks.
+
+    ``done`` lists those that have returned, for evaluators without marks.
+    """
+
+    examples: int
+    marks: list[object]
+    given: tuple[object, object, object, object, object]
+    done: list[Feed]
+
+    def reached(self, feed: Feed, mark: object) -> bool:
+        """Whether an evaluator has counted the example."""
+        return feed in self.done if mark is None else feed.mark() != mark
 
 
 class Trace:
@@ -74,6 +91,7 @@ class Trace:
         self._backs = [feed for feed in self._feeds.values() if feed.can_revert]
         self._others = [feed for feed in self._feeds.values() if not feed.can_revert]
         self._shadows: list[Feed] = []
+        self._journal: _Journal | None = None
         self._cast_shadows()
 
     def _cast_shadows(self) -> None:
@@ -99,27 +117,66 @@ class Trace:
         InputError
             If any of the evaluators refuses the example. None of them has counted it then.
         """
+        self._settle()
         if t is not None:
             check_order(t if self._moment is None else self._moment, t, "t")
         done: list[Feed] = []
+        marks = [*map(Feed.mark, self._backs), *map(Feed.mark, self._others)]
+        self._journal = journal = _Journal(self._examples, marks, (y_true, y_pred, weight, mask, t), done)
         try:
             for feed in (*self._backs, *self._shadows, *self._others):
                 feed.update(y_true, y_pred, weight, mask, t)
                 done.append(feed)
+            self._note(journal)
         except BaseException:
-            for feed in done:
-                if feed.can_revert:
-                    feed.revert(y_true, y_pred, weight, mask, t)
-            self._cast_shadows()
+            self._settle()
             raise
-        self._examples += 1
-        if t is not None:
-            self._moment = t
+
+    def _settle(self) -> None:
+        """Complete the example that is under way, or take it back where not all have counted it and all can."""
+        journal = self._journal
+        if journal is None:
+            return
+        feeds = (*self._backs, *self._others)
+        reached = [journal.reached(feed, mark) for feed, mark in zip(feeds, journal.marks, strict=True)]
+        if all(reached) or any(reached[len(self._backs) :]):
+            for feed, there in zip(feeds, reached, strict=True):
+                if not there:
+                    self._complete(journal, feed)
+            self._note(journal)
+        else:
+            for feed, there in zip(feeds, reached, strict=True):
+                if there:
+                    feed.revert(*journal.given)
+                    if feed in journal.done:
+                        journal.done.remove(feed)
+            self._cast_shadows()
+            self._journal = None
+
+    def _complete(self, journal: _Journal, feed: Feed) -> None:
+        """Count an example where it is missing."""
+        try:
+            feed.update(*journal.given)
+        except Exception:  # its shadow did not refuse, but it does
+            self._journal = None
+            raise
+        journal.done.append(feed)
+
+    def _note(self, journal: _Journal) -> None:
+        """Note that all have counted an example. Doing so twice is harmless."""
+        self._examples = journal.examples + 1
+        if journal.given[4] is not None:
+            self._moment = journal.given[4]
         if self._examples % self._every == 0:
-            self.record()
+            self._write()
+        self._journal = None
 
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""
+        self._settle()
+        self._write()
+
+    def _write(self) -> None:
         row: dict[Key, float] = {}
         for name, feed in self._feeds.items():
             for metric, value in values_of(feed.evaluator, self._metrics).items():
@@ -127,9 +184,8 @@ class Trace:
                     row |= {(metric, name, label): float(one) for label, one in value.items()}
                 else:
                     row[metric, name, None] = float(value)
-        if self._rows and self._rows[-1][0] == self._examples:
-            self._rows.pop()
-        self._rows.append((self._examples, self._moment, row))
+        start = len(self._rows) - bool(self._rows and self._rows[-1][0] == self._examples)
+        self._rows[start:] = [(self._examples, self._moment, row)]
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -141,11 +197,17 @@ class Trace:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
+        self._settle()
         return self._examples
+
+    def _mark(self) -> int:
+        """What every update changes; see `Feed.mark`."""
+        return self.examples
 
     @property
     def evaluators(self) -> dict[str, object]:
         """The evaluators by name; a single one has the name ``""``."""
+        self._settle()
         return {name: feed.evaluator for name, feed in self._feeds.items()}
 
     @property
@@ -157,17 +219,12 @@ class Trace:
         InputError
             If some do and some do not.
         """
-        kinds = {name: reads_scores(feed.evaluator) for name, feed in self._feeds.items()}
-        if len(set(kinds.values())) > 1:
-            scores, labels = ([name for name, reads in kinds.items() if reads is kind] for kind in (True, False))
-            raise InputError(
-                f"the evaluators {scores} have a threshold and read scores, but {labels} do not; build all alike, "
-                'or give predict="labels"'
-            )
-        return any(kinds.values())
+        kinds = {repr(name): reads_scores(feed.evaluator) for name, feed in self._feeds.items()}
+        return all_read_scores(kinds)
 
     def get(self) -> Values:
         """The values now, by name, with the evaluator's name in brackets where it has one."""
+        self._settle()
         return {
             _column((metric, name, None)): value
             for name, feed in self._feeds.items()
@@ -181,11 +238,20 @@ class Trace:
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
+        self._settle()
         found: dict[str, list[object]] = {"examples": [examples for examples, _, _ in self._rows]}
         moments = [moment for _, moment, _ in self._rows]
         if any(moment is not None for moment in moments):
             found["moment"] = moments
         return found | {_column(key): [row.get(key, math.nan) for _, _, row in self._rows] for key in self._keys()}
+
+    def to_pandas(self) -> PandasFrame:
+        """The rows as a pandas data frame; see `columns`."""
+        return to_pandas(self.columns())
+
+    def to_polars(self) -> PolarsFrame:
+        """The rows as a polars data frame; see `columns`."""
+        return to_polars(self.columns())
 
     def _keys(self) -> list[Key]:
         """The columns, those of one metric side by side."""
@@ -221,6 +287,7 @@ class Trace:
         """
         from streameval.plots.traces import plot_lines  # only when asked, so that importing the package stays quick
 
+        self._settle()
         if not self._rows:
             raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")
         keys = self._keys()
@@ -242,15 +309,17 @@ class Trace:
         )
 
     def __len__(self) -> int:
+        self._settle()
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return f"<Trace of {self._examples} examples, {len(self)} rows, every {self._every}>"
+        return f"<Trace of {self.examples} examples, {len(self)} rows, every {self._every}>"
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same rows, and evaluators of its own."""
+        self._settle()
         return copy.deepcopy(self)
 
     def __copy__(self) -> Self:

@@ -13,9 +13,8 @@ PACKAGE = Path(streameval.__file__).parent
 
 LAYERS = (
     "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "propensities",
-    "wire", "label_table", "report", "accumulator", "single", "classes", "evaluator", "slices", "windows",
-    "columns", "tables", "feed", "pending",
-    "plots", "trace", "progressive", "", "adapters",
+    "wire", "frames", "label_table", "report", "accumulator", "single", "classes", "evaluator", "slices", "windows",
+    "columns", "tables", "feed", "pending", "plots", "trace", "progressive", "", "adapters",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 
@@ -23,6 +22,8 @@ OPTIONAL = {
     ("streameval.columns.arrow", "pyarrow"),
     ("streameval.tables", "pyarrow"),
     ("streameval.tables", "tqdm"),
+    ("streameval.frames", "pandas"),
+    ("streameval.frames", "polars"),
     ("streameval.plots.confusion", "matplotlib"),
     ("streameval.plots.curves", "matplotlib"),
     ("streameval.plots.labels", "matplotlib"),
@@ -94,7 +95,8 @@ def test_outside_adapters_and_plots_only_numpy_and_the_standard_library_are_impo
 
 
 def test_importing_the_package_loads_no_other_library():
-    program = "import sys, streameval, streameval.plots.traces, streameval.plots.curves; print(*sys.modules)"
+    parts = "streameval, streameval.plots.traces, streameval.plots.curves, streameval.report.page"
+    program = f"import sys, {parts}; print(*sys.modules)"
     loaded = set(
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     )

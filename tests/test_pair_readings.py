@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import datasets
+from scipy.stats import chi2_contingency
 from sklearn.metrics import precision_recall_fscore_support
 
 from streameval.batch import Example
@@ -237,6 +238,21 @@ def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
         assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-6)
 
 
+def test_the_report_of_concurrence_is_made_of_its_parts():
+    examples = [Meant(frozenset(true), frozenset()) for true in ["ab", "ac", "a", "a", "ab", "abd"]]
+    state = state_of([*examples, Meant(frozenset(), frozenset("z"))])
+    found = labelsets.concurrence(state)
+    assert found.mean == as_float(labelsets.scumble(state))
+    assert found.cv == as_float(labelsets.scumble_cv(state))
+    assert found.interactions == labelsets.label_interactions(state) == {"c": {"a": 1.0}, "d": {"a": 1.0, "b": 1.0}}
+    assert list(found.per_label.values()) == sorted(found.per_label.values(), reverse=True)
+    each = labelsets.scumble_per_label(state)
+    assert found.per_label == {label: as_float(each[label]) for label in "abcd"}  # z is never true
+    nothing = labelsets.concurrence(fed("ab", PARTS, []))
+    assert math.isnan(nothing.mean)
+    assert (nothing.per_label, nothing.interactions) == ({}, {})
+
+
 def test_scumble_is_exactly_zero_where_all_labels_are_as_frequent():
     state = state_of([Meant(frozenset("ab"), frozenset()), Meant(frozenset("c"), frozenset())])
     assert labelsets.scumble(state) == 0
@@ -254,20 +270,30 @@ def test_scumble_keeps_its_digits_where_counts_are_nearly_the_same():
     assert float(labelsets.scumble(state_of(examples))) == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_values_published_for_yeast():
-    # Charte, Rivera, del Jesus & Herrera 2014, table 1: SCUMBLE of yeast 0.1044; MULAN: 198 distinct label sets.
+def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
     labels = LabelIndex()
     state = Pairs(labels, ["labelsets", "cooccurrence"])
-    for _, y in datasets.Yeast():
-        true = [labels.add(label) for label, value in y.items() if value]
-        slots = [5 * labels.add(label) + int(bool(value)) for label, value in y.items()]
+    rows = [frozenset(label for label, value in y.items() if value) for _, y in datasets.Yeast()]
+    for true in rows:
+        slots = [5 * labels.add(label) + 1 for label in sorted(true)]
         state.count_one(Example(np.array(slots), (len(true), 0, 0, 0)), 1)
-    assert round(float(labelsets.scumble(state)), 4) == 0.1044
-    assert labelsets.distinct_labelsets(state) == 198
-    assert labelsets.proportion_unique_labelsets(state) == Fraction(77, 2417)
+    assert len(labels) == 14
+    assert labelsets.distinct_labelsets(state) == 198  # as published with the data sets of MULAN, "distinct"
     assert labelsets.proportion_distinct_labelsets(state) == Fraction(198, 2417)
     assert labelsets.labelset_diversity(state) == Fraction(198, 2**14)
-    assert round(float(pairs.dependent_pairs(state)), 3) == 0.670  # Chekina et al.: 61 of 91 pairs
+    times = Counter(rows)
+    assert labelsets.unique_labelsets(state) == list(times.values()).count(1) == 77
+    assert labelsets.proportion_unique_labelsets(state) == Fraction(77, 2417)
+    assert labelsets.labelset_peak(state) == Fraction(max(times.values()), 2417)
+    values, _ = plain_scumble([Meant(true, frozenset()) for true in rows])
+    assert float(labelsets.scumble(state)) == pytest.approx(np.mean(values), rel=1e-12)
+    assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-12)
+    dense = np.array([[label in true for label in labels.labels] for true in rows], int)
+    found = []
+    for i, j in combinations(range(14), 2):
+        table = np.array([[((dense[:, i] == a) & (dense[:, j] == b)).sum() for b in (0, 1)] for a in (0, 1)])
+        found.append(chi2_contingency(table, correction=False).statistic > 6.635)
+    assert pairs.dependent_pairs(state) == Fraction(sum(found), 91)
 
 
 @settings(max_examples=100, deadline=None)
@@ -277,6 +303,7 @@ def test_label_sets_are_counted(examples: list[Meant]):
     sets = Counter(e.sides[0] for e in examples)
     whole = sum(Fraction(e.weight) for e in examples)
     assert labelsets.distinct_labelsets(state) == len(sets)
+    assert labelsets.unique_labelsets(state) == list(sets.values()).count(1)
     assert labelsets.proportion_unique_labelsets(state) == Fraction(list(sets.values()).count(1), len(examples))
     heaviest = max(sum(Fraction(e.weight) for e in examples if e.sides[0] == true) for true in sets)
     assert labelsets.labelset_peak(state) == (heaviest / whole if whole else None)

@@ -139,7 +139,10 @@ def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> DenseB
 
 
 def heydarian(true: frozenset, pred: frozenset) -> dict[tuple, int]:
-    """Heydarian, Doyle & Samavi 2022, section III: T1 = true, P1 = predicted, in three categories."""
+    """Heydarian, Doyle & Samavi 2022, in three categories, as dkrst/Multi_Label_Confusion_Matrix reads it.
+
+    That is `mlcevaluator2.py` there: hits, then what was missed (t2) and wrong (p2).
+    """
     cells: Counter = Counter()
     if not true and not pred:
         return {(NONE, NONE): 1}

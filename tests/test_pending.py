@@ -346,3 +346,11 @@ def test_it_tells_how_it_stands():
     assert "1 wait" in repr(pending)
     assert "a" in pending
     assert "b" not in pending
+
+
+def test_asking_for_what_cannot_be_a_key_is_a_type_error_as_of_a_dict():
+    pending = se.Pending(se.Evaluator())
+    with pytest.raises(TypeError, match="unhashable"):
+        _ = [1] in pending
+    with pytest.raises(se.InputError, match="key must be hashable, not \\[1\\]"):
+        pending.predict([1], {"a"})

@@ -12,6 +12,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
+import streameval as se
 from streameval.errors import InputError
 from streameval.metrics import pairs
 from streameval.plots import labels as parts
@@ -178,6 +179,57 @@ def test_empty_and_odd_labels_are_drawn():
     drawn(plot_confusion(matrix_of([], [])))
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("", ["cooccurrence"], []))))
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("a", ["cooccurrence"], []))))
+
+
+def test_an_evaluator_is_drawn_as_what_is_read_of_it():
+    ev = se.Evaluator(["f1_macro"], labels=["a", "b", "c"], keep=["pairs", "contributions"])
+    for true, pred in [*SOME, ({"a", "b"}, {"a", "c"}), ({"a", "b"}, {"a"})]:
+        ev.update(true, pred)
+    table = ev.tables("pairs")
+
+    def same(one: object, other: object) -> bool:
+        return texts(drawn(one)) == texts(drawn(other)) != {}
+
+    assert same(plot_confusion(ev), plot_confusion(pairs.confusion_matrix(table, values="shares")))
+    for values in ("counts", "contributions"):
+        expected = pairs.confusion_matrix(table, values=values)
+        assert same(plot_confusion(ev, values=values, normalize=None), plot_confusion(expected, normalize=None))
+    assert same(plot_cooccurrence(ev), plot_cooccurrence(pairs.cooccurrence(table)))
+    for side in ("pred", "both"):
+        assert same(plot_cooccurrence(ev, side=side), plot_cooccurrence(pairs.cooccurrence(table, side=side)))
+    ax = plot_cooccurrence(ev, measure="jaccard", side="pred")
+    assert same(ax, plot_cooccurrence(pairs.association(table, "jaccard", side="pred")))
+    assert ax.figure.axes[-1].get_ylabel() == "jaccard"
+    t = ev.per_label()
+    for given in (ev, t):
+        figures = [plot_label_panels(given), plot_label_panels(t.labels, t.tp, t.fp, t.fn, t.tn)]
+        shown = [[(ax.get_title(), texts(ax)) for ax in figure.axes if ax.images] for figure in figures]
+        assert shown[0] == shown[1]
+        assert len(shown[0]) == 3
+    single = se.metric("mlcm_f1")
+    single.update({"a"}, {"b"})
+    drawn(plot_confusion(single))
+
+
+def test_what_is_drawn_is_said_once():
+    ev = se.Evaluator(["f1_macro"], keep=["cooccurrence"])
+    ev.update({"a"}, {"b"})
+    table = ev.tables("pairs")
+    with pytest.raises(se.MetricError, match=r"reads confusions, .* keep=\['confusions'\]"):
+        plot_confusion(ev)
+    with pytest.raises(se.MetricError, match="not kept"):
+        plot_cooccurrence(se.Evaluator())
+    for call, told in (
+        (lambda: plot_confusion(matrix_of(["a"], []), values="counts"), "values"),
+        (lambda: plot_cooccurrence(pairs.cooccurrence(table), side="pred"), "side"),
+        (lambda: plot_cooccurrence(pairs.cooccurrence(table), measure="lift"), "measure"),
+        (lambda: plot_cooccurrence(ev, measure="lift", side="both"), "one side"),
+        (lambda: plot_label_panels(ev, tp=[1, 2]), "leave tp"),
+        (lambda: plot_label_panels(["a"], [1], [1]), "give an evaluator"),
+    ):
+        with pytest.raises(InputError, match=told):
+            call()
+    assert not pyplot.get_fignums()
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------

@@ -268,7 +268,7 @@ def test_probabilities_of_both_outcomes_become_the_one_of_true():
 
 def test_a_trace_of_evaluators_with_and_without_threshold_is_no_reader_of_scores():
     trace = se.Trace({"scores": se.F1(threshold=0.3), "labels": se.F1()})
-    with pytest.raises(se.InputError, match="build all alike"):
+    with pytest.raises(se.InputError, match=r"scores are read by 'scores' .* and labels by 'labels'; build all"):
         se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(5), trace)
     assert trace.examples == 0
     se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(5), trace, predict="labels")

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import random
-import sys
-import threading
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import streameval
 from streameval.batch import ScoredLists, ScoredRows
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.labels import LabelIndex
@@ -349,109 +344,3 @@ def test_a_sum_that_would_overflow_is_refused_and_changes_nothing():
                 break
         assert state.content() == before
         assert 2**55 < state.examples < 2**63
-
-
-# -- interruptions ----------------------------------------------------------------------------------------------------
-
-PACKAGE = str(Path(streameval.__file__).parent)
-
-
-class Interrupted(BaseException):
-    """What a signal handler may raise between any two instructions."""
-
-
-def interrupted(call: Callable[[], object], hit: int) -> int:
-    """Run, raising `Interrupted` before the given instruction executed in the package; how many were executed."""
-    executed = 0
-    escaped: list[BaseException] = []
-
-    def trace(frame, event, arg):
-        nonlocal executed
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            executed += 1
-            if executed == hit:
-                raise Interrupted
-        return trace
-
-    def run() -> None:
-        sys.settrace(trace)
-        try:
-            call()
-        except BaseException as error:  # handed over to the thread that asked
-            escaped.append(error)
-        finally:
-            sys.settrace(None)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if escaped:
-        raise escaped[0].with_traceback(None) from None
-    return executed
-
-
-FIRST = [Ranked({"a", "b"}, {"a": 1.0, "b": 0.5, "c": 1.0}), Ranked({3}, {"a": 1.0, 3: 0.5}, set(), 0.3)]
-LATER = [Ranked({"c"}, {"a": 1.0, "c": 0.5, 10: 1.0}, {"b"}, 0.1)]
-
-
-def change(state: Rankings, examples: list[Ranked], sign: int) -> None:
-    known = len(state._labels)
-    try:
-        state.count_one(as_lists(examples, state._labels, random.Random(0)), sign)
-    except BaseException:
-        state.forget(known)
-        raise
-
-
-def join(state: Rankings) -> None:
-    other = Rankings(LabelIndex(), state.options)
-    change(other, LATER, 1)
-    known = len(state._labels)
-    try:
-        state.merge(other)
-    except BaseException:
-        state.forget(known)
-        raise
-
-
-OPERATIONS: dict[str, Callable[[Rankings], None]] = {
-    "update": lambda state: change(state, LATER, 1),
-    "revert": lambda state: change(state, FIRST[1:], -1),
-    "merge": join,
-}
-
-
-@pytest.mark.parametrize("options", [OPTIONS[0], OPTIONS[2]], ids=["plain", "all"])
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_interruption_anywhere_leaves_everything_as_before_or_as_after(operation: str, options: RankingOptions):
-    run = OPERATIONS[operation]
-
-    def started() -> Rankings:
-        state = Rankings(LabelIndex(["a"]), options)
-        change(state, FIRST, 1)
-        return state
-
-    target = started()
-    before = target.content()
-    executed = interrupted(lambda: run(target), -1)
-    after = target.content()
-    assert executed > 50
-    seen = []
-    for hit in range(1, executed + 1, max(1, executed // 150)):
-        target = started()
-        with pytest.raises(Interrupted):
-            interrupted(lambda target=target: run(target), hit)
-        found = target.content()
-        assert found in (before, after), f"torn at instruction {hit}"
-        seen.append(found == before)
-        if found == before:
-            run(target)
-            assert target.content() == after, f"cannot be repeated after instruction {hit}"
-        change(target, FIRST, 1)
-        change(target, FIRST, -1)
-        assert target.content() == after
-    assert any(seen)
-    assert not all(seen)

@@ -211,6 +211,21 @@ def test_if_one_metric_refuses_an_example_none_has_counted_it():
     assert beside[0].snapshot().examples == 0
 
 
+def test_metrics_of_scores_and_of_labels_are_not_asked_for_both():
+    class Model:
+        def predict_one(self, _):
+            return {"a"}
+
+        def predict_proba_one(self, _):
+            return {"a": 0.7}
+
+    mixed = MetricCollection([MicroF1(threshold=0.5), MacroF1(), SubsetAccuracy()])
+    with pytest.raises(se.InputError, match=r"scores are read by MicroF1 .* and labels by MacroF1, SubsetAccuracy; b"):
+        se.progressive_evaluate(Model(), [({}, {"a"})], mixed, learn=False)
+    asked = se.progressive_evaluate(Model(), [({}, {"a"})], mixed, learn=False, predict="labels")
+    assert asked.get() == [1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize("verb", ["update", "revert"])
 def test_an_interruption_anywhere_leaves_all_members_as_before_or_all_as_after(verb: str):
     def build() -> MetricCollection:

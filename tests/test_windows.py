@@ -26,9 +26,9 @@ from streameval.config import Config
 from streameval.inputs import Reader, read_one
 from streameval.kernel import _numpy, _tape
 from streameval.labels import LabelIndex
+from tests.interruptions import Interrupted, attempted, interrupted
 from tests.streams import Example, Stream, feed_many, readings, streams
 from tests.test_kernel import everything, needs_compiled
-from tests.test_laws import Interrupted, attempted, interrupted
 from tests.test_wire import sealed, varint
 
 CHECK = settings(max_examples=40, deadline=None)

@@ -14,7 +14,7 @@ from streameval.labels import Label
 from streameval.single import Metric
 from streameval.slices import Sliced
 from streameval.windows.base import Window
-from streameval.windows.loading import revived
+from streameval.windows.loading import restored
 
 __all__ = ["Job", "State"]
 
@@ -97,7 +97,7 @@ class Job:
 
     def fresh(self) -> State:
         """A state that has counted nothing."""
-        return _told(revived(self.empty))
+        return _told(restored(self.empty))
 
     def add(self, state: State, batch: object) -> None:
         """Count the rows of a batch, in one call of ``update_many``.
@@ -144,7 +144,7 @@ class Job:
         """
         total = self.fresh()
         for state in states:
-            part = revived(state)
+            part = restored(state)
             total.merge(part)  # type: ignore[arg-type]  # merge refuses what is of another class
         return total
 

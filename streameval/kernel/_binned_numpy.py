@@ -20,6 +20,8 @@ declared: for declared ones this is derived), as a positive, and with a masked t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from streameval.kernel.types import (
@@ -95,37 +97,52 @@ def flipped_bins(bins: IntArray) -> Flags:
     return np.asarray((bins < _FINITE) | ((bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)))
 
 
+class _Plan(NamedTuple):
+    """New values of everything that changes. Applying it twice is harmless."""
+
+    examples: int
+    scores: int
+    sides: IntArray
+    bins: dict[tuple[int, int], tuple[_Part, _Part]]
+
+
 class Bins:
     """What is remembered of the scores of each column, and how many examples there were.
 
     Methods that can decline return ``DONE``, ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too
-    many examples or scores), and have then changed nothing. The compiled twin never changes in part; here an
-    interrupted change of many examples may, so it is only for counts that are thrown away then.
+    many examples or scores), and have then changed nothing. How changes happen at once is as for
+    `streameval.kernel._numpy.Counts`.
     """
 
-    __slots__ = ("_bins", "_examples", "_scores", "_sides")
+    __slots__ = ("_bins", "_examples", "_plan", "_scores", "_sides")
 
     def __init__(self, width: int) -> None:
         self._examples = self._scores = 0
         self._sides: IntArray = np.zeros((max(8, width), 3), np.int64)
         self._bins: list[dict[int, tuple[_Part, _Part]]] = [{} for _ in range(len(self._sides))]
+        self._plan: _Plan | None = None
 
     @property
     def examples(self) -> int:
         """How many examples were counted."""
+        self._complete()
         return self._examples
 
     @property
     def scores(self) -> int:
         """How many scores were counted."""
+        self._complete()
         return self._scores
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
-        more = max(width, 2 * len(self._sides)) - len(self._sides)
         if width > len(self._sides):
-            self._bins += [{} for _ in range(more)]
-            self._sides = np.concatenate([self._sides, np.zeros((more, 3), np.int64)])
+            self._complete()
+            size = max(width, 2 * len(self._sides))
+            self._bins = [*self._bins[: len(self._sides)], *({} for _ in range(size - len(self._sides)))]
+            sides = np.zeros((size, 3), np.int64)
+            sides[: len(self._sides)] = self._sides
+            self._sides = sides
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
@@ -196,6 +213,7 @@ class Bins:
     ) -> int:
         if sign < 0 and examples != 1:
             raise ValueError("examples are taken back one by one")
+        self._complete()
         if sign > 0 and (examples > _COUNT_MAX - self._examples or len(bins) > SCORE_MAX - self._scores):
             return FULL
         parts = _summed(columns, bins, positive, residuals)
@@ -212,44 +230,60 @@ class Bins:
             np.add.at(sides[:, side], places, sign)
         total_examples = self._examples + sign * examples
         if sign < 0:
-            mentioned = sides.sum(axis=1) + [sum(a[0] + b[0] for a, b in held.values()) for held in self._bins]
+            scored = [sum(a[0] + b[0] for a, b in held.values()) for held in self._bins[: len(sides)]]
+            mentioned = sides.sum(axis=1) + scored
             np.add.at(mentioned, columns, -1)
             if total_examples < 0 or (sides < 0).any() or int(mentioned.max()) > total_examples:
                 return REFUSED
-        for (column, bin_), pair_ in after.items():
-            self._bins[column][bin_] = pair_
-        self._sides = sides
-        self._examples, self._scores = total_examples, self._scores + sign * len(bins)
+        self._apply(_Plan(total_examples, self._scores + sign * len(bins), sides, after))
         return DONE
+
+    def _apply(self, plan: _Plan) -> None:
+        self._plan = plan
+        self._complete()
+
+    def _complete(self) -> None:
+        plan = self._plan
+        if plan is not None:
+            for (column, bin_), pair in plan.bins.items():
+                self._bins[column][bin_] = pair
+            self._sides = plan.sides
+            self._examples, self._scores = plan.examples, plan.scores
+            self._plan = None
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
     def merge(self, other: Bins, columns: IntArray | None) -> int:
         """Add the other's counts; ``columns`` says where its columns are here (None: the same)."""
+        other._complete()
+        self._complete()
         if other._examples > _COUNT_MAX - self._examples or other._scores > SCORE_MAX - self._scores:
             return FULL
         width = len(other._sides) if columns is None else min(len(columns), len(other._sides))
         self.reserve(width if columns is None else 0)
         places = np.arange(width) if columns is None else columns[:width]
         self._check(places)
-        for place, held in zip(places.tolist(), [list(held.items()) for held in other._bins[:width]], strict=True):
+        after: dict[tuple[int, int], tuple[_Part, _Part]] = {}
+        for place, held in zip(places.tolist(), other._bins[:width], strict=True):
             here = self._bins[place]
-            for bin_, (negative, positive) in held:
-                old = here.get(bin_, (_NOTHING, _NOTHING))
-                here[bin_] = (_joined(old[0], negative), _joined(old[1], positive))
-        np.add.at(self._sides, places, other._sides[:width].copy())
-        self._examples += other._examples
-        self._scores += other._scores
+            for bin_, (negative, positive) in held.items():
+                old = after.get((place, bin_)) or here.get(bin_, (_NOTHING, _NOTHING))
+                after[place, bin_] = (_joined(old[0], negative), _joined(old[1], positive))
+        sides = self._sides.copy()
+        np.add.at(sides, places, other._sides[:width])
+        self._apply(_Plan(self._examples + other._examples, self._scores + other._scores, sides, after))
         return DONE
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
+        self._complete()
         self.reserve(width)
         scored = [any(a[0] or b[0] for a, b in held.values()) for held in self._bins[:width]]
         return np.asarray(self._sides[:width].any(axis=1) | np.array(scored, np.bool_))
 
     def sides(self, columns: IntArray) -> IntArray:
         """In how many examples columns had no score: as negatives, as positives, masked. Shape (columns, 3)."""
+        self._complete()
         self._check(columns)
         return self._sides[columns]
 
@@ -260,6 +294,7 @@ class Bins:
         residual if it is the same for all, -1 if it is not, -2 if there are none. With ``sums`` also the sum of the
         residuals and of their squares, low word first: shape (bins, 2, 4), else None.
         """
+        self._complete()
         self._check(columns)
         offsets = np.zeros(len(columns) + 1, np.int64)
         bins: list[int] = []
@@ -286,6 +321,7 @@ class Bins:
         half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
         (columns, 3, 2). A bin is undecided where scores of one class differ.
         """
+        self._complete()
         counts, sums = np.zeros((len(columns), 2), np.int64), np.zeros((len(columns), 3, 2), np.uint64)
         for position, column in enumerate(columns.tolist()):
             below, hits, totals = 0, 0, [0, 0, 0]
@@ -303,6 +339,7 @@ class Bins:
 
     def compact(self) -> None:
         """Drop bins of which no score is left."""
+        self._complete()
         self._bins = [{bin_: pair for bin_, pair in held.items() if pair[0][0] or pair[1][0]} for held in self._bins]
 
     def restore(
@@ -310,21 +347,24 @@ class Bins:
     ) -> None:
         """Fill what is still empty, from `sides` and `read`."""
         self.reserve(len(sides))
-        self._sides[: len(sides)] = sides
+        held: dict[tuple[int, int], tuple[_Part, _Part]] = {}
         for column in range(len(sides)):
             for at in range(int(offsets[column]), int(offsets[column + 1])):
                 pair = [
                     (n, low | high << 64, square | square_high << 64)
                     for n, (low, high, square, square_high) in zip(counts[at].tolist(), words[at].tolist(), strict=True)
                 ]
-                self._bins[column][int(bins[at])] = (pair[0], pair[1])
-        self._examples, self._scores = examples, int(counts.sum())
+                held[column, int(bins[at])] = (pair[0], pair[1])
+        wide = self._sides.copy()
+        wide[: len(sides)] = sides
+        self._apply(_Plan(examples, int(counts.sum()), wide, held))
 
     def copy(self) -> Bins:
         """An independent copy."""
+        self._complete()
         twin = Bins(len(self._sides))
         twin._examples, twin._scores, twin._sides = self._examples, self._scores, self._sides.copy()
-        twin._bins = [held.copy() for held in self._bins]
+        twin._bins = [held.copy() for held in self._bins[: len(self._sides)]]
         return twin
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from streameval.metrics import decisions
+from streameval.metrics.catalogue_pairs import PAIRS
 from streameval.metrics.catalogue_scores import CURVES, RANKINGS
 from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.reading import by_formula, f_of_averages
@@ -219,6 +220,7 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     *RANKINGS,
     *CURVES,
+    *PAIRS,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from streameval.config import Part
 from streameval.metrics.spec import AVERAGES, Average, Choice, MetricSpec
 
 __all__ = ["Entry", "Parameter"]
@@ -69,6 +70,8 @@ class Entry:
         What it is read from: ``"decisions"``, ``"rankings"``, ``"curves"`` or ``"pairs"``.
     certify
         For metrics of curves: the value with bounds that contain the exact one.
+    part
+        For metrics of pairs: which part of them must be remembered.
     """
 
     name: str
@@ -88,3 +91,9 @@ class Entry:
     aliases: tuple[str, ...] = ()
     state: str = "decisions"
     certify: Callable[[Any, MetricSpec], Any] | None = None
+    part: Callable[[MetricSpec], Part] | None = None
+
+    @property
+    def scored(self) -> bool:
+        """Whether it is read from scores, not from decisions."""
+        return self.state in ("rankings", "curves")

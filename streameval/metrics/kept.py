@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from streameval.config import STATES, Config, Details
+from streameval.config import PARTS, STATES, USUAL_PARTS, Config, Details, Part
 from streameval.errors import MetricError, did_you_mean, shown
 from streameval.labels import Label
 from streameval.metrics.interval import Interval
@@ -13,7 +13,9 @@ from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.states.tables import Tables
 
-__all__ = ["Readings", "certified", "checked_states", "details_of", "refuse_undecided", "state_of"]
+__all__ = [
+    "Readings", "certified", "checked_keep", "checked_state", "details_of", "part_of", "refuse_undecided", "state_of",
+]  # fmt: skip
 
 
 def state_of(spec: MetricSpec) -> str:
@@ -21,21 +23,44 @@ def state_of(spec: MetricSpec) -> str:
     return ENTRIES[spec.name].state
 
 
-def checked_states(keep: Iterable[str]) -> tuple[str, ...]:
-    """The names of states to keep, or what is wrong with them."""
-    names = (keep,) if isinstance(keep, str) or not isinstance(keep, Iterable) else tuple(keep)
-    for name in names:
-        if name not in STATES:
+def part_of(spec: MetricSpec) -> Part | None:
+    """Which part of pairs a metric is read from, if any."""
+    part = ENTRIES[spec.name].part
+    return None if part is None else part(spec)
+
+
+def checked_keep(keep: Iterable[str]) -> tuple[set[str], set[Part]]:
+    """The states to keep, and the parts of pairs, or what is wrong with them."""
+    states: set[str] = set()
+    parts: set[Part] = set()
+    for name in (keep,) if isinstance(keep, str) or not isinstance(keep, Iterable) else keep:
+        if name not in (*STATES, *PARTS):
+            known = (*STATES, *PARTS)
             raise MetricError(
-                f"keep must hold {', '.join(map(repr, STATES))}, not {shown(name)}{did_you_mean(name, STATES)}"
+                f"keep must hold {', '.join(map(repr, known))}, not {shown(name)}{did_you_mean(name, known)}"
             )
-    return names
+        states.add(name if name in STATES else "pairs")
+        parts.update(USUAL_PARTS if name == "pairs" else [part for part in PARTS if part == name])
+    return states, parts
 
 
-def details_of(specs: Iterable[MetricSpec], propensities: tuple[tuple[Label, float], ...]) -> Details:
-    """What rankings must remember for some metrics."""
+def checked_state(name: str) -> str:
+    """The name of a state besides decisions, or what is wrong with it."""
+    if name not in STATES:
+        told = ", ".join(map(repr, STATES))
+        raise MetricError(f"tables() has {told}, not {shown(name)}{did_you_mean(name, STATES)}")
+    return name
+
+
+def details_of(
+    specs: Iterable[MetricSpec], propensities: tuple[tuple[Label, float], ...], parts: Iterable[Part] = ()
+) -> Details:
+    """What rankings and pairs must remember for some metrics; of pairs, some parts in any case."""
+    kept = set(parts)
     ranks, gains, cutoffs = 0, 0, set()
     for spec in specs:
+        if (part := part_of(spec)) is not None:
+            kept.add(part)
         if spec.name == "label_coverage_at":
             ranks = max(ranks, spec.parameter("k"))
         elif spec.name in ("psp_at", "psndcg_at"):
@@ -44,7 +69,8 @@ def details_of(specs: Iterable[MetricSpec], propensities: tuple[tuple[Label, flo
             cutoffs.add(spec.parameter("k"))
     if bool(gains) != bool(propensities):
         raise MetricError("psp_at and psndcg_at go with inverse_propensities={label: number}; give both, or neither")
-    return Details(ranks, tuple(sorted(cutoffs)), gains, propensities)
+    chosen = tuple(part for part in PARTS if part in kept)
+    return Details(ranks, tuple(sorted(cutoffs)), gains, propensities, () if chosen == USUAL_PARTS else chosen)
 
 
 def refuse_undecided(specs: Iterable[MetricSpec], config: Config) -> None:
@@ -94,6 +120,15 @@ class Readings:
         """Whether there are decisions to read."""
         return self._config.decides
 
+    @property
+    def config(self) -> Config:
+        """How the examples were read."""
+        return self._config
+
+    def keeps(self, name: str) -> bool:
+        """Whether a state is remembered."""
+        return name in self._others
+
     def of(self, spec: MetricSpec) -> Any:
         """The tables of a metric, or `MetricError` if they are not kept."""
         name = state_of(spec)
@@ -101,6 +136,12 @@ class Readings:
             return self._made[name]
         if name == "decisions":
             raise MetricError(_undecided(spec))
+        part = part_of(spec)
+        if part is not None and part not in self._config.parts:
+            raise MetricError(
+                f"{spec.key} is read from {part}, which are not kept here; name it when building, or give "
+                f"keep=[{part!r}]"
+            )
         return self.named(name, spec.key)
 
     def named(self, name: str, what: str) -> Any:

@@ -1,11 +1,13 @@
 """Readings of label sets: how rare and frequent labels mix, and how many sets of labels there are.
 
-All are pure functions of a `streameval.states.pairs.Pairs`; sums are exact and rounded once.
+All are pure functions of what `Evaluator.tables("pairs")` gives, or of a `streameval.states.pairs.Pairs`; sums are
+exact and rounded once. A label whose truth is masked counts as not true.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -13,20 +15,20 @@ from functools import lru_cache
 from streameval.kernel import _paired_numpy as pairing
 from streameval.labels import Label
 from streameval.metrics.averaging import Value, as_float
-from streameval.metrics.pair_counts import content_of, counts_of, of_kind, set_weights_of, weight_of
+from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.states.pair_content import Content
-from streameval.states.pairs import Pairs
 
 __all__ = [
-    "distinct_labelsets", "label_interactions", "labelset_diversity", "labelset_peak", "proportion_distinct_labelsets",
-    "proportion_unique_labelsets", "scumble", "scumble_cv", "scumble_per_label",
+    "Concurrence", "concurrence", "distinct_labelsets", "label_interactions", "labelset_diversity", "labelset_peak",
+    "proportion_distinct_labelsets", "proportion_unique_labelsets", "scumble", "scumble_cv", "scumble_per_label",
+    "unique_labelsets",
 ]  # fmt: skip
 
 
 # -- concurrence of frequent and rare labels --------------------------------------------------------------------------
 
 
-def scumble(pairs: Pairs) -> Value:
+def scumble(pairs: Counted) -> Value:
     """How much frequent and rare labels occur in the same examples (SCUMBLE): 0 if never, towards 1 if always.
 
     Mean over examples of 1 - G / A, the geometric and the arithmetic mean of the imbalance ratios (the largest label
@@ -35,7 +37,8 @@ def scumble(pairs: Pairs) -> Value:
     References
     ----------
     Charte, Rivera, del Jesus & Herrera 2014, Concurrence among imbalanced labels and its influence on multilabel
-    resampling algorithms, HAIS. As the R package mldr.
+    resampling algorithms, HAIS. As the R package mldr computes it; MLDA takes the q-th root for the geometric mean,
+    however many labels an example has.
     """
     content = content_of(pairs, "labelsets")
     whole = weight_of(content)
@@ -43,7 +46,7 @@ def scumble(pairs: Pairs) -> Value:
     return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / whole if whole else None
 
 
-def scumble_cv(pairs: Pairs) -> Value:
+def scumble_cv(pairs: Counted) -> Value:
     """Coefficient of variation of the examples' SCUMBLE: the standard deviation (n - 1) over the mean."""
     content = content_of(pairs, "labelsets")
     values, weights = _scumbles(content)
@@ -57,7 +60,7 @@ def scumble_cv(pairs: Pairs) -> Value:
     return _root((second - first**2 / n) / (n - 1)) / (first / n) if first else None
 
 
-def scumble_per_label(pairs: Pairs) -> dict[Label, Value]:
+def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
     """The mean SCUMBLE of the examples that have each label; None for a label that is never true."""
     content = content_of(pairs, "labelsets")
     sums, counts = [Fraction(0)] * len(content.labels), [0] * len(content.labels)
@@ -106,10 +109,11 @@ def _ln(count: int, digits: int) -> Decimal:
         return Decimal(count).ln()
 
 
-def label_interactions(pairs: Pairs) -> dict[Label, dict[Label, float]]:
+def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
     """For each rare label, in how many of its examples each frequent label is true as well, the most first.
 
-    Rare labels have an imbalance ratio above the mean of all labels that occur, frequent ones do not (as mldr).
+    Rare labels have an imbalance ratio above the mean of all labels that occur, frequent ones do not. mldr counts
+    labels that never occur in that mean, as 0.
     """
     content = content_of(pairs, "cooccurrence")
     own = counts_of(content)["true"].tolist()
@@ -135,21 +139,53 @@ def label_interactions(pairs: Pairs) -> dict[Label, dict[Label, float]]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Concurrence:
+    """Whether frequent and rare labels occur in the same examples.
+
+    Attributes
+    ----------
+    mean, cv
+        The mean SCUMBLE of examples and its coefficient of variation; NaN where there are too few examples.
+    per_label
+        The mean SCUMBLE of the examples with each label, the highest first; labels that are never true are left out.
+    interactions
+        For each rare label, in how many of its examples each frequent label is true as well, the most first.
+    """
+
+    mean: float
+    cv: float
+    per_label: dict[Label, float]
+    interactions: dict[Label, dict[Label, float]]
+
+
+def concurrence(pairs: Counted) -> Concurrence:
+    """What mldr's ``concurrenceReport`` tells, of all labels: it needs ``keep=["labelsets", "cooccurrence"]``."""
+    given = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
+    per_label = dict(sorted(given.items(), key=lambda pair: -pair[1]))
+    return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
+
+
 # -- label sets -------------------------------------------------------------------------------------------------------
 
 
-def distinct_labelsets(pairs: Pairs) -> Value:
+def distinct_labelsets(pairs: Counted) -> Value:
     """How many different sets of true labels occur (Zhang & Zhou 2014: label diversity)."""
     return Fraction(len(content_of(pairs, "labelsets").sets))
 
 
-def proportion_distinct_labelsets(pairs: Pairs) -> Value:
+def proportion_distinct_labelsets(pairs: Counted) -> Value:
     """Different sets of true labels per example; None if there is no example. Weights do not matter."""
     content = content_of(pairs, "labelsets")
     return Fraction(len(content.sets), content.examples) if content.examples else None
 
 
-def proportion_unique_labelsets(pairs: Pairs) -> Value:
+def unique_labelsets(pairs: Counted) -> Value:
+    """How many sets of true labels only one example has. Weights do not matter."""
+    return Fraction(content_of(pairs, "labelsets").set_times.count(1))
+
+
+def proportion_unique_labelsets(pairs: Counted) -> Value:
     """Share of the examples whose set of true labels no other example has (PUniq). Weights do not matter.
 
     References
@@ -160,14 +196,14 @@ def proportion_unique_labelsets(pairs: Pairs) -> Value:
     return Fraction(content.set_times.count(1), content.examples) if content.examples else None
 
 
-def labelset_peak(pairs: Pairs) -> Value:
+def labelset_peak(pairs: Counted) -> Value:
     """Share of the examples with the most frequent set of true labels (PMax; Read 2010)."""
     content = content_of(pairs, "labelsets")
     whole = weight_of(content)
     return Fraction(max(set_weights_of(content)), whole) if whole else None
 
 
-def labelset_diversity(pairs: Pairs) -> Value:
+def labelset_diversity(pairs: Counted) -> Value:
     """Different sets of true labels over all that could be, 2 to the power of the number of labels.
 
     References

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.config import Part
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
 from streameval.states.pair_content import Content
+from streameval.states.pair_tables import PairTables
 from streameval.states.pairs import Pairs
 from streameval.states.tables import Integers
 
-__all__ = ["content_of", "counts_of", "of_kind", "set_weights_of", "weight_of"]
+__all__ = ["Counted", "content_of", "counts_of", "of_kind", "set_weights_of", "weight_of"]
+
+Counted: TypeAlias = Pairs | PairTables
+"""What can be read: a state, or the tables of an evaluator that has one."""
 
 
-def content_of(pairs: Pairs, part: str) -> Content:
+def content_of(pairs: Counted, part: Part) -> Content:
     """What a state holds, if it counts some part."""
     if part not in pairs.parts:
         told = ", ".join(pairs.parts) or "nothing"
-        raise MetricError(f"this reads {part}, but only {told} was counted; ask for {part} before the first example")
+        raise MetricError(
+            f"this reads {part}, but of pairs only {told} were counted; give keep=[{part!r}] when building"
+        )
     return pairs.content()
 
 

@@ -1,7 +1,8 @@
 """Readings of label pairs: confusion matrices, co-occurrence and association of labels.
 
-All are pure functions of a `streameval.states.pairs.Pairs`. Sums are exact and rounded once, so values do not depend on
-the order of examples. A label whose truth is masked counts as neither true nor predicted.
+All are pure functions of what `Evaluator.tables("pairs")` gives, or of a `streameval.states.pairs.Pairs`. Sums are
+exact and rounded once, so values do not depend on the order of examples. A label whose truth is masked counts as
+neither true nor predicted.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.labels import Label
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
-from streameval.metrics.pair_counts import content_of, counts_of, of_kind, weight_of
+from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, weight_of
 from streameval.states.pair_content import Content
-from streameval.states.pairs import Pairs
 from streameval.states.tables import Counts, Integers, total
 
 __all__ = [
@@ -99,7 +99,7 @@ class Matrix:
         return matrix
 
 
-def confusion_matrix(pairs: Pairs, *, values: Values = "counts") -> Matrix:
+def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
     """The multi-label confusion matrix: rows are true labels, columns predicted ones, both end with "no label".
 
     Of one example, call the true labels that were missed M, those hit B, and those wrongly predicted W. Its cells are
@@ -122,9 +122,11 @@ def confusion_matrix(pairs: Pairs, *, values: Values = "counts") -> Matrix:
 
     References
     ----------
-    Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. (Their package ``mlcm`` 0.0.1
-    departs from it where several labels are missed or wrongly predicted: there, the order of columns decides.)
-    Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion matrix.
+    Heydarian, Doyle & Samavi 2022, MLCM: Multi-label confusion matrix, IEEE Access 10. Their package ``mlcm`` 0.0.1
+    gives the same but where an example has a hit, a missed and several wrong labels: there, the wrong label in the
+    first column is taken for every missed one, and each further one for every true label.
+    Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion matrix,
+    SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices as here.
     """
     content = content_of(pairs, "contributions" if values == "contributions" else "confusions")
     kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
@@ -142,7 +144,7 @@ def confusion_matrix(pairs: Pairs, *, values: Values = "counts") -> Matrix:
     return Matrix((*content.labels, None), *np.divmod(place, none + 1), num, common << (content.scale or 0))
 
 
-def cooccurrence(pairs: Pairs, *, side: Side = "true") -> Matrix:
+def cooccurrence(pairs: Counted, *, side: Side = "true") -> Matrix:
     """In how many examples two labels are both true ("true"), both predicted ("pred"), or true and predicted ("both").
 
     The diagonal says in how many examples a label is true, predicted, or both. With "both", rows are true labels and
@@ -254,7 +256,7 @@ class Entries:
         return [(self.labels[row], self.labels[column], values[row, column]) for row, column in ranked]
 
 
-def association(pairs: Pairs, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
+def association(pairs: Counted, measure: Association, *, side: Literal["true", "pred"] = "true") -> Entries:
     """How strongly two labels go together, with n_i and n_ij the examples that have one or both, of n.
 
     - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
@@ -307,7 +309,7 @@ def _pmi(n_ij: int, n_i: int, n_j: int, n: int, *, normal: bool) -> float:
         return float(lift / (-(Decimal(n_ij) / Decimal(n)).ln() if normal else Decimal(2).ln()))
 
 
-def dependent_pairs(pairs: Pairs, *, critical: Fraction = _CRITICAL) -> Value:
+def dependent_pairs(pairs: Counted, *, critical: Fraction = _CRITICAL) -> Value:
     """Share of all pairs of labels that the chi-squared test finds dependent; None below two labels.
 
     n phi² > ``critical``; 6.635 is the 99th percentile with one degree of freedom. A label that is always or never
@@ -315,7 +317,8 @@ def dependent_pairs(pairs: Pairs, *, critical: Fraction = _CRITICAL) -> Value:
 
     References
     ----------
-    Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label classification.
+    Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label classification, MLD.
+    As MULAN's ``UnconditionalChiSquareIdentifier`` and MLDA's ratio of unconditionally dependent label pairs.
     """
     content = content_of(pairs, "cooccurrence")
     keys, weights = of_kind(content, pairing.TRUE_TRUE)

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streameval.accumulator import Accumulator
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
+from streameval.label_table import LabelTable
 from streameval.labels import Label
-from streameval.metrics.pairs import Entries, Matrix, Normalize
+from streameval.metrics.pairs import (
+    Association,
+    Entries,
+    Matrix,
+    Normalize,
+    Side,
+    Values,
+    association,
+    confusion_matrix,
+    cooccurrence,
+)
 from streameval.plots.labels import (
     INK,
     MUTED,
@@ -43,8 +55,9 @@ _SAYS = {
 
 
 def plot_confusion(
-    matrix: Matrix,
+    matrix: Matrix | Accumulator,
     *,
+    values: Values | None = None,
     ax: Axes | None = None,
     normalize: Normalize = "true",
     numbers: bool | None = None,
@@ -55,7 +68,9 @@ def plot_confusion(
     Parameters
     ----------
     matrix
-        From `streameval.metrics.pairs.confusion_matrix`.
+        An evaluator that keeps confusions of pairs, or what `streameval.metrics.pairs.confusion_matrix` gave.
+    values
+        Of an evaluator: what a cell adds up, as in `confusion_matrix`; "shares" if not said.
     ax
         Where to draw; a new figure if None.
     normalize
@@ -70,16 +85,20 @@ def plot_confusion(
     Axes
         The axes drawn on.
     """
-    values = matrix.dense(normalize)
+    if isinstance(matrix, Accumulator):
+        matrix = confusion_matrix(matrix.tables("pairs"), values=values or "shares")
+    elif values is not None:
+        raise InputError("values is chosen where the matrix is made, in confusion_matrix; leave it out here")
+    cells = matrix.dense(normalize)
     names = [named(label) for label in matrix.labels]
     ax = heat_axes(ax, len(names), len(names))
     share = normalize is not None
-    image = _heat(ax, values, names, names, top=1.0 if normalize in ("true", "pred") else None)
+    image = _heat(ax, cells, names, names, top=1.0 if normalize in ("true", "pred") else None)
     if len(names) > 1 and matrix.labels[-1] is None:  # "none" is no label: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
     if numbers if numbers is not None else len(names) <= _ANNOTATED:
-        annotate(ax, image, values, share=share, size=8.5 if len(names) <= 10 else 7)
+        annotate(ax, image, cells, share=share, size=8.5 if len(names) <= 10 else 7)
     unit = _SAYS[normalize] if share or matrix.den == 1 else "weight of examples"
     slim_bar(ax, image, unit, percent=share)
     _axis_names(ax, "predicted label", "true label", title)
@@ -87,8 +106,10 @@ def plot_confusion(
 
 
 def plot_cooccurrence(
-    pairs: Matrix | Entries,
+    pairs: Matrix | Entries | Accumulator,
     *,
+    measure: Association | None = None,
+    side: Side | None = None,
     ax: Axes | None = None,
     numbers: bool | None = None,
     title: str | None = None,
@@ -102,12 +123,21 @@ def plot_cooccurrence(
     Parameters
     ----------
     pairs
-        From `streameval.metrics.pairs.cooccurrence` or `association`.
+        An evaluator that keeps the co-occurrence of pairs, or what `streameval.metrics.pairs.cooccurrence` or
+        `association` gave.
+    measure
+        Of an evaluator: a measure of `association`; None shows how many examples have both labels.
+    side
+        Of an evaluator: which labels, as in these functions; the true ones if not said.
     ax, numbers, title
         As in `plot_confusion`.
     name
         What the values are, for the colour bar.
     """
+    if isinstance(pairs, Accumulator):
+        pairs, name = _together(pairs, measure, side), name or measure or ""
+    elif measure is not None or side is not None:
+        raise InputError("measure and side are chosen in association or cooccurrence; leave them out here")
     values = pairs.dense()
     np.fill_diagonal(values, math.nan)
     symmetric = np.array_equal(values, values.T, equal_nan=True)
@@ -126,18 +156,27 @@ def plot_cooccurrence(
     return ax
 
 
+def _together(evaluator: Accumulator, measure: Association | None, side: Side | None) -> Matrix | Entries:
+    table = evaluator.tables("pairs")
+    if measure is None:
+        return cooccurrence(table, side=side or "true")
+    if side == "both":
+        raise InputError("association is of labels of one side; say side='true' or 'pred'")
+    return association(table, measure, side=side or "true")
+
+
 def plot_label_panels(
-    labels: Sequence[Label],
-    tp: ArrayLike,
-    fp: ArrayLike,
-    fn: ArrayLike,
-    tn: ArrayLike,
+    labels: Sequence[Label] | Accumulator | LabelTable,
+    tp: ArrayLike | None = None,
+    fp: ArrayLike | None = None,
+    fn: ArrayLike | None = None,
+    tn: ArrayLike | None = None,
     *,
     fig: Figure | None = None,
     limit: int = 30,
     title: str | None = None,
 ) -> Figure:
-    """Draw a 2x2 table for each label, as `Evaluator.per_label` tells them.
+    """Draw a 2x2 table for each label: of an evaluator, of what its `per_label` gave, or of columns of numbers.
 
     Rows are the truth, columns the prediction; each row is coloured by its shares, so rare labels can be compared with
     frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
@@ -147,9 +186,17 @@ def plot_label_panels(
     Figure
         The figure drawn on, ``fig`` if given.
     """
+    table = labels.per_label() if isinstance(labels, Accumulator) else labels
+    if isinstance(table, LabelTable):
+        if any(part is not None for part in (tp, fp, fn, tn)):
+            raise InputError("the numbers are read from the evaluator; leave tp, fp, fn and tn out")
+        tp, fp, fn, tn = table.tp, table.fp, table.fn, table.tn
+        table = table.labels
+    if tp is None or fp is None or fn is None or tn is None:
+        raise InputError("give an evaluator, or labels with tp, fp, fn and tn")
     counts = np.stack([np.asarray(part, np.float64) for part in (tn, fp, fn, tp)], axis=-1)
-    if counts.shape != (len(labels), 4):
-        raise InputError(f"tp, fp, fn and tn must have one number for each of {len(labels)} labels")
+    if counts.shape != (len(table), 4):
+        raise InputError(f"tp, fp, fn and tn must have one number for each of {len(table)} labels")
     if limit < 1:
         raise InputError(f"limit must be at least 1, not {limit}")
     often = np.argsort(-counts[:, 2:].sum(axis=1), kind="stable")[:limit]
@@ -165,8 +212,8 @@ def plot_label_panels(
             ax.set_axis_off()
             continue
         lowest = position + wide >= len(kept)
-        _panel(ax, labels[kept[position]], counts[kept[position]].reshape(2, 2), left=position % wide == 0, low=lowest)
-    note = f"the {len(kept)} most frequent of {len(labels)} labels" if len(kept) < len(labels) else ""
+        _panel(ax, table[kept[position]], counts[kept[position]].reshape(2, 2), left=position % wide == 0, low=lowest)
+    note = f"the {len(kept)} most frequent of {len(table)} labels" if len(kept) < len(table) else ""
     if title or note:
         fig.suptitle("\n".join(filter(None, (title, note))), color=INK, fontsize=11)
     fig.supxlabel("predicted", color=MUTED, fontsize=9)

@@ -42,14 +42,20 @@ class State(Protocol):
     def empty(self, labels: LabelIndex) -> Self:
         """A state of the same kind that has counted nothing."""
 
-    def count_one(self, example: Any, sign: int) -> None:
-        """Count one example (sign 1) or take it back (sign -1)."""
+    def count_one(self, example: Any, sign: int, *, known: bool = False) -> None:
+        """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
 
     def count(self, batch: Any, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
 
     def merge(self, other: Self) -> None:
         """Add all that ``other`` has counted."""
+
+    def unweigh(self) -> None:
+        """Drop the weight sums, where it is known that every counted example weighs 1."""
+
+    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Self:
+        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
 
     def copy(self, labels: LabelIndex) -> Self:
         """An independent copy over a copy of the labels."""

@@ -31,7 +31,7 @@ from streameval.kernel._numpy import limbs
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, UInt8Array, WordArray
 from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
-from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros
+from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros
 
 __all__ = ["CurveContent", "Curves", "Moments"]
 
@@ -135,15 +135,18 @@ class Curves:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_one(self, example: Scored, sign: int) -> None:
-        """Count a batch of one example (sign 1) or take it back (sign -1)."""
-        self._change(example, sign)
+    def count_one(self, example: Scored, sign: int, *, known: bool = False) -> None:
+        """Count a batch of one example (sign 1) or take it back (sign -1).
+
+        ``known``: it was surely counted, so no need to ask.
+        """
+        self._change(example, sign, known)
 
     def count(self, batch: Scored, threads: int = 1) -> None:  # noqa: ARG002  # it is faster than memory as it is
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
         self._change(batch, 1)
 
-    def _change(self, batch: Scored, sign: int) -> None:
+    def _change(self, batch: Scored, sign: int, known: bool = False) -> None:
         self._settle()
         self._bins.reserve(len(self._labels))
         if self._weights is not None or (batch.weights is not None and (batch.weights != 1.0).any()):
@@ -151,7 +154,7 @@ class Curves:
             weights = self._weights_at(common_scale(added.scale))
             old, new = weights.sums, added.at(weights.scale).sums
             sums = {place: old.get(place, 0) + sign * value for place, value in new.items()}
-            if sign < 0 and self._unlikely(sums, weights):
+            if sign < 0 and not known and self._unlikely(sums, weights):
                 raise RevertError(_NEVER_SEEN)
             self._plan = _Plan(self.examples, weights, sums)
         fixed = self._labels.fixed
@@ -176,6 +179,8 @@ class Curves:
             place = None if columns is None else columns.tolist()
             sums = {}
             for (column, what), value in new.items():
+                if not value:  # it was taken back, and its label may have no column any more
+                    continue
                 here = (column if place is None or column < 0 else place[column], what)
                 sums[here] = old.get(here, 0) + value
             self._plan = _Plan(self.examples, weights, sums)
@@ -409,6 +414,17 @@ class Curves:
             kept = {place: value for place, value in sums.items() if value}
             state._weights = ExactSums(content.scale, kept).at(common_scale(content.scale))
         return state
+
+    def unweigh(self) -> None:
+        """Drop the weight sums, where it is known that every counted example weighs 1."""
+        self._weights = None
+
+    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Curves:
+        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+        twin = self.copy(labels)
+        if twin.examples:
+            twin._weights = scaled(twin._weights_at(0), numerator, scale)
+        return twin
 
     def copy(self, labels: LabelIndex) -> Curves:
         """An independent copy over a copy of the labels."""

@@ -25,7 +25,7 @@ from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, Row
 from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
-from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
+from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros, units_of
 from streameval.states.margins import Margins
 
 __all__ = ["Decisions"]
@@ -105,8 +105,8 @@ class Decisions:
         placed = self._counts.place_example(labels.columns, labels.fixed, y_true, y_pred, threshold)
         return None if placed is None else Example(*placed, weight)
 
-    def count_one(self, example: Example, sign: int) -> None:
-        """Count one example (sign 1) or take it back (sign -1)."""
+    def count_one(self, example: Example, sign: int, *, known: bool = False) -> None:
+        """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
         self._settle()
         self._counts.reserve(len(self._labels))
         slots, key, weight = example
@@ -118,7 +118,7 @@ class Decisions:
             columns = {slot // 5 for slot in weighed}
             places: tuple[int | RowKey, ...] = (*weighed, key)
             sums = {place: weights.sums.get(place, 0) + sign * value for place in places}
-            if sign < 0:
+            if sign < 0 and not known:
                 left: dict[int | RowKey, int] = dict(zip(slots.tolist(), self._counts.at(slots).tolist(), strict=True))
                 left[key] = self._counts.times(key)
                 gone = any(sums[place] < 0 or (sums[place] and left[place] <= 1) for place in sums)
@@ -192,6 +192,7 @@ class Decisions:
                     {
                         key if isinstance(key, tuple) else 5 * place[key // 5] + key % 5: value
                         for key, value in added.sums.items()
+                        if value  # what was taken back may be of a label that has no column any more
                     },
                 )
             weights = self._weights_at(common_scale(added.scale))
@@ -303,7 +304,8 @@ class Decisions:
         sums = {key: value for key, value in self._weights.sums.items() if value}
         plain = self._counts_as_sums()
         if len(sums) == len(plain) and all(sums.get(key) == value << scale for key, value in plain.items()):
-            self._weights = self._margins = None
+            self._margins = None  # first: margins without weights would not hear of what is counted meanwhile
+            self._weights = None
             return None
         zeros = trailing_zeros(sums.values())
         return 0 if zeros is None else scale - min(scale, zeros)
@@ -371,6 +373,17 @@ class Decisions:
             sums.update((key, value) for key, value in pairs if value)
             state._weights = ExactSums(content.scale, sums).at(common_scale(content.scale))
         return state
+
+    def unweigh(self) -> None:
+        """Drop the weight sums, where it is known that every counted example weighs 1."""
+        self._weights = None
+
+    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Decisions:
+        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+        twin = self.copy(labels)
+        if twin.examples:
+            twin._weights = scaled(twin._weights_at(0), numerator, scale)
+        return twin
 
     def copy(self, labels: LabelIndex) -> Decisions:
         """An independent copy over a copy of the labels."""

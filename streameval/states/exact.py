@@ -14,7 +14,7 @@ import numpy as np
 
 from streameval.kernel.types import IntArray
 
-__all__ = ["ExactSums", "exact_integers", "trailing_zeros", "units_of"]
+__all__ = ["ExactSums", "exact_integers", "scaled", "trailing_zeros", "units_of"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -44,6 +44,13 @@ class ExactSums(Generic[K]):
 def common_scale(*scales: int) -> int:
     """The smallest scale in steps that is at least as fine as all of ``scales``."""
     return -(-max(0, *scales) // _STEP) * _STEP
+
+
+def scaled(held: ExactSums[K], numerator: int, scale: int) -> ExactSums[K]:
+    """Every sum times ``numerator / 2**scale``, exactly."""
+    finest = common_scale(held.scale + scale)
+    factor = numerator << finest - held.scale - scale
+    return ExactSums(finest, {key: value * factor for key, value in held.sums.items()})
 
 
 def units_of(weight: float) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from streameval.kernel.types import IntArray
 from streameval.labels import LabelIndex
 from streameval.states.base import State
 from streameval.states.curves import Curves
+from streameval.states.pair_tables import PairTables
 from streameval.states.pairs import Pairs
 from streameval.states.ranking_content import RankingOptions
 from streameval.states.ranking_tables import RankingTables
@@ -32,7 +33,7 @@ def fresh_state(name: str, labels: LabelIndex, config: Config) -> State:
         return Rankings(labels, ranking_options(config))
     if name == "curves":
         return Curves(labels)
-    return Pairs(labels)
+    return Pairs(labels, config.parts)
 
 
 def restored_state(name: str, content: Any, labels: LabelIndex, config: Config) -> State:
@@ -49,4 +50,4 @@ def tables_of(name: str, state: Any, columns: IntArray) -> Any:
     """What metrics read of it, for the labels in these columns."""
     if name == "rankings":
         return RankingTables(state, columns)
-    return CurveTables(state, columns) if name == "curves" else state
+    return CurveTables(state, columns) if name == "curves" else PairTables(state)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from streameval.batch import DenseBatch, ListBatch, ScoreBatch
+from streameval.config import PARTS, Part
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel._numpy import list_rows
 from streameval.kernel.types import IntArray
@@ -19,9 +20,6 @@ __all__ = [
     "ALL", "PARTS", "Cells", "Content", "Key", "Part", "cells_of", "decided", "label_sets", "outweighs", "placed",
     "set_placed",
 ]  # fmt: skip
-
-Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
-PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
 
 Key: TypeAlias = int | tuple[int, ...]
 """Where a weight goes: a slot, `ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""

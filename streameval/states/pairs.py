@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from streameval.batch import Batch, DenseBatch, Example, ScoreBatch
+from streameval.config import PARTS, USUAL_PARTS, Part
 from streameval.errors import CounterOverflowError, MergeError, RevertError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel import paired
@@ -26,14 +27,12 @@ from streameval.kernel._numpy import limbs
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, Lists, Ragged
 from streameval.labels import LabelIndex
 from streameval.states.base import COUNT_MAX
-from streameval.states.exact import ExactSums, common_scale, exact_integers, trailing_zeros, units_of
+from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros, units_of
 from streameval.states.pair_content import (
     ALL,
-    PARTS,
     Cells,
     Content,
     Key,
-    Part,
     cells_of,
     decided,
     label_sets,
@@ -68,7 +67,7 @@ class Pairs:
     reads_decisions: ClassVar[bool] = True
     __slots__ = ("_counts", "_labels", "_plan", "_sets", "_weights", "parts")
 
-    def __init__(self, labels: LabelIndex, parts: Iterable[Part] = ("confusions", "cooccurrence")) -> None:
+    def __init__(self, labels: LabelIndex, parts: Iterable[Part] = USUAL_PARTS) -> None:
         chosen = set(parts)
         self.parts: tuple[Part, ...] = tuple(part for part in PARTS if part in chosen)
         self._labels = labels
@@ -94,8 +93,8 @@ class Pairs:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_one(self, example: Example, sign: int) -> None:
-        """Count one example (sign 1) or take it back (sign -1)."""
+    def count_one(self, example: Example, sign: int, *, known: bool = False) -> None:
+        """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
         self._settle()
         self._counts.reserve(len(self._labels))
         slots, _, weight = example
@@ -111,7 +110,7 @@ class Pairs:
             value <<= weights.scale - scale
             left = self._counted(slots, sets)
             sums = {key: weights.sums.get(key, 0) + sign * value for key in left}
-            if sign < 0:
+            if sign < 0 and not known:
                 gone = any(value < 0 or (value and left[key] <= 1) for key, value in sums.items())
                 if gone or outweighs({**weights.sums, **sums}):
                     raise RevertError(_NEVER_SEEN)
@@ -193,7 +192,9 @@ class Pairs:
             theirs = other._weights_at(0)
             weights = self._weights_at(common_scale(theirs.scale))
             new = theirs.at(weights.scale).sums
-            sums = {(at := placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items()}
+            sums = {  # what was taken back may be of a label that has no column any more
+                (at := placed(key, place)): weights.sums.get(at, 0) + value for key, value in new.items() if value
+            }
         if sets or weights is not None:  # there may be weights, all of them 0
             self._plan = _Plan(self.examples, weights, sums, sets)
         self._finish(self._counts.merge(other._counts, columns))
@@ -374,6 +375,17 @@ class Pairs:
         kept = {key: value for key, value in sums.items() if value}
         state._weights = ExactSums(content.scale, kept).at(common_scale(content.scale))
         return state
+
+    def unweigh(self) -> None:
+        """Drop the weight sums, where it is known that every counted example weighs 1."""
+        self._weights = None
+
+    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Pairs:
+        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+        twin = self.copy(labels)
+        if twin.examples:
+            twin._weights = scaled(twin._weights_at(0), numerator, scale)
+        return twin
 
     def copy(self, labels: LabelIndex) -> Pairs:
         """An independent copy over a copy of the labels."""

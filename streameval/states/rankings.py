@@ -30,7 +30,7 @@ from streameval.kernel.ranked import RankCounts, Records
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
 from streameval.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
-from streameval.states.exact import ExactSums, common_scale, trailing_zeros
+from streameval.states.exact import ExactSums, common_scale, scaled, trailing_zeros
 from streameval.states.ranking_content import (
     GAINS,
     KEYS,
@@ -103,12 +103,15 @@ class Rankings:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_one(self, batch: Scored, sign: int) -> None:
-        """Count the examples of a small batch (sign 1) or take them back (sign -1): all of them, or none."""
+    def count_one(self, batch: Scored, sign: int, *, known: bool = False) -> None:
+        """Count the examples of a small batch (sign 1) or take them back (sign -1): all of them, or none.
+
+        ``known``: they were surely counted, so no need to ask.
+        """
         self._settle()
         fresh, self._scratch = self._scratch or self.empty(self._labels), None
         fresh.count(batch)
-        self._change(fresh, None, sign)
+        self._change(fresh, None, sign, known)
         fresh._counts.clear()
         fresh._asked, fresh._weights, fresh._plan = ExactSums(), None, None
         self._scratch = fresh
@@ -176,9 +179,10 @@ class Rankings:
         self._counts.reserve(len(self._labels))
         self._change(other, columns, 1)
 
-    def _change(self, other: Rankings, columns: IntArray | None, sign: int) -> None:
+    def _change(self, other: Rankings, columns: IntArray | None, sign: int, known: bool = False) -> None:
         """Add another state, or take it back; ``columns`` says where its columns are here (None: the same)."""
-        if sign < 0 and not self._stays_possible(other):
+        doubted = sign < 0 and not known
+        if doubted and not self._stays_possible(other):
             raise RevertError(_NEVER_SEEN)
         old, asked_sums = self._after(self._asked, other._asked, columns, sign)
         weights: Sums | None = None
@@ -186,9 +190,9 @@ class Rankings:
         if self._weights is not None or other._weights is not None:
             mine, others = self._weights_at(0), other._weights_at(0)
             weights, weight_sums = self._after(mine, others, columns, sign)
-            if sign < 0 and self._outweighed(other, weight_sums, asked_sums):
+            if doubted and self._outweighed(other, weight_sums, asked_sums):
                 raise RevertError(_NEVER_SEEN)
-        if sign < 0 and min(asked_sums.values(), default=0) < 0:
+        if doubted and min(asked_sums.values(), default=0) < 0:
             raise RevertError(_NEVER_SEEN)
         if asked_sums or weights is not None:
             self._plan = _Plan(self._counts.examples, old, asked_sums, weights, weight_sums)
@@ -207,6 +211,8 @@ class Rankings:
         old = mine.sums
         new = {}
         for key, value in others.sums.items():
+            if not value and place is not None:  # it was taken back, and its label may have no column any more
+                continue
             here = key if place is None or key[0] != LABELS else (LABELS, place[key[1]], *key[2:])
             new[here] = old.get(here, 0) + sign * value
         return mine, new
@@ -399,6 +405,17 @@ class Rankings:
         if content.scale is not None:
             state._weights = ExactSums(content.scale, weights).at(common_scale(content.scale, content.gain_scale))
         return state
+
+    def unweigh(self) -> None:
+        """Drop the weight sums, where it is known that every counted example weighs 1."""
+        self._weights = None
+
+    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Rankings:
+        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+        twin = self.copy(labels)
+        if twin.examples:
+            twin._weights = scaled(twin._weights_at(0), numerator, scale)
+        return twin
 
     def copy(self, labels: LabelIndex) -> Rankings:
         """An independent copy over a copy of the labels."""

@@ -7,21 +7,23 @@ costs one recount and never a wrong number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from typing import Any
 
 import numpy as np
 
 from streameval import kernel
-from streameval.batch import Batch, Example, ListBatch
+from streameval.batch import Batch, Scored
 from streameval.errors import CounterOverflowError
-from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, TapeContents
+from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
 from streameval.labels import Label, LabelIndex
 from streameval.states.decisions import Decisions
 from streameval.states.exact import common_scale, units_of
+from streameval.states.given import Given
 from streameval.states.placing import placed
+from streameval.states.recording import Recording
+from streameval.states.several import Several
 
-__all__ = ["ALWAYS", "Recorded", "Recording", "Tail"]
+__all__ = ["ALWAYS", "Recorded", "Tail", "moved"]
 
 ALWAYS = -(2**63)
 """A limit that no example is stamped at or before."""
@@ -33,135 +35,44 @@ _MANY = 64
 _PIECE = 2**17
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Recording:
-    """Examples on a tape in canonical form: equal recordings have equal parts.
-
-    Labels are as in `Content`. The slots of an example ascend; examples of one stamp are sorted, for their order means
-    nothing.
-    """
-
-    labels: tuple[Label, ...]
-    fixed: int
-    lengths: Int32Array
-    slots: Int32Array
-    weights: FloatArray | None
-    stamps: IntArray | None
-
-    @classmethod
-    def empty(cls, declared: tuple[Label, ...], *, timed: bool) -> Self:
-        """Nothing, timed or not."""
-        nothing = np.zeros(0, np.int32)
-        return cls(declared, len(declared), nothing, nothing, None, np.zeros(0, np.int64) if timed else None)
-
-    @classmethod
-    def of(cls, labels: LabelIndex, contents: TapeContents) -> Self:
-        """What is on a tape whose columns are those of ``labels``."""
-        lengths, slots, weights, stamps = contents
-        order, there = labels.order(), np.zeros(len(labels), np.bool_)
-        there[slots // 5] = True
-        there[: labels.fixed] = True
-        kept = order[there[order]]
-        rank = np.zeros(len(labels), np.int64)
-        rank[kept] = np.arange(len(kept))
-        row = np.repeat(np.arange(len(lengths)), lengths)
-        placed = 5 * rank[slots // 5] + slots % 5
-        placed = placed[np.lexsort((placed, row))].astype(np.int32)
-        if weights is not None and (weights == 1.0).all():
-            weights = None
-        names = tuple(map(labels.labels.__getitem__, kept.tolist()))
-        return cls(names, labels.fixed, lengths, placed, weights, stamps)._with_ties_sorted()
-
-    def union(self, other: Self, limit: int) -> Self:
-        """The timed examples of both that are stamped after ``limit``."""
-        if self.stamps is None or other.stamps is None:
-            raise TypeError("only timed recordings have an order in common")
-        labels = LabelIndex(self.labels)
-        labels.fixed = self.fixed
-        columns = np.array([labels.add(name) for name in other.labels], np.int64)
-        lengths = np.concatenate([self.lengths, other.lengths])
-        slots = np.concatenate([self.slots, (5 * columns[other.slots // 5] + other.slots % 5).astype(np.int32)])
-        stamps = np.concatenate([self.stamps, other.stamps])
-        weights = None
-        if self.weights is not None or other.weights is not None:
-            both = (self, other)
-            weights = np.concatenate(
-                [np.ones(len(one.lengths)) if one.weights is None else one.weights for one in both]
-            )
-        order = np.argsort(stamps, kind="stable")
-        order = order[stamps[order] > limit]
-        rank = np.full(len(lengths), -1)
-        rank[order] = np.arange(len(order))
-        of_slot = np.repeat(rank, lengths)
-        place = np.argsort(of_slot, kind="stable")
-        slots = slots[place[of_slot[place] >= 0]]
-        return type(self).of(
-            labels, (lengths[order], slots, None if weights is None else weights[order], stamps[order])
-        )
-
-    def _with_ties_sorted(self) -> Self:
-        if self.stamps is None or not (np.diff(self.stamps) == 0).any():
-            return self
-        slots, weights, stamps = self.slots.tolist(), self.weights, self.stamps.tolist()
-        ends = np.cumsum(self.lengths).tolist()
-        keys = [
-            (stamps[row], slots[end - length : end], 1.0 if weights is None else float(weights[row]), row)
-            for row, (end, length) in enumerate(zip(ends, self.lengths.tolist(), strict=True))
-        ]
-        keys.sort()
-        order = np.array([row for *_, row in keys])
-        listed = np.array([slot for _, example, *_ in keys for slot in example], np.int32)
-        return type(self)(
-            self.labels,
-            self.fixed,
-            self.lengths[order],
-            listed,
-            None if weights is None else weights[order],
-            self.stamps,
-        )
-
-    def batch(self) -> ListBatch:
-        """The same examples as a batch."""
-        column, outcome = (part.astype(np.int64) for part in np.divmod(self.slots, 5))
-        row = np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-        def lists(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Lists:
-            ends = np.cumsum(np.bincount(row[chosen], minlength=len(self.lengths)), dtype=np.int64)
-            return Lists(np.concatenate([np.zeros(1, np.int64), ends]), column[chosen])
-
-        odd = outcome % 2 == 1
-        return ListBatch(
-            len(self.lengths), lists(odd), lists((outcome == 2) | (outcome == 3)), lists(outcome == 4),
-            lists(outcome == 0), np.zeros(0, np.int64), self.weights,
-        )  # fmt: skip
-
-
 class Tail:
     """The last examples of batches, in the columns of their reader."""
 
     def __init__(self, labels: LabelIndex, size: int) -> None:
         self._labels, self._size = labels, size
         self._parts: list[tuple[Int32Array, Int32Array, FloatArray | None]] = []
+        self._given: list[Given] = []
         self._held = 0
         self.examples = 0
 
-    def add(self, batch: Batch) -> None:
-        """Note a batch that was counted, hence checked."""
+    def add(self, batch: Batch, scored: Scored | None = None) -> None:
+        """Note a batch that was counted, hence checked, and its scores."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
         self._parts.append(placed(batch.part(surplus, batch.examples) if surplus else batch, self._labels.fixed))
+        if scored is not None:
+            self._given.append(Given.of(scored.part(surplus, batch.examples) if surplus else scored))
         self._held += batch.examples - surplus
         while self._held - len(self._parts[0][0]) >= self._size:
             self._held -= len(self._parts.pop(0)[0])
+            del self._given[:1]
 
     def recording(self, declared: tuple[Label, ...], stamps: IntArray | None) -> Recording:
         """The noted examples where ``declared`` are the declared labels, which the reader may not have known."""
-        contents, labels = self.contents(stamps), self._labels
+        contents, given, labels = self.contents(stamps), self.given(), self._labels
         if labels.fixed != len(declared):
             labels = LabelIndex(declared)
             columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
-            contents = _moved(contents, columns, labels.fixed)
-        return Recording.of(labels, contents)
+            contents, given = moved(contents, columns, labels.fixed), None if given is None else given.moved(columns)
+        return Recording.of(labels, contents, given)
+
+    def given(self) -> Given | None:
+        """The scores of the noted examples."""
+        if not self._given:
+            return None
+        given = Given.joined(self._given)
+        gone = max(0, len(given.lengths) - self._size)
+        return given.taken(np.arange(gone, len(given.lengths))) if gone else given
 
     def contents(self, stamps: IntArray | None) -> TapeContents:
         """The noted examples, at most as many as asked; ``stamps`` are those of all examples."""
@@ -181,7 +92,7 @@ class Tail:
         )
 
 
-def _moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents:
+def moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents:
     """Examples in other columns. Those that are declared there, and were not here, lose their true negatives."""
     lengths, slots, weights, stamps = contents
     slots = (5 * columns[slots // 5] + slots % 5).astype(np.int32)
@@ -228,7 +139,12 @@ class Recorded:
         self._look = 64 + 2 * len(self.labels)
         return self.decisions.sparse()
 
-    def slide(self, example: Example, stamp: int, size: int, limit: int) -> None:
+    @property
+    def state(self) -> Decisions | Several:
+        """All counts."""
+        return self.decisions
+
+    def slide(self, example: Any, stamp: int, size: int, limit: int) -> None:
         """Count an example, and take back what is then overdue."""
         self._require_room()
         slots = example.slots.astype(np.int32)
@@ -239,12 +155,13 @@ class Recorded:
         self.tape.extend(np.array([len(slots)], np.int32), slots, weights, stamps)
         self.torn = self._trim(size, limit)
 
-    def extend(self, gathered: Decisions, contents: TapeContents, size: int, limit: int) -> None:
+    def extend(self, gathered: Any, tail: Tail, stamps: IntArray | None, size: int, limit: int) -> None:
         """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
+        contents = tail.contents(stamps)
         columns = self.decisions._columns_of(gathered)
         self._require_room()
         if columns is not None:
-            contents = _moved(contents, columns, self.labels.fixed)
+            contents = moved(contents, columns, self.labels.fixed)
         self.torn = True
         self.decisions.merge(gathered)
         self.tape.extend(*contents)
@@ -266,7 +183,7 @@ class Recorded:
             _lighten(decisions, tape.contents(0, overdue))
         tape.drop(self.counts, overdue)
         if not tape.weighted:
-            decisions._weights = None
+            decisions.unweigh()
         return False
 
     def _require_room(self) -> None:

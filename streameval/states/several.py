@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from streameval.batch import Batch, Example, Scored
@@ -18,6 +18,17 @@ class Joint(NamedTuple):
 
     decided: Example | Batch
     scored: Scored | None
+
+    @property
+    def batch(self) -> Batch:
+        """The decisions, where these are many examples."""
+        assert not isinstance(self.decided, Example)  # noqa: S101  # who asks has read many
+        return self.decided
+
+    def part(self, start: int, stop: int) -> Joint:
+        """Some of the examples of batches."""
+        scored = None if self.scored is None else self.scored.part(start, stop)
+        return Joint(self.batch.part(start, stop), scored)
 
 
 class _Journal(NamedTuple):
@@ -71,6 +82,14 @@ class Several:
             part.count_one(share, -sign)
 
         self._all(_Journal(self.examples, change, undo, shares))
+
+    def drop(self, decided: Iterable[Example], scored: Scored | None) -> None:
+        """Take back examples that were surely counted. Only for states that are counted anew if this raises."""
+        listed = list(decided)
+        rows = [] if scored is None else [scored.part(row, row + 1) for row in range(scored.examples)]
+        for part in self.parts:
+            for example in listed if part.reads_decisions else rows:
+                part.count_one(example, -1, known=True)
 
     def count(self, batch: Joint, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
@@ -127,7 +146,23 @@ class Several:
     def forget(self, size: int) -> None:
         """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
         self.settle()
+        labels = self.decisions._labels
+        before = len(labels)
         self.decisions.forget(size)  # decisions know of every label that any state knows of
+        if len(labels) < before:  # what was undone may have left sums of 0 in columns that are no more
+            for part in self.parts:
+                part.compact()
+
+    def unweigh(self) -> None:
+        """Drop all weight sums, where it is known that every counted example weighs 1."""
+        for part in self.parts:
+            part.unweigh()
+
+    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Several:
+        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+        self.settle()
+        others = {name: part.scaled(labels, numerator, scale) for name, part in self.others.items()}
+        return Several(self.decisions.scaled(labels, numerator, scale), others)
 
     def copy(self, labels: LabelIndex) -> Several:
         """An independent copy over a copy of the labels."""

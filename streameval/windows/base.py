@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from streameval import wire
 from streameval.accumulator import Accumulator
@@ -39,11 +40,6 @@ class Window(ABC, Generic[A]):
             )
         if not isinstance(evaluator, Evaluator | Metric):
             raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {shown(evaluator)}")
-        if evaluator._config.states:
-            kept = ", ".join(evaluator._config.states)
-            raise InputError(
-                f"{name} remembers decisions, but this evaluator also keeps {kept}; give one that does not"
-            )
         if evaluator.examples:
             raise InputError(
                 f"{name} starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
@@ -117,6 +113,10 @@ class Window(ABC, Generic[A]):
     def per_label(self) -> LabelTable:
         """The outcomes of each label in the window."""
         return self._current().per_label()
+
+    def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
+        """What functions read of the examples in the window; see `Evaluator.tables`."""
+        return self._current().tables(state)
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """The report of an evaluator about the window; see `Evaluator.report`."""
@@ -245,11 +245,11 @@ class Window(ABC, Generic[A]):
             raise FormatError(f"the bytes are damaged: {error}") from None
         return made
 
-    def _content_of(self, content: Content) -> A:
-        """An object like the template that holds some content."""
+    def _content_of(self, content: Content, others: Mapping[str, Any]) -> A:
+        """An object like the template that holds some content, and that of its other states."""
         template: Accumulator = self._template
         names = tuple(spec.key for spec in template._specs)
-        saved = wire.Saved(template._kind, template._config, names, content)
+        saved = wire.Saved(template._kind, template._config, names, content, others=others)
         return type(template)._from_saved(saved)  # type: ignore[return-value]
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 
 import numpy as np
 
-from streameval.batch import Batch
+from streameval.batch import Example
 from streameval.errors import FormatError, InputError, MergeError, shown
-from streameval.inputs import checked_weight, read_many, read_one
+from streameval.inputs import checked_weight, read_one
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.decisions import Decisions
 from streameval.states.recorded import ALWAYS
+from streameval.states.several import Joint, Several
 from streameval.windows.base import A, Window
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 from streameval.wire import SavedWindow
@@ -72,9 +73,9 @@ class Blocks(Window[A]):
     def _span_name(self) -> str:
         """How the user named the length of a block."""
 
-    def _weighed_batch(self, batch: Batch, places: FloatArray) -> Batch:  # noqa: ARG002
-        """A batch in which each example weighs what it does in its block; ``places`` say how far into it they are."""
-        return batch
+    def _weighed(self, joint: Joint, places: FloatArray) -> Joint:  # noqa: ARG002
+        """Examples each of which weighs what it does in its block; ``places`` say how far into it they are."""
+        return joint
 
     def _seen(self, latest: int, key: int) -> int:  # noqa: ARG002
         """The latest time, if it matters."""
@@ -219,8 +220,10 @@ class Blocks(Window[A]):
             return
         try:
             heavy = checked_weight(weight)
-            example = None
-            if core.direct and mask is None:
+            example: Example | Joint | None = None
+            if core.several is not None:
+                example = block._joint_one(y_true, y_pred, heavy, mask)
+            elif core.direct and mask is None:
                 example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
             if example is None:
                 example = read_one(y_true, y_pred, mask, heavy, core.reader)
@@ -228,9 +231,9 @@ class Blocks(Window[A]):
                 raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
             if latest != held.latest:
                 self._noted = held, block, before, latest
-            core.decisions.count_one(example, 1)
+            core.state.count_one(example, 1)  # type: ignore[arg-type]  # read for this very state
         except BaseException:
-            core.decisions.forget(known)
+            core.state.forget(known)
             raise
 
     def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:  # noqa: ARG002
@@ -265,24 +268,27 @@ class Blocks(Window[A]):
         first = self._position(held)
         keys, index, places, aware = self._places(held, times)
         gathered = self._template._core.beside()
-        states: dict[int, Decisions] = {}
+        states: dict[int, Decisions | Several] = {}
         examples = 0
-        for given in read_many(y_true, y_pred, mask, weights, gathered.reader):
-            some = slice(examples, examples + given.examples)
-            examples += given.examples
+        for given in self._template._joint_many(y_true, y_pred, mask, weights, gathered.reader):
+            some = slice(examples, examples + given.batch.examples)
+            examples = some.stop
             if keys is None:
                 place = first + np.arange(some.start, some.stop)
                 within = place // self._size
-                batch = self._weighed_batch(given, (place % self._size) / self._size)
+                joint = self._weighed(given, (place % self._size) / self._size)
             elif examples > len(keys):
                 raise InputError(f"times has {len(keys)} entries for {examples} examples or more; give one per example")
             else:
                 within = index[some]
-                batch = self._weighed_batch(given, places[some])
-            bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), given.examples]
+                joint = self._weighed(given, places[some])
+            bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), given.batch.examples]
             for start, stop in pairwise(bounds):
-                state = states.setdefault(int(within[start]), Decisions(gathered.labels))
-                state.count(batch.part(start, stop))
+                part, number = joint.part(start, stop), int(within[start])
+                state = states.get(number)
+                if state is None:
+                    state = states[number] = gathered.state.empty(gathered.labels)
+                state.count(part.batch if isinstance(state, Decisions) else part)  # type: ignore[arg-type]
         if keys is not None and examples != len(keys):
             raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
         if self._settled() is not held or (keys is None and self._position(held) != first):
@@ -294,7 +300,7 @@ class Blocks(Window[A]):
         for number, state in states.items():
             if number >= newest - self._keep:
                 block = blocks[number].copy() if number in blocks else self._template.copy()
-                block._core.decisions.merge(state)
+                block._core.state.merge(state)  # type: ignore[arg-type]  # both are of one kind
                 blocks[number] = block
         if keys is None:
             newest = (first + examples) // self._size
@@ -398,9 +404,7 @@ class Blocks(Window[A]):
         zone = 2 if self._zone is None else int(self._zone)
         numbers = (kind, period, self._origin, zone, self._keep, newest, aware, held.latest)
         blocks = sorted(held.blocks.items())
-        return SavedWindow(
-            self._kind, numbers, tuple((index, block._core.decisions.content()) for index, block in blocks)
-        )
+        return SavedWindow(self._kind, numbers, tuple((index, *block._contents()) for index, block in blocks))
 
     def _restore(self, saved: SavedWindow) -> None:
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
@@ -408,7 +412,7 @@ class Blocks(Window[A]):
         self._size = whole(period, "length") if self._clock is None else 0
         self._bounds, self._noted = _NOWHERE, None
         whole(self._keep, "keep", 0)
-        blocks = {index: self._content_of(content) for index, content in saved.parts}
+        blocks = {index: self._content_of(content, others) for index, content, others in saved.parts}
         started = newest != ALWAYS
         zone, self._zone = (None if code == 2 else bool(code) for code in (aware, zoned))
         self._held = Held(newest if started else None, blocks, zone, latest)

@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, ScoreBatch
+from streameval.batch import DenseBatch, ScoreBatch
 from streameval.errors import InputError, as_number, shown
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.states.recorded import ALWAYS
-from streameval.states.scaled import scaled
+from streameval.states.several import Joint
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, Held
 from streameval.windows.decay import power, powers
@@ -98,18 +98,20 @@ class Fading(Blocks[A]):
             raise InputError(f"weight {shown(weight)} is too large to fade; divide all weights by some number")
         return heavier
 
-    def _weighed_batch(self, batch: Batch, places: FloatArray) -> Batch:
-        factors = powers(places)
+    def _weighed(self, joint: Joint, places: FloatArray) -> Joint:
+        batch, weights = joint.batch, powers(places)
         if isinstance(batch, ScoreBatch):
             if not np.isfinite(batch.scores).all():
                 raise batch.refusal()
             decided = np.greater_equal(batch.scores, batch.bounds).view(np.uint8)
-            return DenseBatch(batch.columns, batch.true, decided, batch.hidden, factors, batch.refusal)
-        with np.errstate(over="ignore"):
-            weights = factors if batch.weights is None else batch.weights * factors
-        if np.isinf(weights).any():
-            raise InputError("weights are too large to fade; divide all weights by some number")
-        return replace(batch, weights=weights)
+            batch = DenseBatch(batch.columns, batch.true, decided, batch.hidden, None, batch.refusal)
+        if batch.weights is not None:
+            with np.errstate(over="ignore"):
+                weights = batch.weights * weights
+            if np.isinf(weights).any():
+                raise InputError("weights are too large to fade; divide all weights by some number")
+        scored = None if joint.scored is None else replace(joint.scored, weights=weights)
+        return Joint(replace(batch, weights=weights), scored)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -155,8 +157,10 @@ class Fading(Blocks[A]):
 
     @staticmethod
     def _scaled(block: A, numerator: int, scale: int) -> A:
+        if (numerator, scale) == (1, 0):
+            return block.copy()
         labels = block._core.labels.copy()
-        return block._over(labels, scaled(block._core.decisions, labels, numerator, scale))
+        return block._over(labels, block._core.state.scaled(labels, numerator, scale))
 
     def _fits(self, newest: int, latest: int) -> bool:
         clock = self._clock

@@ -14,7 +14,7 @@ from streameval.windows.fading import Fading
 from streameval.windows.recent import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
 
-__all__ = ["load", "revived"]
+__all__ = ["load", "restored"]
 
 _WINDOWS: tuple[type[Window[Any]], ...] = (Rolling, TimeRolling, Tumbling, Fading)
 
@@ -27,12 +27,12 @@ def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Sliced[Any] | Win
     FormatError
         If the file holds anything else, or is damaged.
     """
-    return revived(wire.read_file(path))
+    return restored(wire.read_file(path))
 
 
-def revived(data: bytes) -> Evaluator | Metric | Sliced[Any] | Window[Any]:
+def restored(data: bytes) -> Evaluator | Metric | Sliced[Any] | Window[Any]:
     """What some bytes are of, whichever class it was."""
-    if wire.opened(data)[0] == wire.SLICES:
+    if wire.kind_of(data) == wire.SLICES:
         return Sliced.from_bytes(data)
     saved = wire.decode(data)
     if saved.window is not None:

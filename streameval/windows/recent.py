@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 import numpy as np
 
+from streameval.batch import Example
 from streameval.errors import FormatError, InputError, MergeError, shown
-from streameval.inputs import checked_weight, read_many, read_one
+from streameval.inputs import checked_weight, read_one
 from streameval.kernel import DONE
 from streameval.kernel.types import IntArray
-from streameval.states.recorded import ALWAYS, Recorded, Recording, Tail
+from streameval.states.recorded import ALWAYS, Recorded, Tail
+from streameval.states.recording import Recording
+from streameval.states.several import Joint
 from streameval.windows.base import A, Window
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
 from streameval.wire import SavedWindow
@@ -46,8 +49,14 @@ class _Recent(Window[A]):
         return recorded.floor if newest is None else max(newest, recorded.floor)
 
     def _adopt(self, recording: Recording, floor: int = ALWAYS) -> None:
-        recorded = Recorded(recording, floor=floor)
-        self._now = recorded, self._template._over(recorded.labels, recorded.decisions)
+        several = self._template._core.several
+        if several is None:
+            recorded = Recorded(recording, floor=floor)
+        else:
+            from streameval.states.recorded_joint import RecordedJoint  # whose code is large, and seldom needed
+
+            recorded = RecordedJoint(recording, several, floor=floor)
+        self._now = recorded, self._template._over(recorded.labels, recorded.state)
 
     def _recording(self, recorded: Recorded) -> Recording:
         return recorded.recording(self._size, self._limit(self._latest(recorded)))
@@ -75,8 +84,10 @@ class _Recent(Window[A]):
         known = len(core.labels)
         try:
             heavy = checked_weight(weight)
-            example = None
-            if core.direct and mask is None:
+            example: Example | Joint | None = None
+            if core.several is not None:
+                example = inner._joint_one(y_true, y_pred, heavy, mask)
+            elif core.direct and mask is None:
                 example = recorded.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
             if example is None:
                 example = read_one(y_true, y_pred, mask, heavy, core.reader)
@@ -84,7 +95,7 @@ class _Recent(Window[A]):
                 raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
             recorded.slide(example, stamp, self._size, limit)
         except BaseException:
-            recorded.decisions.forget(known)
+            recorded.state.forget(known)
             raise
         if recorded.crowded():
             self._adopt(self._recording(recorded), recorded.floor)
@@ -95,9 +106,13 @@ class _Recent(Window[A]):
         """Count many examples, of which at most the last ``size`` stay."""
         gathered = self._settled()[1]._core.beside()
         tail = Tail(gathered.labels, size)
-        for batch in read_many(y_true, y_pred, mask, weights, gathered.reader):
-            gathered.decisions.count(batch)
-            tail.add(batch)
+        several = gathered.several
+        for joint in self._template._joint_many(y_true, y_pred, mask, weights, gathered.reader):
+            if several is None:
+                gathered.decisions.count(joint.batch)
+            else:
+                several.count(joint)
+            tail.add(joint.batch, joint.scored)
         if stamps is not None and len(stamps) != tail.examples:
             raise InputError(f"times has {len(stamps)} entries for {tail.examples} examples; give one per example")
         if not tail.examples:
@@ -112,9 +127,9 @@ class _Recent(Window[A]):
         known = len(recorded.labels)
         limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
         try:
-            recorded.extend(gathered.decisions, tail.contents(stamps), self._size, limit)
+            recorded.extend(gathered.state, tail, stamps, self._size, limit)
         except BaseException:
-            recorded.decisions.forget(known)
+            recorded.state.forget(known)
             raise
         if recorded.crowded():
             self._adopt(self._recording(recorded), recorded.floor)
@@ -126,14 +141,15 @@ class _Recent(Window[A]):
 
     def reset(self) -> None:
         """Forget every example, and the time."""
-        self._adopt(Recording.empty(self._template._config.labels or (), timed=self._timed))
+        config = self._template._config
+        self._adopt(Recording.empty(config.labels or (), timed=self._timed, scored=config.scored))
 
     def copy(self) -> Self:
         """An independent window with the same content."""
         twin = self._beside()
         recorded = self._settled()[0].copy()
         twin._size = self._size
-        twin._now = recorded, self._template._over(recorded.labels, recorded.decisions)
+        twin._now = recorded, self._template._over(recorded.labels, recorded.state)
         return twin
 
 
@@ -160,7 +176,9 @@ class Rolling(_Recent[A]):
     Notes
     -----
     The window remembers its examples in about 4 bytes per label that an example mentions, and 4 more per example (12 if
-    some weight is not 1). Its counts equal those of a fresh object that has counted these examples only.
+    some weight is not 1). If it keeps rankings, curves or pairs, an example takes 24 bytes, and each label with a score
+    8 more, or 12 where a score is not a float32. Its counts equal those of a fresh object that has counted these
+    examples only.
 
     Examples
     --------

@@ -6,11 +6,12 @@ bytes per value as the largest needs, labels as UTF-8 with a length. Bytes that 
 refused, so equal states and equal bytes are the same thing.
 """
 
+from streameval.wire.envelope import SLICES, kind_of
 from streameval.wire.files import read_file, write_file
-from streameval.wire.saved import RECORDED, SLICES, WINDOWS, Saved, SavedWindow, decode, encode, opened
+from streameval.wire.saved import RECORDED, WINDOWS, Saved, SavedWindow, decode, encode
 from streameval.wire.states import nothing_counted
 
 __all__ = [
-    "RECORDED", "SLICES", "WINDOWS", "Saved", "SavedWindow", "decode", "encode", "nothing_counted", "opened",
-    "read_file", "write_file",
+    "RECORDED", "SLICES", "WINDOWS", "Saved", "SavedWindow", "decode", "encode", "kind_of",
+    "nothing_counted", "read_file", "write_file",
 ]  # fmt: skip

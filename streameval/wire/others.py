@@ -48,6 +48,7 @@ def take_others(source: Source, config: Config, decisions: Content) -> dict[str,
             found[name] = take_curves(source, labels, decisions)
         elif len(labels) == len(decisions.labels):
             found[name] = take_pairs(source, decisions)
+            require(found[name].parts == config.parts)
         else:
             raise FormatError("label pairs without labels that the decisions have")
     return found

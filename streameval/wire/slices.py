@@ -9,8 +9,9 @@ from typing import Any
 from streameval.config import Config
 from streameval.errors import FormatError
 from streameval.states.content import Content
+from streameval.wire.envelope import MAGIC, SLICES, kind_of, opened, sealed
 from streameval.wire.parts import Source, put_label, put_text, require, varint
-from streameval.wire.saved import SLICES, Saved, decode, encode, opened, sealed
+from streameval.wire.saved import Saved, decode, encode
 from streameval.wire.states import put_content, take_content
 
 __all__ = ["SavedPart", "SavedShelf", "SavedSlices", "decode_slices", "encode_slices"]
@@ -82,12 +83,12 @@ def encode_slices(saved: SavedSlices) -> bytes:
 
 def decode_slices(data: bytes) -> SavedSlices:
     """What `encode_slices` was given, or `FormatError`."""
-    kind, source = opened(data)
-    if kind != SLICES:
+    body = opened(data)
+    if kind_of(body) != SLICES:
         raise FormatError("the bytes hold no Sliced; use streameval.load or their own class")
     try:
-        saved = _take(source)
-        exact = encode_slices(saved) == bytes(data)
+        saved = _take(Source(body, len(MAGIC) + 2))
+        exact = encode_slices(saved)[:-4] == body
     except FormatError as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     except (ValueError, OverflowError) as error:

@@ -54,7 +54,7 @@ CLASSES: dict[str, type[CountedMetric]] = {
     _name_of(entry, average): _class_of(entry, average)
     for entry in CATALOGUE
     for average in entry.averages
-    if average is not None and entry.state == "decisions"  # River wants one number, and passes no scores
+    if average is not None and not entry.scored  # River wants one number, and passes no scores
 }
 globals().update(CLASSES)
 

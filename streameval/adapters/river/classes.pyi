@@ -1,6 +1,7 @@
 # Written by docs/generate.py from the catalogue.
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from streameval.adapters.river.metric import CountedMetric
 from streameval.config import Unknown
@@ -120,6 +121,24 @@ __all__ = [
     "LabelDensity",
     "PredictedDensity",
     "MeanImbalanceRatio",
+    "MicroMLCMPrecision",
+    "MacroMLCMPrecision",
+    "WeightedMLCMPrecision",
+    "MicroMLCMRecall",
+    "MacroMLCMRecall",
+    "WeightedMLCMRecall",
+    "MicroMLCMF1",
+    "MacroMLCMF1",
+    "WeightedMLCMF1",
+    "Scumble",
+    "ScumbleVariation",
+    "DistinctLabelsets",
+    "ProportionDistinctLabelsets",
+    "UniqueLabelsets",
+    "ProportionUniqueLabelsets",
+    "LabelsetPeak",
+    "LabelsetDiversity",
+    "DependentPairs",
 ]
 
 class MicroPrecision(CountedMetric):
@@ -1365,6 +1384,196 @@ class MeanImbalanceRatio(CountedMetric):
         *,
         zero_division: float | None = None,
         empty: Empty = "zero_division",
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MicroMLCMPrecision(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MacroMLCMPrecision(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class WeightedMLCMPrecision(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MicroMLCMRecall(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MacroMLCMRecall(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class WeightedMLCMRecall(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MicroMLCMF1(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class MacroMLCMF1(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class WeightedMLCMF1(CountedMetric):
+    def __init__(
+        self,
+        *,
+        values: Literal["counts", "shares", "contributions"] = 'counts',
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class Scumble(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class ScumbleVariation(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class DistinctLabelsets(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class ProportionDistinctLabelsets(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class UniqueLabelsets(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class ProportionUniqueLabelsets(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class LabelsetPeak(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class LabelsetDiversity(CountedMetric):
+    def __init__(
+        self,
+        *,
+        zero_division: float | None = None,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> None: ...
+
+class DependentPairs(CountedMetric):
+    def __init__(
+        self,
+        *,
+        critical: float = 6.635,
+        zero_division: float | None = None,
         labels: Iterable[Label] | None = None,
         unknown: Unknown = "error",
         threshold: float | Mapping[Label, float] | Iterable[float] | None = None,

@@ -14,8 +14,10 @@ from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, shown
 from streameval.evaluator import Evaluator
+from streameval.feed import all_read_scores
 from streameval.labels import Label
 from streameval.metrics.entry import Entry
+from streameval.metrics.kept import part_of
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import Average, MetricSpec
 from streameval.windows.base import Window
@@ -82,14 +84,15 @@ class CountedMetric(MultiLabelMetric):
         kept: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
         for name, value in kept.items():
             setattr(self, name, value)
-        self._counts = Evaluator([], **{name: kept.pop(name) for name in ("labels", "unknown", "threshold")})
+        options = {name: kept.pop(name) for name in ("labels", "unknown", "threshold")}
         self._spec = build_spec(
             self._entry.name,
             average=self._average,
             zero_division=kept.pop("zero_division"),
-            empty=kept.pop("empty"),
+            empty=kept.pop("empty", "zero_division"),
             parameters=kept,
         )
+        self._counts = Evaluator([], keep=[part] if (part := part_of(self._spec)) else [], **options)
         self._bond: Bond | None = None
 
     @property
@@ -287,8 +290,18 @@ class MetricCollection(MultiLabelMetric, Metrics):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether one of the metrics was built to read scores."""
-        return any(isinstance(member, MultiLabelMetric) and member.reads_scores for member in self.data)
+        """Whether the metrics were built to read scores; metrics of River are not asked.
+
+        Raises
+        ------
+        InputError
+            If some were and some were not.
+        """
+        kinds: dict[bool, list[str]] = {}
+        for member in self.data:
+            if isinstance(member, MultiLabelMetric):
+                kinds.setdefault(member.reads_scores, []).append(type(member).__name__)
+        return all_read_scores({", ".join(dict.fromkeys(names)): reads for reads, names in kinds.items()})
 
     def clone(self, *_: object, **__: object) -> Self:
         """A collection of the same metrics that has counted nothing."""

@@ -1,0 +1,244 @@
+"""Charts of our own: lines, bands and dots in an SVG that stretches, with axes written as text around it.
+
+The picture has no text in it and its strokes do not scale, so it can be of any width; the text keeps its size.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streameval.kernel.types import FloatArray, IntArray
+from streameval.report.page.markup import MINUS, escaped
+
+__all__ = ["UNIT", "Axis", "Chart", "log_axis", "nice_axis", "thinned"]
+
+_SIZE = 1000  # units of the picture in each direction
+_FINE = 500  # curves are drawn to this part of an axis
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis: what it measures, from where to where, and the values that are written beside it."""
+
+    title: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    log: bool = False
+
+    def at(self, values: Sequence[float] | FloatArray) -> FloatArray:
+        """Where values lie, from 0 to 1."""
+        given, low, high = np.asarray(values, np.float64), self.low, self.high
+        if self.log:
+            given, low, high = np.log10(np.maximum(given, low)), math.log10(low), math.log10(high)
+        return np.asarray(np.clip((given - low) / ((high - low) or 1.0), 0.0, 1.0))
+
+
+UNIT = ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1"))
+
+
+def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
+    """An axis over round numbers that holds two values; from 0 on where that is near.
+
+    A tight one ends where the values end.
+    """
+    if tight and high > low:
+        ticks = nice_axis(title, low, high).ticks
+        return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
+    if low >= 0 and 0.5 < high <= 1:
+        return Axis(title, 0.0, 1.0, UNIT)
+    low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
+    span = (high - low) or abs(high) or 1.0
+    raw = span / 4
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * power for size in (1, 2, 2.5, 5, 10) if size * power >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    last = max(last, first + 1)
+    ticks = tuple((place * step, _tick(place * step)) for place in range(first, last + 1))
+    return Axis(title, first * step, last * step, ticks)
+
+
+def _tick(value: float) -> str:
+    if abs(value) >= 1e12 or 0 < abs(value) < 1e-4:
+        return f"{value:.3g}"
+    for size, mark in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            unit = 1e3 if mark == "k" else size
+            return f"{value / unit:g}{mark}"
+    text = f"{value:,.0f}" if value == round(value) else f"{round(value, 10):.10g}"
+    return text.replace("-", MINUS)
+
+
+def log_axis(title: str, low: float, high: float) -> Axis:
+    """A logarithmic axis from a little below the least to a little above the greatest of some positive values."""
+    low, high = max(low / 1.6, math.ulp(0.0)), min(high * 1.6, sys.float_info.max)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, math.ceil((last - first) / 6))
+    within = (1,) if last - first > 4 else (1, 3) if last - first > 2 else (1, 2, 5)
+    places = [size * float(f"1e{power}") for power in range(first, last + 1, every) for size in within]
+    return Axis(title, low, high, tuple((place, _tick(place)) for place in places if low <= place <= high), log=True)
+
+
+def thinned(x: FloatArray, y: FloatArray) -> IntArray:
+    """Positions of the points that can be told apart in a picture, the last among them; x and y from 0 to 1."""
+    if not len(x):
+        return np.zeros(0, np.int64)
+    cells = np.stack([np.rint(x * _FINE), np.rint(y * _FINE)])
+    kept = np.append(True, (cells[:, 1:] != cells[:, :-1]).any(axis=0))
+    kept[-1] = True
+    return np.flatnonzero(kept).astype(np.int64)
+
+
+@dataclass
+class Chart:
+    """A picture that is built part by part."""
+
+    title: str
+    told: str
+    x: Axis
+    y: Axis
+    shape: str = "square"
+    note: str = ""
+    _parts: list[str] = field(default_factory=list)
+    _words: list[str] = field(default_factory=list)
+    _legend: list[str] = field(default_factory=list)
+
+    def line(
+        self,
+        name: str,
+        x: Sequence[float] | FloatArray,
+        y: Sequence[float] | FloatArray,
+        tone: str = "a",
+        *,
+        steps: bool = False,
+        marks: Sequence[float] | FloatArray | None = None,
+        legend: bool = True,
+        points: bool = False,
+    ) -> None:
+        """A line; as steps where it keeps its value until the next point. ``marks`` are told beside its points."""
+        across, up = self.x.at(x), self.y.at(y)
+        defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
+        across, up = across[defined], up[defined]
+        kept = thinned(across, up)
+        places = zip(_units(across[kept]), _units(1 - up[kept]), strict=True)
+        link = "H{0}V{1}" if steps else "L{0} {1}"
+        drawn = "".join((link if number else "M{0} {1}").format(*place) for number, place in enumerate(places))
+        if not drawn:
+            return
+        told = ""
+        if marks is not None:
+            told = f' data-marks="{" ".join(f"{mark:.4g}" for mark in np.asarray(marks)[defined][kept].tolist())}"'
+        self._parts.append(f'<path class="line {tone}" d="{drawn}" data-name="{escaped(name)}"{told}/>')
+        if points:
+            dots = "".join(f"M{a} {b}h0" for a, b in zip(_units(across[kept]), _units(1 - up[kept]), strict=True))
+            self._parts.append(f'<path class="dots {tone}" d="{dots}"/>')
+        if legend:
+            self._legend.append(f'<li class="{tone}"><bdi>{escaped(name)}</bdi></li>')
+
+    def band(self, x: FloatArray, low: FloatArray, high: FloatArray, tone: str = "a") -> bool:
+        """What a curve can be at least and at most; drawn if it is wider than a line, which is returned."""
+        defined = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
+        across, bottom, top = self.x.at(x[defined]), self.y.at(low[defined]), self.y.at(high[defined])
+        if not len(across) or float((top - bottom).max()) * _FINE < 1:
+            return False
+        order = np.argsort(across, kind="stable")
+        cells = np.rint(across[order] * _FINE)
+        starts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
+        # Within a cell the least and the most, so that what is drawn holds all that is certified.
+        bottom, top = np.minimum.reduceat(bottom[order], starts), np.maximum.reduceat(top[order], starts)
+        place = _units(cells[starts] / _FINE)
+        upper = [f"{a} {b}" for a, b in zip(place, _units(1 - top), strict=True)]
+        lower = [f"{a} {b}" for a, b in zip(place, _units(1 - bottom), strict=True)]
+        self._parts.append(f'<path class="band {tone}" d="M{"L".join([*upper, *reversed(lower)])}Z"/>')
+        return True
+
+    def dots(self, x: Sequence[float] | FloatArray, y: Sequence[float] | FloatArray, of: str, rows: list[int]) -> None:
+        """A dot for each of some rows of a table."""
+        places = zip(_units(self.x.at(x)), _units(1 - self.y.at(y)), strict=True)
+        drawn = "".join(f"M{a} {b}h0" for a, b in places)
+        listed = " ".join(map(str, rows))
+        self._parts.append(f'<path class="dots a" d="{drawn}" data-of="{of}" data-rows="{listed}"/>')
+
+    def bars(self, left: FloatArray, right: FloatArray, height: FloatArray) -> None:
+        """Bars that stand on the axis."""
+        ends = zip(_units(self.x.at(left)), _units(self.x.at(right)), _units(1 - self.y.at(height)), strict=True)
+        drawn = "".join(f"M{a + 2} {_SIZE}V{top}H{b - 2}V{_SIZE}Z" for a, b, top in ends)
+        self._parts.append(f'<path class="bars a" d="{drawn}"/>')
+
+    def diagonal(self) -> None:
+        """From the lower left to the upper right corner."""
+        self._parts.append(f'<path class="guide" d="M0 {_SIZE}L{_SIZE} 0"/>')
+
+    def rule(self, *, x: float | None = None, y: float | None = None, word: str = "") -> None:
+        """A line across the picture at a value of one axis."""
+        if x is not None:
+            place = _units(self.x.at([x]))[0]
+            self._parts.append(f'<path class="guide" d="M{place} 0V{_SIZE}"/>')
+            side = "left" if place < _SIZE / 2 else "right"
+            shift = place / 10 if side == "left" else 100 - place / 10
+            if word:
+                self._words.append(f'<span class="word" style="{side}:{shift:g}%;top:0">{escaped(word)}</span>')
+        if y is not None:
+            self._parts.append(f'<path class="guide" d="M0 {_units(1 - self.y.at([y]))[0]}H{_SIZE}"/>')
+
+    def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
+        """Names beside points, as many as find room: earlier ones first. They are left out where there is little."""
+        taken: list[tuple[float, float, float, float]] = []
+        for across, up, word in zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True):
+            text = word if len(word) <= 24 else word[:23] + "…"
+            wide = 0.011 * len(text) + 0.015
+            left = across if across + wide < 1 else across - wide
+            box = left, up - 0.03, left + wide, up + 0.03
+            if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+                continue
+            taken.append(box)
+            side = f"left:{100 * across:.1f}%" if left == across else f"right:{100 - 100 * across:.1f}%"
+            self._words.append(
+                f'<span class="name" style="{side};bottom:{100 * up:.1f}%"><bdi>{escaped(text)}</bdi></span>'
+            )
+
+    def html(self, above: str = "") -> str:
+        """The figure; another picture may stand above its own."""
+        legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if len(self._legend) > 1 else ""
+        note = f"<p>{escaped(self.note)}</p>" if self.note else ""
+        return (
+            f'<figure class="chart"><figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>{legend}'
+            f"<div>{above}{self.plot()}</div></figure>"
+        )
+
+    def plot(self) -> str:
+        """The picture with its axes alone."""
+        grid = "".join(f"M0 {place}H{_SIZE}" for place in _units(1 - self.y.at([tick for tick, _ in self.y.ticks])))
+        ups = "".join(
+            f'<span style="bottom:{100 * place:.4g}%">{text}</span>'
+            for place, (_, text) in zip(self.y.at([t for t, _ in self.y.ticks]).tolist(), self.y.ticks, strict=True)
+        )
+        across = "".join(
+            f'<span style="left:{100 * place:.4g}%">{text}</span>'
+            for place, (_, text) in zip(self.x.at([t for t, _ in self.x.ticks]).tolist(), self.x.ticks, strict=True)
+        )
+        return (
+            f'<div class="plot {self.shape}" role="img" aria-label="{escaped(self.told)}">'
+            f'<div class="up-title" aria-hidden="true">{escaped(self.y.title)}</div>'
+            f'<div class="up" aria-hidden="true">{ups}</div>'
+            f'<div class="area" {_told_axis("x", self.x)} {_told_axis("y", self.y)}>'
+            f'<svg viewBox="0 0 {_SIZE} {_SIZE}" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+            f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._words)}</div>'
+            f'<div class="across" aria-hidden="true">{across}</div>'
+            f'<div class="across-title" aria-hidden="true">{escaped(self.x.title)}</div></div>'
+        )
+
+
+def _told_axis(side: str, axis: Axis) -> str:
+    low, high = float(axis.low), float(axis.high)
+    log = f" data-{side}-log" if axis.log else ""
+    return f'data-{side}="{escaped(axis.title)}" data-{side}-low="{low!r}" data-{side}-high="{high!r}"{log}'
+
+
+def _units(places: FloatArray) -> list[int]:
+    return [round(place) for place in (places * _SIZE).tolist()]

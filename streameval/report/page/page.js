@@ -1,0 +1,239 @@
+"use strict";
+// Sorting, filtering and tooltips. Text reaches the page through textContent alone, never as HTML.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const make = (tag, name, text) => {
+    const element = document.createElement(tag);
+    if (name) element.className = name;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  const isText = kind => kind === "label" || kind === "text";
+
+  // -- numbers, written as the static rows are ------------------------------------------------------------------------
+  const minus = text => text.replace(/^-/, "−");
+  const fixed = value => {
+    const scaled = value * 1e4, below = Math.floor(scaled);
+    if (scaled - below === 0.5 && Number.isInteger(value * 32)) return ((below + Math.abs(below % 2)) / 1e4).toFixed(4);
+    return value.toFixed(4);
+  };
+  const short = value => String(Number(value.toPrecision(4)));
+  const written = (value, kind) => {
+    if (value === null) return "–";
+    if (value === "inf") return "∞";
+    if (value === "-inf") return "−∞";
+    if (kind === "share" || kind === "bar") return minus(fixed(value));
+    if (kind === "count" && Math.abs(value) < 1e15 && (Number.isInteger(value) || Math.abs(value) >= 1000)) {
+      const digits = Number.isInteger(value) ? 0 : 1;
+      return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    }
+    return minus(short(value));
+  };
+  const number = value => value === null ? NaN : Number(value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
+
+  // -- tables ---------------------------------------------------------------------------------------------------------
+  const tables = {};
+  for (const element of document.querySelectorAll("table[data-table]")) {
+    tables[element.dataset.table] = new class {
+      constructor() {
+        this.name = element.dataset.table;
+        Object.assign(this, data[this.name]);
+        this.size = this.values[0].length;
+        this.heads = [...element.tHead.rows[0].cells];
+        this.rows = Array.from({ length: this.size }, (_, row) => row);
+        this.rest = document.querySelector(`[data-rest="${this.name}"]`) || element.parentNode.after(make("p", "rest"));
+        this.rest = this.rest || element.parentNode.nextElementSibling;
+        this.keep = () => true;
+        this.limit = this.first;
+        const sorted = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
+        this.by = sorted;
+        this.down = true;
+        this.heads.forEach((head, column) => {
+          const button = make("button", "", head.textContent);
+          button.type = "button";
+          head.replaceChildren(button);
+          button.addEventListener("click", () => this.sort(column));
+        });
+        this.draw();
+      }
+      sort(column) {
+        this.down = this.by === column ? !this.down : !isText(this.kinds[column]);
+        this.by = column;
+        this.heads.forEach(head => head.removeAttribute("aria-sort"));
+        this.heads[column].setAttribute("aria-sort", this.down ? "descending" : "ascending");
+        this.draw();
+      }
+      filter(keep) {
+        this.keep = keep;
+        this.limit = this.first;
+        return this.draw();
+      }
+      order() {
+        const found = this.rows.filter(this.keep);
+        if (this.by < 0) return found;
+        const values = this.values[this.by], sign = this.down ? -1 : 1;
+        if (isText(this.kinds[this.by])) return found.sort((a, b) => sign * collator.compare(values[a], values[b]) || a - b);
+        return found.sort((a, b) => {
+          const one = number(values[a]), two = number(values[b]);
+          if (isNaN(one) || isNaN(two)) return isNaN(one) - isNaN(two) || a - b;
+          return one === two ? a - b : sign * (one < two ? -1 : 1);
+        });
+      }
+      draw() {
+        const found = this.order(), body = document.createDocumentFragment();
+        for (const row of found.slice(0, this.limit)) body.append(this.row(row));
+        element.tBodies[0].replaceChildren(body);
+        const left = found.length - this.limit;
+        this.rest.replaceChildren();
+        if (left > 0) {
+          this.rest.append(make("span", "", `${left.toLocaleString("en-US")} more rows.`));
+          for (const [text, more] of [[`Show ${Math.min(100, left)} more`, 100], ["Show all", Infinity]]) {
+            const button = make("button", "", text);
+            button.type = "button";
+            button.addEventListener("click", () => { this.limit += more; this.draw(); });
+            this.rest.append(button);
+          }
+        } else if (!found.length) this.rest.append(make("span", "", "No row fits."));
+        return found.length;
+      }
+      row(row) {
+        const line = make("tr");
+        this.kinds.forEach((kind, column) => {
+          const value = this.values[column][row];
+          const cell = make(isText(kind) && column === 0 ? "th" : "td", kind);
+          if (isText(kind)) {
+            if (column === 0) cell.scope = "row";
+            cell.append(make("bdi", "", value));
+            if (value.length > 48) cell.title = value;
+          } else {
+            cell.textContent = written(value, kind);
+            if (kind === "bar" && value !== null) cell.style.setProperty("--v", Math.min(1, Math.max(0, value)).toFixed(3));
+            const unless = this.unless[column];
+            if (unless.length && unless.every(other => this.values[other][row] === 0)) {
+              cell.classList.add("void");
+              cell.title = "0/0, counted as 0";
+            }
+          }
+          line.append(cell);
+        });
+        return line;
+      }
+    }();
+  }
+
+  for (const form of document.querySelectorAll("form[data-filter]")) {
+    const table = tables[form.dataset.filter];
+    if (!table) continue;
+    const output = form.querySelector("output"), least = form.elements.least;
+    const support = table.heads.findIndex(head => head.textContent === "support");
+    if (support < 0) least.parentNode.remove();
+    const words = table.values[0].map(name => name.toLocaleLowerCase());
+    const apply = () => {
+      const wanted = form.elements.text.value.toLocaleLowerCase(), floor = Number(least.value) || 0;
+      const found = table.filter(row =>
+        words[row].includes(wanted) && (support < 0 || !floor || number(table.values[support][row]) >= floor));
+      const all = wanted || floor ? `${found.toLocaleString("en-US")} of ` : "";
+      output.textContent = `${all}${table.size.toLocaleString("en-US")} labels`;
+    };
+    form.hidden = false;
+    form.addEventListener("input", apply);
+    form.addEventListener("submit", event => event.preventDefault());
+    apply();
+  }
+
+  // -- charts ---------------------------------------------------------------------------------------------------------
+  const vertices = path => {
+    const found = [], pattern = /([MLHV])(-?\d+)(?: (-?\d+))?(h0)?/g;
+    let x = 0, y = 0;
+    for (const [, command, first, second] of path.getAttribute("d").matchAll(pattern)) {
+      if (command === "H") { x = +first; continue; }
+      if (command === "V") y = +first; else [x, y] = [+first, +second];
+      found.push([x, y]);
+    }
+    return found;
+  };
+  const axisValue = (area, side, place) => {
+    const low = Number(area.dataset[`${side}Low`]), high = Number(area.dataset[`${side}High`]);
+    return `${side}Log` in area.dataset ? low * (high / low) ** place : low + (high - low) * place;
+  };
+  const near = (area, paths, left, top) => {
+    let best = null;
+    const width = area.clientWidth / 1000, height = area.clientHeight / 1000;
+    for (const path of paths) {
+      path.points ??= vertices(path);
+      path.points.forEach(([x, y], index) => {
+        const far = Math.hypot(x * width - left, y * height - top) + (path.classList.contains("faint") ? 6 : 0);
+        if (far < 36 && (!best || far < best.far)) best = { far, path, index, x, y };
+      });
+    }
+    return best;
+  };
+  const said = (area, hit) => {
+    const { path, index, x, y } = hit;
+    if (path.dataset.of) {
+      const row = Number((path.rows ??= path.dataset.rows.split(" "))[index]), table = tables[path.dataset.of];
+      const parts = table.heads.slice(1, 6).map((head, at) =>
+        `${head.textContent} ${written(table.values[at + 1][row], table.kinds[at + 1])}`);
+      return [table.values[0][row], parts.join(", ")];
+    }
+    const parts = [["x", x / 1000], ["y", 1 - y / 1000]].map(([side, place]) =>
+      `${area.dataset[side]} ${minus(short(Number(axisValue(area, side, place).toPrecision(3))))}`.trim());
+    if (path.dataset.marks) {
+      const mark = (path.marks ??= path.dataset.marks.split(" "))[index];
+      parts.push(`threshold ${minus(mark.replace("inf", "∞"))}`);
+    }
+    return [path.dataset.name, parts.join(", ")];
+  };
+  for (const area of document.querySelectorAll(".area")) {
+    const paths = [...area.querySelectorAll("path[data-name], path[data-of]")];
+    if (!paths.length) continue;
+    const dot = make("span", "dot"), tip = make("div", "tip");
+    dot.hidden = tip.hidden = true;
+    tip.setAttribute("aria-hidden", "true");
+    area.append(dot, tip);
+    const hide = () => { dot.hidden = tip.hidden = true; };
+    const show = event => {
+      const box = area.getBoundingClientRect();
+      const hit = near(area, paths, event.clientX - box.left, event.clientY - box.top);
+      if (!hit) return hide();
+      const [name, text] = said(area, hit);
+      tip.replaceChildren(make("b"), make("span", "", text));
+      tip.firstChild.append(make("bdi", "", name));
+      dot.hidden = tip.hidden = false;
+      const x = hit.x / 1000 * box.width, y = hit.y / 1000 * box.height;
+      dot.style.left = `${x}px`;
+      dot.style.top = `${y}px`;
+      const right = Math.min(box.right, document.documentElement.clientWidth) - box.left;
+      tip.style.left = `${Math.max(-32, Math.min(x + 12, right - tip.offsetWidth))}px`;
+      tip.style.top = `${y > tip.offsetHeight + 16 ? y - tip.offsetHeight - 12 : y + 14}px`;
+      return undefined;
+    };
+    area.addEventListener("pointermove", show);
+    area.addEventListener("pointerdown", show);
+    area.addEventListener("pointerleave", hide);
+  }
+  for (const area of document.querySelectorAll('#labels .area')) {
+    area.addEventListener("click", event => {
+      const box = area.getBoundingClientRect();
+      const hit = near(area, [...area.querySelectorAll("path[data-of]")], event.clientX - box.left, event.clientY - box.top);
+      const form = document.querySelector('form[data-filter="labels"]');
+      if (!hit || !form) return;
+      form.elements.text.value = said(area, hit)[0];
+      form.dispatchEvent(new Event("input"));
+    });
+  }
+  for (const select of document.querySelectorAll("select[data-curves]")) {
+    select.closest("[hidden]").hidden = false;
+    const output = make("output");
+    select.closest("p").append(output);
+    select.addEventListener("change", () => {
+      for (const path of document.querySelectorAll("path.faint")) {
+        const on = select.value !== "" && path.classList.contains(`of${select.value}`);
+        path.classList.toggle("on", on);
+        if (on) path.parentNode.append(path);
+      }
+      output.textContent = [...document.querySelectorAll("path.faint.on")].map(path => path.dataset.name).join("; ");
+    });
+  }
+})();

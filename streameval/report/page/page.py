@@ -1,0 +1,90 @@
+"""The page: sections in a template, one style sheet, one script, and a policy that allows no more."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Protocol
+
+from streameval.errors import InputError, shown
+from streameval.labels import Label
+from streameval.metrics.kept import Readings
+from streameval.metrics.spec import MetricSpec
+from streameval.report.page.course import course_section, slice_section
+from streameval.report.page.labels import label_section
+from streameval.report.page.markup import Section, escaped, safe_json
+from streameval.report.page.metrics import averages_section, facts, headline_section
+from streameval.report.page.pairs import pair_section
+from streameval.report.page.scores import curve_section, ranking_section
+from streameval.report.text import printable
+
+__all__ = ["HasColumns", "html_page"]
+
+
+class HasColumns(Protocol):
+    """What has values along a stream, as `streameval.Trace`."""
+
+    def columns(self) -> Mapping[str, Sequence[object]]:
+        """``examples``, and one column per metric."""
+
+
+def html_page(
+    readings: Readings,
+    specs: tuple[MetricSpec, ...],
+    *,
+    title: str,
+    trace: HasColumns | None = None,
+    slices: Sequence[tuple[Label, Readings]] = (),
+    max_labels: int = 10_000,
+) -> str:
+    """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
+    if not isinstance(title, str):
+        raise InputError(f"title must be a string, not {shown(title)}")
+    if type(max_labels) is not int or max_labels < 1:
+        raise InputError(f"max_labels must be an integer of at least 1, not {shown(max_labels)}")
+    if trace is not None and not callable(getattr(trace, "columns", None)):
+        raise InputError(f"trace must be a Trace, not {shown(trace)}")
+    made = [
+        headline_section(readings, specs),
+        averages_section(readings),
+        label_section(readings, specs, max_labels),
+        slice_section(slices, specs),
+        course_section(trace.columns()) if trace is not None else None,
+        pair_section(readings),
+        curve_section(readings),
+        ranking_section(readings),
+    ]
+    sections = [section for section in made if section is not None]
+    if not readings.tables.examples:
+        empty = "<p>No example was counted yet, so every value below is what 0/0 is taken for.</p>"
+        sections.insert(0, Section("empty", "Nothing to see yet", empty))
+    script, style = _resource("page.js"), _resource("page.css")
+    parts = {
+        "title": escaped(printable(title)),
+        "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "style": style,
+        "script": script,
+        "facts": "".join(
+            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(readings)
+        ),
+        "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
+        "sections": "".join(_section(part) for part in sections),
+        "data": safe_json({name: table for part in sections for name, table in part.tables.items()}),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _resource("page.html"))
+
+
+def _section(part: Section) -> str:
+    return (
+        f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
+        f'<h2 id="{part.name}-title">{escaped(part.title)}</h2>{part.html}</section>'
+    )
+
+
+@lru_cache
+def _resource(name: str) -> str:
+    return files("streameval.report.page").joinpath(name).read_text(encoding="utf-8")

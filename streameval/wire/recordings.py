@@ -1,0 +1,96 @@
+"""The examples that windows remember as bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel.types import IntArray, ScoreArray
+from streameval.labels import Label, in_order
+from streameval.states.given import Given, narrowed, rows_of
+from streameval.states.recording import Recording
+from streameval.wire.parts import Source, put_column, put_label, require, varint
+
+__all__ = ["put_recording", "take_recording"]
+
+
+def put_recording(parts: list[bytes], recording: Recording) -> None:
+    """Write examples, without the declared labels."""
+    grown = recording.labels[recording.fixed :]
+    parts.append(varint(len(grown)))
+    for label in grown:
+        put_label(parts, label)
+    parts.append(varint(len(recording.lengths)))
+    # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+    put_column(parts, recording.lengths.astype(np.int64) + 1)
+    parts.append(varint(len(recording.slots)))
+    put_column(parts, recording.slots.astype(np.int64) + 1)
+    weights, stamps = recording.weights, recording.stamps
+    parts += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
+    if stamps is not None:
+        parts.append(stamps.astype("<i8").tobytes())
+    if recording.given is not None:
+        lengths, columns, scores = recording.given
+        put_column(parts, lengths.astype(np.int64))
+        parts.append(varint(len(columns)))
+        put_column(parts, columns.astype(np.int64))
+        narrow = scores.dtype == np.float32
+        parts += (bytes((4 if narrow else 8,)), scores.astype("<f4" if narrow else "<f8").tobytes())
+
+
+def take_recording(
+    source: Source, declared: tuple[Label, ...], *, timed: bool, scored: bool, decided: bool
+) -> Recording:
+    """What `put_recording` wrote, where these labels are declared; ``decided``: labels can be predicted."""
+    grown = [source.label() for _ in range(source.count())]
+    labels = (*declared, *grown)
+    if len(set(labels)) != len(labels) or sorted(grown, key=in_order) != grown:
+        raise FormatError("labels are repeated or not in order")
+    examples = source.count()
+    lengths = source.column(examples) - 1
+    places = source.count()
+    slots = source.column(places) - 1
+    # In this order: neither a sum nor a slot can then pass what int64 and int32 hold.
+    require(bool(((lengths >= 0) & (lengths <= len(labels))).all()) and int(lengths.sum()) == places)
+    require(bool(((slots >= 0) & (slots < 5 * len(labels))).all()) and len(labels) < 2**31 // 5)
+    column, outcome = np.divmod(slots, 5)
+    row = np.repeat(np.arange(examples), lengths)
+    require(bool(((np.diff(column) > 0) | (np.diff(row) > 0)).all()))
+    require(not ((outcome == 0) & (column < len(declared))).any())
+    require(len(np.unique(column[column >= len(declared)])) == len(grown))
+    weights = np.frombuffer(source.raw(8 * examples), "<f8").astype(np.float64) if source.byte(1) else None
+    if weights is not None:
+        require(bool((np.isfinite(weights) & (weights >= 0)).all() and (weights != 1).any()))
+    stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
+    require(stamps is None or bool((stamps[1:] >= stamps[:-1]).all()))
+    require(decided or not ((outcome == 2) | (outcome == 3)).any())
+    given = _take_given(source, examples, len(labels)) if scored else None
+    if given is not None:
+        _check_given(given, row * len(labels) + column, outcome, len(declared), len(labels))
+    sizes = lengths.astype(np.int32), slots.astype(np.int32)
+    return Recording(labels, len(declared), *sizes, weights, stamps, given)
+
+
+def _take_given(source: Source, examples: int, width: int) -> Given:
+    lengths = source.column(examples)
+    entries = source.count()
+    columns = source.column(entries)
+    require(bool((lengths <= width).all()) and int(lengths.sum()) == entries)
+    size = source.byte(8)
+    require(size in (4, 8))
+    raw = source.raw(size * entries)
+    scores: ScoreArray
+    scores = np.frombuffer(raw, "<f4").astype(np.float32) if size == 4 else np.frombuffer(raw, "<f8").astype(np.float64)
+    require(bool(np.isfinite(scores).all()) and not np.signbit(scores[scores == 0]).any())
+    require(size == 4 or narrowed(scores).dtype != np.float32)
+    require(bool((columns < width).all()))
+    return Given(lengths.astype(np.int32), columns.astype(np.int32), scores)
+
+
+def _check_given(given: Given, cells: IntArray, outcome: IntArray, fixed: int, width: int) -> None:
+    """Refuse scores that contradict the slots: of a hidden cell, or of a label that the example does not mention."""
+    row = rows_of(given.lengths)
+    scored = row * width + given.columns
+    require(bool((np.diff(scored) > 0).all()))
+    require(not np.isin(scored, cells[outcome == 4]).any())
+    require(bool(np.isin(scored[given.columns >= fixed], cells).all()))

@@ -1,0 +1,227 @@
+"""The page as a browser shows it: Chromium opens the file from disk, and its script sorts, filters and tells.
+
+Not part of the ordinary tests: it needs the package ``playwright`` and a Chromium on the path, and is run by name,
+``python -m pytest tests/browser``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import streameval as se
+from tests.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
+
+CASES = {
+    "few": lambda path: few().save_html(path, slices={"a": few(), "b": se.Evaluator()}),
+    "many": lambda path: many(250).save_html(path),
+    "hostile": lambda path: hostile().save_html(
+        path, title=TITLE, trace=hostile_trace(), slices={"</script><b>": hostile()}
+    ),
+    "empty": lambda path: se.Evaluator(threshold=0.5, keep=["pairs", "curves", "rankings"]).save_html(path),
+    "huge": lambda path: many(10_000, 60).save_html(path),
+}
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    for name, save in CASES.items():
+        save(folder / f"{name}.html")
+    return {name: folder / f"{name}.html" for name in CASES}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert path is not None, "no Chromium on the path; on Debian: apt-get install chromium"
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+class Watched:
+    """A page, and what went wrong in it."""
+
+    def __init__(self, browser: Browser, file: Path, **options: object) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page: Page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+
+    def first(self, table: str, column: int) -> list[str]:
+        return self.page.locator(f"[data-table={table}] tbody tr > :nth-child({column + 1})").all_inner_texts()
+
+
+@pytest.fixture
+def opened(browser: Browser, files: dict[str, Path]) -> Iterator[object]:
+    made: list[tuple[Watched, str]] = []
+
+    def opening(name: str, **options: object) -> Watched:
+        watched = Watched(browser, files[name], **options)
+        made.append((watched, files[name].as_uri()))
+        return watched
+
+    yield opening
+    for watched, address in made:
+        assert watched.wrong == []
+        assert watched.asked == [address]
+        watched.context.close()
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_pages_open_without_an_error_and_never_scroll_sideways(opened, name: str, width: int):
+    page = opened(name, viewport={"width": width, "height": 800}).page
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide == 0
+    assert page.evaluate("window.hurt") is None
+
+
+def test_hostile_names_are_shown_as_they_are(opened):
+    watched = opened("hostile")
+    names = watched.page.locator("[data-table=labels] tbody th").all_text_contents()
+    assert HOSTILE[0] in names
+    assert HOSTILE[2] in names
+    assert watched.page.title() == TITLE.replace("\u202e", "\\u202e")
+    assert watched.page.locator("img, b:has-text('</script>')").count() == 0
+
+
+@pytest.mark.parametrize("name", ["few", "many", "hostile"])
+def test_the_script_writes_the_rows_that_stood_there_without_it(opened, name: str):
+    plain, alive = opened(name, java_script_enabled=False), opened(name)
+    for table in ("labels", "slices", "confusions"):
+        rows = [watched.page.locator(f"[data-table={table}] tbody tr") for watched in (plain, alive)]
+        assert rows[0].all_inner_texts() == rows[1].all_inner_texts()
+    if name == "few":
+        assert "0.0312" in plain.page.locator("[data-table=labels] tbody").inner_text()
+    assert plain.page.locator("form:visible, button:visible, select:visible").count() == 0
+
+
+def test_a_click_sorts_and_another_turns_the_order_round(opened):
+    watched = opened("many")
+    head = watched.page.locator("[data-table=labels] thead th").nth(1)
+    assert head.get_attribute("aria-sort") is None
+    for direction, reverse in (("descending", True), ("ascending", False)):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        values = [float(text) for text in watched.first("labels", 1)]
+        assert values == sorted(values, reverse=reverse)
+    assert watched.page.locator("[data-table=labels] [aria-sort]").count() == 1
+
+
+def test_the_keyboard_sorts_names_in_the_order_of_their_numbers(opened):
+    watched = opened("many")
+    button = watched.page.locator("[data-table=labels] thead th").first.locator("button")
+    button.focus()
+    watched.page.keyboard.press("Enter")
+    assert watched.first("labels", 0)[:3] == ["topic 00000", "topic 00001", "topic 00002"]
+    watched.page.keyboard.press("Space")
+    assert watched.first("labels", 0)[0] == "topic 00249"
+
+
+def test_a_filter_leaves_the_rows_that_fit_and_tells_how_many(opened):
+    watched = opened("many")
+    page = watched.page
+    page.get_by_label("Find a label").fill("TOPIC 0001")
+    assert sorted(watched.first("labels", 0)) == [f"topic 0001{digit}" for digit in range(10)]
+    assert page.locator("output").inner_text() == "10 of 250 labels"
+    page.get_by_label("Find a label").fill("")
+    page.get_by_label("Support at least").fill("20")
+    assert all(int(text.replace(",", "")) >= 20 for text in watched.first("labels", 4))
+    page.get_by_label("Find a label").fill("no such label")
+    assert watched.first("labels", 0) == []
+    assert "No row fits." in page.locator("#labels").inner_text()
+
+
+def test_more_rows_are_shown_when_asked_for(opened):
+    watched = opened("many")
+    assert len(watched.first("labels", 0)) == 100
+    watched.page.get_by_role("button", name="Show 100 more").click()
+    assert len(watched.first("labels", 0)) == 200
+    watched.page.get_by_role("button", name="Show all").click()
+    assert len(watched.first("labels", 0)) == 250
+    assert watched.page.get_by_role("button", name="Show all").count() == 0
+
+
+def test_ten_thousand_labels_are_filtered_among_all(opened):
+    watched = opened("huge")
+    watched.page.get_by_label("Find a label").fill("09999")
+    assert watched.first("labels", 0) == ["topic 09999"]
+
+
+def test_a_dot_tells_its_label_and_a_click_finds_it(opened):
+    page = opened("many").page
+    area = page.locator("#labels .area")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    place = page.evaluate(
+        """() => document.querySelector('#labels path[data-of]').getAttribute('d').match(/M(\\d+) (\\d+)/).slice(1)"""
+    )
+    at = box["x"] + int(place[0]) / 1000 * box["width"], box["y"] + int(place[1]) / 1000 * box["height"]
+    page.mouse.move(*at)
+    name = page.locator("#labels .tip b").inner_text()
+    assert name.startswith("topic ")
+    assert "support" in page.locator("#labels .tip").inner_text()
+    page.mouse.click(*at)
+    assert page.get_by_label("Find a label").input_value() == name
+    page.mouse.move(0, 0)
+    assert page.locator("#labels .tip:visible").count() == 0
+
+
+def test_a_chosen_label_stands_out_among_the_curves(opened):
+    page = opened("few").page
+    page.locator("#curves select").select_option(label="dog")
+    assert page.locator("path.faint.on").count() == 2
+    names = page.locator("path.faint.on").evaluate_all("paths => paths.map(path => path.dataset.name)")
+    assert all(name.startswith("dog, ") for name in names)
+    assert page.locator("#curves output").inner_text() == "; ".join(names)
+    area = page.locator("#curves .area").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    page.mouse.move(box["x"] + box["width"], box["y"] + 1)
+    assert "threshold" in page.locator("#curves .tip").first.inner_text()
+
+
+LUMINANCE = """name => {
+  const probe = document.createElement('span');
+  probe.style.color = `var(--${name})`;
+  document.body.append(probe);
+  const parts = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map(part => {
+    const value = part / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  probe.remove();
+  return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_lines_stand_out_from_the_ground(opened, scheme: str):
+    page = opened("few", color_scheme=scheme).page
+    ground = page.evaluate(LUMINANCE, "ground")
+    assert (ground > 0.5) == (scheme == "light")
+
+    def contrast(name: str) -> float:
+        one, two = sorted((page.evaluate(LUMINANCE, name), ground))
+        return (two + 0.05) / (one + 0.05)
+
+    assert min(contrast("ink"), contrast("muted")) >= 4.5
+    assert min(contrast(tone) for tone in "abcdefgh") >= 3
+
+
+def test_on_paper_the_page_is_light_and_has_no_controls(opened):
+    page = opened("few", color_scheme="dark").page
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(LUMINANCE, "ground") == 1
+    assert page.locator("form:visible, nav:visible, select:visible").count() == 0
+    assert page.pdf(format="A4")[:5] == b"%PDF-"
