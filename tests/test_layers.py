@@ -33,7 +33,7 @@ OPTIONAL = {
 }
 """Which libraries a module of the core may use once they are needed: within a function, or for types alone."""
 
-FOREIGN = {"river", "sklearn", "scipy", "pandas", "polars", "pyarrow", "tqdm", "torch", "matplotlib"}
+FOREIGN = {"ray", "river", "sklearn", "scipy", "pandas", "polars", "pyarrow", "tqdm", "torch", "matplotlib"}
 
 
 def layer_of(module: str) -> str:

@@ -51,8 +51,8 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
 
     Notes
     -----
-    Two collectives: the lengths, then the bytes, filled up to the longest. They go through the CPU if the backend of the
-    group can (gloo, mpi), else through the current device of each rank (nccl).
+    Two collectives: the lengths, then the bytes, filled up to the longest. They go through the CPU if the backend of
+    the group can (gloo, mpi), else through the current device of each rank (nccl).
 
     Examples
     --------
@@ -70,7 +70,8 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
         raise InputError(
             "sync needs a process group, and there is none; call torch.distributed.init_process_group() first"
         )
-    if group is dist.GroupMember.NON_GROUP_MEMBER or dist.get_rank(group) < 0:
+    outside: object = dist.GroupMember.NON_GROUP_MEMBER  # what new_group gives to those who are not in it
+    if group is outside or dist.get_rank(group) < 0:
         raise InputError("this process is not in the group, so it has nothing to sync; call sync on its members alone")
     parts: list[Any] = []
     for rank, answer in enumerate(_gathered(_answer(evaluator), group)):
