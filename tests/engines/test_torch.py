@@ -298,3 +298,10 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def test_without_torch_the_error_says_what_to_install():
+    code = "import sys; sys.modules['torch'] = None; import streameval.adapters.torch"
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "DependencyError: streameval.adapters.torch needs torch" in made.stderr
+    assert "pip install 'streameval[torch]'" in made.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import ray.data
@@ -104,7 +104,7 @@ def _check(dataset: Dataset, job: Job) -> bool:
 
 
 def _counted(job: Job, block: pa.Table) -> pa.Table:
-    """The state of a block, or an error of ours: as a row, since Ray would tell of its traces, and may skip the block."""
+    """The state of a block, or an error of ours, as a row: Ray would tell of traces, or leave the block out."""
     state, error, told = b"", None, None
     try:
         state = job.state([_plain(block)])
