@@ -67,7 +67,8 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> S
         level = [task.remote(*level[start : start + at_once]) for start in range(0, len(level), at_once)]
         if len(level) == 1:
             with _our_errors():
-                return _state_of(ray.get(level[0]))
+                total: State = _state_of(ray.get(level[0]))
+                return total
 
 
 def _merged(*states: object) -> bytes:
