@@ -21,8 +21,14 @@ MODULES = sorted(
 
 
 ENGINES = {
-    "beam": "apache_beam", "dask": "dask", "mlflow": "mlflow", "prometheus": "prometheus_client", "spark": "pyspark.sql",
-}  # fmt: skip
+    "beam": "apache_beam",
+    "dask": "dask",
+    "mlflow": "mlflow",
+    "prometheus": "prometheus_client",
+    "ray": "ray",
+    "spark": "pyspark.sql",
+    "torch": "torch",
+}
 """Adapters whose libraries the extra "test" does not bring; tests/engines imports them for real."""
 
 

@@ -211,6 +211,10 @@ def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
 
 def test_ctrl_c_ends_a_wait_at_once():
     interrupts = Interrupts()
-    with interrupts.caught(), pytest.raises(KeyboardInterrupt), interrupts.allowed():
+
+    def wait() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         signal.pause()
+
+    with interrupts.caught(), pytest.raises(KeyboardInterrupt), interrupts.allowed():
+        wait()
