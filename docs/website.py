@@ -6,6 +6,7 @@ A hook of MkDocs, see ``mkdocs.yml``. A new page is listed in `NAVIGATION`, a ne
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -110,7 +111,7 @@ def public_objects() -> dict[str, object]:
     modules = list(ALSO_PUBLIC)
     for path in sorted((ROOT / "streameval" / "adapters").iterdir()):
         if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists():
-            modules.append(f"adapters.{path.stem}")
+            modules.append(f"adapters.{path.stem}")  # noqa: PERF401  # a condition this long reads better so
     for module in modules:
         if importlib.util.find_spec(f"streameval.{module}") is not None:
             names = _public_of(module)
@@ -119,11 +120,14 @@ def public_objects() -> dict[str, object]:
 
 
 def _public_of(module: str) -> dict[str, object]:
-    """The names in ``__all__``; of an adapter whose library is not installed none, since it cannot be imported."""
+    """The names in ``__all__``; where the library of an adapter is not installed they are read from its source."""
     try:
         loaded = importlib.import_module(f"streameval.{module}")
-    except (ImportError, se.DependencyError):
-        return {}
+    except ImportError:
+        base = ROOT.joinpath("streameval", *module.split("."))
+        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        found = re.search(r"^__all__ = (\[.*?\])", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        return dict.fromkeys(ast.literal_eval(found[1])) if found else {}
     return {name: getattr(loaded, name) for name in getattr(loaded, "__all__", ())}
 
 
@@ -181,7 +185,8 @@ def metric_classes() -> str:
         "# Metric classes",
         "",
         "One class for each entry of the [catalogue](../metrics.md). They all have what a",
-        "[`Metric`](evaluators.md#streameval.single.Metric) has: `update`, `update_many`, `revert`, `merge`, `get` and so on.",
+        "[`Metric`](evaluators.md#streameval.single.Metric) has: `update`, `update_many`, `revert`, `merge`, `get`",
+        "and so on.",
     ]
     titles = {"decisions": "Decisions", "rankings": "Rankings", "curves": "Curves", "pairs": "Pairs of labels"}
     states = list(dict.fromkeys(entry.state for entry in se.catalogue()))
@@ -270,6 +275,13 @@ def as_shown(markdown: str, uri: str, source: Path) -> str:
             return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{'#' + anchor if anchor else ''})"
         return found.group(0)
 
+    beside = posixpath.relpath(".", posixpath.dirname(uri) or ".")
+    named = {path.stem for path in (ROOT / "examples").glob("*.py")} if not uri.startswith("examples/") else set()
+
+    def example(found: re.Match[str]) -> str:
+        return f"[{found[0]}]({beside}/examples/{found[1]}.md)" if found[1] in named else found[0]
+
+    markdown = re.sub(r"(?<!\[)`examples/(\w+)\.py`", example, markdown)
     text = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
     text = re.sub(r"^```python\n(?=>>> )", "```pycon\n", text, flags=re.MULTILINE)
     text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)  # the blank line that ends a doctest
@@ -295,8 +307,25 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     del config, files
+    if page.file.src_uri == "metrics.md":
+        page.meta["hide"] = ["toc"]  # its table is wide
     uri = page.file.src_uri
     source = DOCS / uri if (DOCS / uri).exists() else ROOT / uri
     if uri in project_pages():
         source = ROOT / f"{Path(uri).stem.upper()}.md"
     return as_shown(markdown, uri, source)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Refuse pages that would load something from another host."""
+    from mkdocs.exceptions import Abort
+
+    loads = re.compile(
+        r"""<(?:script|img|iframe|source)[^>]+\bsrc=["']?(?:https?:)?//|<link[^>]+\bhref=["']?(?:https?:)?//"""
+    )
+    for path in Path(config.site_dir).rglob("*.html"):
+        if (found := loads.search(path.read_text(encoding="utf-8"))) is not None:
+            raise Abort(f"{path} loads something from elsewhere: {found[0]}")
+    for path in Path(config.site_dir).rglob("*.css"):
+        if re.search(r"url\([\"']?(?:https?:)?//", path.read_text(encoding="utf-8")):
+            raise Abort(f"{path} loads something from elsewhere")
