@@ -309,6 +309,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     del config, files
     if page.file.src_uri == "metrics.md":
         page.meta["hide"] = ["toc"]  # its table is wide
+        classes = re.compile(r"^(\| `\w+` \| )`(\w+)`", re.MULTILINE)
+        markdown = classes.sub(
+            lambda row: f"{row[1]}[`{row[2]}`](reference/metric-classes.md#{slug(row[2])})", markdown
+        )
     uri = page.file.src_uri
     source = DOCS / uri if (DOCS / uri).exists() else ROOT / uri
     if uri in project_pages():
