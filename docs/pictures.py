@@ -1,0 +1,132 @@
+"""Pictures of the pages, drawn by our own plots from real results when the site is built.
+
+``python docs/pictures.py`` renews the one that the README shows, which alone is kept in the repository.
+"""
+
+from __future__ import annotations
+
+import io
+import runpy
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from river import datasets, linear_model, multioutput, optim, preprocessing
+
+import streameval as se
+from streameval import plots, thresholds
+from streameval.metrics.calibration import reliability
+from streameval.metrics.curves import precision_recall_curve, roc_curve
+
+ROOT = Path(__file__).resolve().parent.parent
+README_PICTURE = ROOT / "docs" / "stream.svg"
+
+
+@lru_cache(maxsize=1)
+def yeast() -> se.Evaluator:
+    """What is known of a River model after it has learnt the Yeast stream."""
+    model = preprocessing.StandardScaler() | multioutput.PerOutputClassifier(linear_model.LogisticRegression())
+    ev = se.Evaluator(["f1_micro", "roc_auc_macro"], threshold=0.5, keep=["pairs"])
+    for x, y in datasets.Yeast():
+        if odds := model.predict_proba_one(x):
+            ev.update(y, {label: odds[label].get(True, 0.0) for label in y})
+        model.learn_one(x, y)
+    return ev
+
+
+def figure(width: float, height: float) -> Figure:
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def rare() -> Figure:
+    """The two most frequent labels and the four rarest ones."""
+    table = yeast().per_label()
+    order = sorted(range(len(table.labels)), key=lambda place: -int(table.support[place]))
+    kept = [*order[:2], *order[-4:]]
+    columns = ([float(part[place]) for place in kept] for part in (table.tp, table.fp, table.fn, table.tn))
+    return plots.plot_label_panels([table.labels[place] for place in kept], *columns, fig=figure(7.6, 2.6 * 2))
+
+
+@lru_cache(maxsize=1)
+def alarms() -> se.Evaluator:
+    """The alarm of docs/choosing.md: one event in a hundred, and a good score."""
+    rng = np.random.default_rng(0)
+    event = rng.random((20_000, 1)) < 0.01
+    ev = se.Evaluator(["roc_auc_macro"], labels=["alarm"])
+    ev.update_many(event, rng.normal(2.3 * event, 1.0))
+    return ev
+
+
+def alarm_roc() -> Figure:
+    ev, fig = alarms(), figure(4.6, 4.8)
+    note = f"area {ev.get('roc_auc_macro'):.2f}"
+    curve = plots.Curve.of("alarm", roc_curve(ev.tables("curves"), "alarm"), note)
+    plots.plot_roc([curve], ax=fig.subplots(), title="ROC looks good")
+    return fig
+
+
+def alarm_precision() -> Figure:
+    ev, fig = alarms(), figure(4.6, 4.8)
+    note = f"average precision {ev.get('average_precision_macro'):.2f}"
+    curve = plots.Curve.of("alarm", precision_recall_curve(ev.tables("curves"), "alarm"), note)
+    plots.plot_precision_recall([curve], prevalence=0.01, ax=fig.subplots(), title="Precision tells what it costs")
+    return fig
+
+
+def threshold() -> Figure:
+    curves, fig = yeast().tables("curves"), figure(6.4, 4.0)
+    best = thresholds.best_thresholds(curves)["Class4"]
+    curve = precision_recall_curve(curves, "Class4")
+    plots.plot_thresholds(curve, chosen=best.threshold, ax=fig.subplots(), title="Class4 of Yeast")
+    return fig
+
+
+def calibration() -> Figure:
+    fig = figure(4.8, 6.0)
+    plots.plot_reliability(reliability(yeast().tables("curves")), ax=fig.subplots(), title="All labels of Yeast")
+    return fig
+
+
+def confusion() -> Figure:
+    fig = figure(8.0, 7.4)
+    plots.plot_confusion(yeast(), ax=fig.subplots())
+    return fig
+
+
+def drift() -> Figure:
+    """The stream of examples/drift_rolling.py."""
+    example = runpy.run_path(str(ROOT / "examples" / "drift_rolling.py"))
+    classifier = linear_model.LogisticRegression(optim.SGD(0.03))
+    model = preprocessing.StandardScaler() | multioutput.PerOutputClassifier(classifier)
+    parts = {
+        "all so far": se.Evaluator(["f1_micro"]),
+        "last 300": se.Rolling(se.Evaluator(["f1_micro"]), size=300),
+    }
+    trace = se.Trace(parts, every=25)
+    se.progressive_evaluate(model, example["drifting"](), trace)
+    fig = figure(8.0, 3.2)
+    ax = trace.plot(ax=fig.subplots())
+    ax.axvline(example["DRIFT"], color="#777777", linewidth=1, linestyle=":")
+    ax.annotate("drift", (example["DRIFT"], ax.get_ylim()[1]), (4, -12), textcoords="offset points", color="#555555")
+    return fig
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    made.__name__: made for made in (rare, alarm_roc, alarm_precision, threshold, calibration, confusion, drift)
+}
+"""By name; a page shows one as ``pictures/NAME.svg``."""
+
+
+def svg(draw: Callable[[], Figure]) -> str:
+    """A picture as text, the same each time."""
+    with mpl.rc_context({"svg.hashsalt": "streameval"}):
+        out = io.StringIO()
+        draw().savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    README_PICTURE.write_text(svg(drift), encoding="utf-8")

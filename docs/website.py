@@ -1,0 +1,335 @@
+"""What the site has beside the pages of this folder: navigation, reference, pages of examples, pictures.
+
+A hook of MkDocs, see ``mkdocs.yml``. A new page is listed in `NAVIGATION`, a new module with public names in
+`REFERENCE`; a new example needs a link from some page. A test asks for all three.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streameval as se
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+
+NAVIGATION: dict[str, tuple[str, ...]] = {
+    "Start": ("index.md", "tutorial.md", "choosing.md"),
+    "How to": (
+        "guides.md", "inputs.md", "progressive.md", "river.md", "sklearn.md", "windows.md", "slices.md", "tables.md",
+        "cli.md", "reports.md", "plots.md", "monitoring.md", "reliability.md", "ledger.md", "checkpoints.md",
+        "engines.md", "engines/*.md",
+    ),
+    "Explanation": (
+        "explanation.md", "conventions.md", "names.md", "rankings.md", "curves.md", "pairs.md", "intervals.md",
+        "performance.md",
+    ),
+    "Reference": ("metrics.md",),
+    "Project": ("contributing.md", "changelog.md"),
+}  # fmt: skip
+"""Pages by section, in order. One that is not there is left out; the reference and the examples come by themselves."""
+
+REFERENCE: dict[str, tuple[str, ...]] = {
+    "Evaluators": ("evaluator", "single", "label_table", "metrics.interval"),
+    "Many examples and files": ("tables", "columns", "inputs", "windows.loading"),
+    "Windows": ("windows",),
+    "Slices": ("slices",),
+    "Loops": ("progressive", "pending", "trace"),
+    "Reliability": ("ledger", "checkpoint", "checkpoints"),
+    "Catalogue": ("metrics.catalogue", "metrics.entry", "metrics.spec", "propensities"),
+    "Curves and thresholds": ("metrics.curves", "metrics.calibration", "thresholds"),
+    "Pairs of labels": ("metrics.pairs",),
+    "Plots": ("plots",),
+    "Adapters": ("adapters",),
+    "Errors": ("errors",),
+}
+"""Pages of the reference: which modules, below `streameval`, have their public names there."""
+
+ALSO_PUBLIC = ("thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs")
+"""Modules that users import from besides `streameval` itself and its adapters."""
+
+RIVER = "adapters.river.classes"
+PICTURES = "pictures"
+
+
+def slug(text: str) -> str:
+    """The anchor of a heading, as GitHub and the site make it."""
+    return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+
+
+# -- navigation -------------------------------------------------------------------------------------------------------
+
+
+def pages_of(section: str) -> list[str]:
+    """The pages of a section that are there."""
+    here = {"contributing.md", "changelog.md"} if section == "Project" else set()
+    found = []
+    for pattern in NAVIGATION[section]:
+        found += [pattern] if pattern in here else sorted(p.relative_to(DOCS).as_posix() for p in DOCS.glob(pattern))
+    return found
+
+
+def navigation() -> list[dict[str, Any]]:
+    nav: list[dict[str, Any]] = [{section: pages_of(section)} for section in NAVIGATION]
+    nav[1]["How to"] += [{"Examples": sorted(example_pages())}]
+    nav[3]["Reference"] += list(reference_pages())
+    return nav
+
+
+# -- pages that are made ----------------------------------------------------------------------------------------------
+
+
+def example_pages() -> dict[str, str]:
+    """A page for each example: what its docstring says, and its source."""
+    made = {}
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        text = inspect.cleandoc(source.split('"""')[1])
+        code = source.split('"""', 2)[2].strip()
+        made[f"examples/{path.stem}.md"] = (
+            f"# {path.stem}\n\n{text}\n\n```bash\npython examples/{path.name}\n```\n\n```python\n{code}\n```\n"
+        )
+    return made
+
+
+def public_objects() -> dict[str, object]:
+    """Every public name, as a path below `streameval` that users write, and what it stands for."""
+    found = {name: getattr(se, name) for name in se.__all__}
+    modules = list(ALSO_PUBLIC)
+    for path in sorted((ROOT / "streameval" / "adapters").iterdir()):
+        if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists():
+            modules.append(f"adapters.{path.stem}")  # noqa: PERF401  # a condition this long reads better so
+    for module in modules:
+        if importlib.util.find_spec(f"streameval.{module}") is not None:
+            names = _public_of(module)
+            found |= {f"{module}.{name}": thing for name, thing in names.items()}
+    return found
+
+
+def _public_of(module: str) -> dict[str, object]:
+    """The names in ``__all__``; where the library of an adapter is not installed they are read from its source."""
+    try:
+        loaded = importlib.import_module(f"streameval.{module}")
+    except ImportError:
+        base = ROOT.joinpath("streameval", *module.split("."))
+        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        found = re.search(r"^__all__ = (\[.*?\])", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        return dict.fromkeys(ast.literal_eval(found[1])) if found else {}
+    return {name: getattr(loaded, name) for name in getattr(loaded, "__all__", ())}
+
+
+def home_of(path: str, thing: object) -> str:
+    """The module below `streameval` in which a public thing stands."""
+    module = getattr(thing, "__module__", None) or ""
+    if module.startswith("streameval."):
+        return module.removeprefix("streameval.")
+    return path.rpartition(".")[0] or path
+
+
+def group_of(path: str, thing: object) -> str | None:
+    """The page of the reference that tells of it; the longest module that fits decides."""
+    homes = (path.rpartition(".")[0], home_of(path, thing))
+    best, chosen = -1, None
+    for group, modules in REFERENCE.items():
+        for module in modules:
+            if any(home == module or home.startswith(f"{module}.") for home in homes) and len(module) > best:
+                best, chosen = len(module), group
+    return chosen
+
+
+def reference_pages() -> dict[str, str]:
+    """Pages of the reference: the catalogue's classes, and what is public besides, by group."""
+    groups: dict[str, list[str]] = {group: [] for group in REFERENCE}
+    seen: set[str] = set()
+    for path, thing in public_objects().items():
+        if home_of(path, thing) in {"classes", RIVER}:
+            continue
+        name = path.rpartition(".")[2]
+        target = f"{home_of(path, thing)}.{name}"
+        if target in seen:
+            continue
+        seen.add(target)
+        group = group_of(path, thing)
+        if group is None:
+            raise LookupError(f"streameval.{path} is on no page: add its module to REFERENCE in docs/website.py")
+        lines = [f"::: streameval.{target}"]
+        if inspect.isclass(thing) and issubclass(thing, Exception):
+            lines += ["    options:", "      inherited_members: false"]
+        groups[group].append("\n".join(lines))
+    made = {
+        f"reference/{slug(group)}.md": f"# {group}\n\n" + "\n\n".join(blocks) + "\n"
+        for group, blocks in groups.items()
+        if blocks
+    }
+    adapters = made.get("reference/adapters.md", "# Adapters\n")
+    made["reference/adapters.md"] = adapters + "\n" + river_classes()
+    return {"reference/metric-classes.md": metric_classes(), **made}
+
+
+def metric_classes() -> str:
+    """The classes of the catalogue, which are made when the package is imported."""
+    lines = [
+        "# Metric classes",
+        "",
+        "One class for each entry of the [catalogue](../metrics.md). They all have what a",
+        "[`Metric`](evaluators.md#streameval.single.Metric) has: `update`, `update_many`, `revert`, `merge`, `get`",
+        "and so on.",
+    ]
+    titles = {"decisions": "Decisions", "rankings": "Rankings", "curves": "Curves", "pairs": "Pairs of labels"}
+    states = list(dict.fromkeys(entry.state for entry in se.catalogue()))
+    for state in states:
+        lines += ["", f"## {titles.get(state, state)}", ""]
+        for entry in (entry for entry in se.catalogue() if entry.state == state):
+            made = getattr(se, entry.class_name)
+            parameters = inspect.signature(made).parameters.values()
+            shown = ",\n".join(f"    {p.name}={p.default!r}" for p in parameters if p.default is not p.empty)
+            lines += [
+                f"### {entry.class_name}",
+                "",
+                f"```python\nstreameval.{entry.class_name}(\n    *,\n{shown},\n)\n```",
+            ]
+            lines += ["", from_numpydoc(inspect.getdoc(made) or ""), ""]
+    return "\n".join(lines) + "\n"
+
+
+def from_numpydoc(text: str) -> str:
+    """The parts of a docstring as Markdown; what is indented below a section becomes a list."""
+    lines, out, section = text.split("\n"), [], False
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if below and set(below) == {"-"}:
+            out += [f"**{line}**", ""]
+            section = True
+        elif line and set(line) == {"-"}:
+            continue
+        elif section and line and not line.startswith(" "):
+            out.append("- `" + "`, `".join(line.split(", ")) + "`:")
+        else:
+            out.append(line)
+    return "\n".join(out)
+
+
+def river_classes() -> str:
+    """The classes for River: what each is, in a table."""
+    classes = _public_of("adapters.river")
+    if not classes:
+        return ""
+    rows = []
+    for name, made in classes.items():
+        if getattr(made, "__module__", "") == f"streameval.{RIVER}":
+            summary = (inspect.getdoc(made) or "").split("\n")[0]
+            rows.append(f"| `{name}` | {summary} |")
+    head = "## River metrics\n\nOf `streameval.adapters.river`; see [Coming from River](../river.md).\n\n"
+    return head + "| class | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def project_pages() -> dict[str, str]:
+    return {
+        f"{name.lower()}.md": (ROOT / f"{name}.md").read_text(encoding="utf-8")
+        for name in ("CONTRIBUTING", "CHANGELOG")
+    }
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """Pictures by address, made now from real computations."""
+    spec = importlib.util.spec_from_file_location("streameval_pictures", DOCS / "pictures.py")
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, draw in module.PICTURES.items():
+        yield f"{PICTURES}/{name}.svg", module.svg(draw)
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def as_shown(markdown: str, uri: str, source: Path) -> str:
+    """A page as the site shows it: links to examples and to files beside this folder lead to pages of the site."""
+
+    def link(found: re.Match[str]) -> str:
+        text, address = found.group(1), found.group(2)
+        if re.match(r"[a-z]+:|#", address):
+            return found.group(0)
+        place, _, anchor = address.partition("#")
+        target = (source.parent / place).resolve()
+        for folder, made in ((ROOT / "examples", lambda p: f"examples/{p.stem}.md"), (ROOT, lambda p: p.name.lower())):
+            if target.parent == folder and target.suffix in {".py", ".md"}:
+                page = "index.md" if target.name == "README.md" else made(target)
+                address = posixpath.relpath(page, posixpath.dirname(uri) or ".") + ("#" + anchor if anchor else "")
+                return f"[{text}]({address})"
+        if target.is_relative_to(DOCS) and not source.is_relative_to(DOCS):
+            page = target.relative_to(DOCS).as_posix()
+            return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{'#' + anchor if anchor else ''})"
+        return found.group(0)
+
+    beside = posixpath.relpath(".", posixpath.dirname(uri) or ".")
+    named = {path.stem for path in (ROOT / "examples").glob("*.py")} if not uri.startswith("examples/") else set()
+
+    def example(found: re.Match[str]) -> str:
+        return f"[{found[0]}]({beside}/examples/{found[1]}.md)" if found[1] in named else found[0]
+
+    markdown = re.sub(r"(?<!\[)`examples/(\w+)\.py`", example, markdown)
+    text = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
+    text = re.sub(r"^```python\n(?=>>> )", "```pycon\n", text, flags=re.MULTILINE)
+    text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)  # the blank line that ends a doctest
+    return re.sub(r"^<BLANKLINE>$", "", re.sub(r" *# doctest: .*$", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+
+
+# -- the hook ---------------------------------------------------------------------------------------------------------
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    config.nav = navigation()
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    from mkdocs.structure.files import File
+
+    made: Iterable[tuple[str, str]] = {**example_pages(), **reference_pages(), **project_pages()}.items()
+    for uri, content in (*made, *pictures()):
+        files.append(File.generated(config, uri, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    del config, files
+    if page.file.src_uri == "metrics.md":
+        page.meta["hide"] = ["toc"]  # its table is wide
+        classes = re.compile(r"^(\| `\w+` \| )`(\w+)`", re.MULTILINE)
+        markdown = classes.sub(
+            lambda row: f"{row[1]}[`{row[2]}`](reference/metric-classes.md#{slug(row[2])})", markdown
+        )
+    uri = page.file.src_uri
+    source = DOCS / uri if (DOCS / uri).exists() else ROOT / uri
+    if uri in project_pages():
+        source = ROOT / f"{Path(uri).stem.upper()}.md"
+    return as_shown(markdown, uri, source)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Refuse pages that would load something from another host."""
+    from mkdocs.exceptions import Abort
+
+    loads = re.compile(
+        r"""<(?:script|img|iframe|source)[^>]+\bsrc=["']?(?:https?:)?//|<link[^>]+\bhref=["']?(?:https?:)?//"""
+    )
+    for path in Path(config.site_dir).rglob("*.html"):
+        if (found := loads.search(path.read_text(encoding="utf-8"))) is not None:
+            raise Abort(f"{path} loads something from elsewhere: {found[0]}")
+    for path in Path(config.site_dir).rglob("*.css"):
+        if re.search(r"url\([\"']?(?:https?:)?//", path.read_text(encoding="utf-8")):
+            raise Abort(f"{path} loads something from elsewhere")
