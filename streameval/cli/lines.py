@@ -37,7 +37,7 @@ def blocks_of_lines(
         size = len(chunk)
         end = chunk.rfind(b"\n") + 1
         waiting += size
-        if end and (whole(data := b"".join([*parts, chunk[:end]])) or len(data) > 16 * BLOCK):
+        if end and (whole(data := b"".join([*parts, memoryview(chunk)[:end]])) or len(data) > 16 * BLOCK):
             yield line, data.removeprefix(_MARK) if line == 1 else data, waiting
             line += data.count(b"\n")
             parts, waiting = [chunk[end:]], 0

@@ -211,6 +211,11 @@ def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
 
 def test_ctrl_c_ends_a_wait_at_once():
     interrupts = Interrupts()
-    with interrupts.caught(), pytest.raises(KeyboardInterrupt), interrupts.allowed():
-        os.kill(os.getpid(), signal.SIGINT)
-        signal.pause()
+
+    def wait() -> None:
+        with interrupts.caught(), interrupts.allowed():
+            os.kill(os.getpid(), signal.SIGINT)
+            signal.pause()
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
