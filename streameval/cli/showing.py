@@ -86,7 +86,9 @@ def table_of(sheet: Sheet, console: Console) -> Table:
         fitting += room >= 0
     fitting = max(fitting, 2)
     bar = sheet.bar if fancy and room >= _BAR + 3 and fitting == len(widths) else None
-    table = Table(box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold")
+    table = Table(
+        box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
+    )
     for at, name in enumerate(sheet.columns[:fitting]):
         words = at == 0 or (name == "" and at)
         style = "cyan" if at == 0 else "dim" if words else None
