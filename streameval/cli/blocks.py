@@ -106,7 +106,7 @@ def _refuse_others(values: list[Any], name: str) -> None:
 def _scores(value: Any, name: str) -> Mapping[Any, Any]:
     if isinstance(value, dict):
         return value
-    pairs = value if isinstance(value, list) else [None]
+    pairs: list[Any] = value if isinstance(value, list) else [None]
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise RowError(f"{name!r} must be an object label -> number, or a list of [label, number], not {shown(value)}")
     try:

@@ -48,7 +48,8 @@ class _Parser:
 
     def _by_arrow(self, data: bytes) -> Given | None:
         """The same where nothing in the lines could mean something else to Arrow; otherwise None."""
-        if b"\\ud" in data or b"\\uD" in data:  # halves of pairs, which Arrow lets pass alone
+        # Halves of pairs, which Arrow lets pass alone. One byte is found ten times as fast as three.
+        if b"\\" in data and (b"\\ud" in data or b"\\uD" in data):
             return None
         try:
             if not data.isascii():

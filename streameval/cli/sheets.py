@@ -129,7 +129,7 @@ def _labels(shown: Shown, values: Values, top: int) -> Sheet | None:
         names = counts["label"]
         columns |= {key: dict(zip(names, counts[key], strict=True)) for key in ("support", "predicted")}
         if not by_label:
-            by_label = {name: _per_label(whole, name, shown.zero_division) for name in _PER_LABEL}
+            by_label = {name: dict(_per_label(whole, name, shown.zero_division)) for name in _PER_LABEL}
     columns |= {key.replace("_per_label", "", 1): value for key, value in by_label.items()}
     if not names or not columns or top == 0:
         return None

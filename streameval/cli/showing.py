@@ -62,8 +62,8 @@ def drawn(sheets: Iterable[Sheet], headline: str, console: Console) -> Group:
     """All sheets below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
     for sheet in sheets:
-        if parts and not _fancy(console):
-            parts.append(Text())  # a terminal's tables bring their own
+        if parts:
+            parts.append(Text())
         parts.append(table_of(sheet, console))
         if sheet.note:
             parts.append(Text(f"  {sheet.note}", style="dim"))
@@ -80,13 +80,15 @@ def table_of(sheet: Sheet, console: Console) -> Table:
     rows = _texts(sheet)
     widths = [max(map(len, (name, *(row[at] for row in rows)))) for at, name in enumerate(sheet.columns)]
     widths[0] = min(widths[0], 48)
-    room, fitting = console.width - 2, 0
+    room, fitting = console.width, 0
     for width in widths:
-        room -= width + 2
+        room -= width + (3 if fancy else 2)
         fitting += room >= 0
     fitting = max(fitting, 2)
-    bar = sheet.bar if fancy and room >= _BAR + 2 and fitting == len(widths) else None
-    table = Table(box=box.SIMPLE_HEAD if fancy else None, pad_edge=fancy, padding=(0, 1), header_style="bold")
+    bar = sheet.bar if fancy and room >= _BAR + 3 and fitting == len(widths) else None
+    table = Table(
+        box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
+    )
     for at, name in enumerate(sheet.columns[:fitting]):
         words = at == 0 or (name == "" and at)
         style = "cyan" if at == 0 else "dim" if words else None
