@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from streameval import classes as _classes
 from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
+    Conflict,
     CounterOverflowError,
     DependencyError,
     FormatError,
@@ -25,8 +26,12 @@ from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric, metric
 
 if TYPE_CHECKING:
+    from streameval.checkpoint import Checkpoint, Checkpointer
     from streameval.columns import Columns, Job
     from streameval.inputs.scores import TopK
+    from streameval.ledger import Ledger
+    from streameval.loading import load
+    from streameval.once import classification_report, score
     from streameval.pending import Pending
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.propensities import jain_propensities
@@ -34,17 +39,19 @@ if TYPE_CHECKING:
     from streameval.tables import evaluate
     from streameval.trace import Trace
     from streameval.windows.fading import Fading
-    from streameval.windows.loading import load
     from streameval.windows.recent import Rolling, TimeRolling
     from streameval.windows.tumbling import ClosedWindow, Tumbling
 
 __version__ = "0.1.0"
 
 _LATER = {
+    "Checkpoint": "checkpoint",
+    "Checkpointer": "checkpoint",
     "ClosedWindow": "windows.tumbling",
     "Columns": "columns",
     "Fading": "windows.fading",
     "Job": "columns",
+    "Ledger": "ledger",
     "Pending": "pending",
     "Rolling": "windows.recent",
     "Sliced": "slices",
@@ -53,11 +60,13 @@ _LATER = {
     "TopK": "inputs.scores",
     "Trace": "trace",
     "Tumbling": "windows.tumbling",
+    "classification_report": "once",
     "evaluate": "tables",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "propensities",
-    "load": "windows.loading",
+    "load": "loading",
     "progressive_evaluate": "progressive",
+    "score": "once",
 }
 """Where names are that are imported when they are first used, so that importing the package stays quick."""
 
@@ -74,8 +83,11 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Checkpoint",
+    "Checkpointer",
     "ClosedWindow",
     "Columns",
+    "Conflict",
     "CounterOverflowError",
     "DependencyError",
     "Entry",
@@ -87,6 +99,7 @@ __all__ = [
     "Job",
     "LabelError",
     "LabelTable",
+    "Ledger",
     "MergeError",
     "Metric",
     "MetricError",
@@ -102,11 +115,13 @@ __all__ = [
     "Trace",
     "Tumbling",
     "catalogue",
+    "classification_report",
     "evaluate",
     "iter_progressive_evaluate",
     "jain_propensities",
     "load",
     "metric",
     "progressive_evaluate",
+    "score",
 ]
 __all__ += _classes.__all__

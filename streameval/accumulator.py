@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from streameval import wire
 from streameval.config import Config, Nan, Ties, Unknown, checked_propensities
-from streameval.errors import FormatError, InputError, MergeError, MetricError, shown
+from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError, shown
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
 from streameval.labels import Label, LabelIndex
@@ -435,7 +435,10 @@ class Accumulator:
         made._specs, made._config, made._patience = specs, saved.config, 64
         labels = LabelIndex(saved.decisions.labels)
         labels.fixed = saved.decisions.fixed
-        made._core = _Core(saved.config, labels, _restored(saved, labels))
+        try:
+            made._core = _Core(saved.config, labels, _restored(saved, labels))
+        except StreamevalError as error:  # such as a state that counts what this configuration does not
+            raise FormatError(f"the bytes are damaged: {error}") from None
         return made
 
     @classmethod

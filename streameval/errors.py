@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 __all__ = [
+    "Conflict",
     "CounterOverflowError",
     "DependencyError",
     "FormatError",
@@ -38,6 +39,10 @@ class MetricError(StreamevalError, ValueError):
 
 class MergeError(StreamevalError, ValueError):
     """Two objects do not fit together."""
+
+
+class Conflict(MergeError):  # noqa: N818  # named after what was found, as in "the shard is in conflict"
+    """Two ledgers, or a ledger and a state, tell different things of one shard; neither can be believed."""
 
 
 class RevertError(StreamevalError, ValueError):

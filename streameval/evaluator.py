@@ -107,7 +107,10 @@ class Evaluator(Accumulator):
         return {spec.key: evaluate(spec, readings.of(spec)) for spec in self._specs}
 
     def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
-        """The value of a metric with bounds that contain the exact one; they are equal where nothing is open.
+        """The value of a metric with bounds that contain the exact one.
+
+        Where nothing is open but the rounding to a float64, ``exact`` is set, and both bounds are the value or the
+        float next to it.
 
         Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
         tell what the bins leave open.

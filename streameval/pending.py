@@ -15,6 +15,7 @@ import numpy as np
 
 from streameval.errors import InputError, did_you_mean, shown
 from streameval.feed import Feed
+from streameval.inputs.tensors import array_of
 
 __all__ = ["Pending", "check_order", "kept", "restored"]
 
@@ -397,7 +398,7 @@ def kept(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     if hasattr(y_pred, "items") and hasattr(y_pred, "iloc"):  # a pandas Series
         return y_pred.copy()  # type: ignore[attr-defined]
     if hasattr(y_pred, "__array__"):
-        return np.array(y_pred, subok=True)
+        return np.array(array_of(y_pred, "y_pred"), subok=True)
     raise InputError(
         "y_pred must be a set, list or tuple of labels, a mapping label -> value, or a 1-D array, "
         f"not {type(y_pred).__name__} ({shown(y_pred)})"

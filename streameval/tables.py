@@ -15,7 +15,7 @@ from streameval.errors import DependencyError, InputError, did_you_mean, shown
 from streameval.evaluator import MetricLike
 from streameval.labels import Label
 
-__all__ = ["evaluate"]
+__all__ = ["Source", "evaluate", "opened"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -25,7 +25,7 @@ _ROWS = 2**17
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """Batches, how many rows they have if it is known beforehand, and what their columns are."""
 
     batches: Iterator[Any]
@@ -102,7 +102,7 @@ def evaluate(
         threshold=threshold,
     )
     pa = _pyarrow()
-    found = _opened(source, job.columns, batch_size or _ROWS)
+    found = opened(source, job.columns, batch_size or _ROWS)
     state = job.fresh()
     if found.schema is not None:  # so that columns are looked at even if there are no rows
         refuse_missing(job.columns, found.schema.names)
@@ -127,7 +127,8 @@ def _pyarrow() -> Any:
     return pyarrow.lib
 
 
-def _opened(source: Any, columns: Columns, size: int) -> _Source:
+def opened(source: Any, columns: Columns, size: int) -> Source:
+    """The batches of whatever `evaluate` takes, of at most ``size`` rows."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -138,28 +139,28 @@ def _opened(source: Any, columns: Columns, size: int) -> _Source:
     if isinstance(source, ds.Dataset):
         refuse_missing(columns, source.schema.names)
         batches = source.to_batches(columns=list(columns.names), batch_size=size)
-        return _Source(batches, source.count_rows, _only(source.schema, columns))
+        return Source(batches, source.count_rows, _only(source.schema, columns))
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
         refuse_missing(columns, source.schema.names)
         chosen = source.select(list(columns.names))
-        return _Source(iter(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
+        return Source(iter(chosen.to_batches(max_chunksize=size)), lambda: source.num_rows, chosen.schema)
     if isinstance(source, pa.RecordBatchReader):
-        return _Source(_cut(source, size), lambda: None, source.schema)
+        return Source(_cut(source, size), lambda: None, source.schema)
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         refuse_missing(columns, list(source.columns))
         starts = range(0, len(source), size) or (0,)
-        return _Source((source.iloc[start : start + size] for start in starts), lambda: len(source))
+        return Source((source.iloc[start : start + size] for start in starts), lambda: len(source))
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):  # polars
         return _polars(source, columns, size)
     if hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_arrow_reader"):  # DuckDB
         return _duckdb(source, columns, size)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
-        return _Source(_cut(reader, size), lambda: None, reader.schema)
+        return Source(_cut(reader, size), lambda: None, reader.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        return _Source(iter(source), lambda: None)
+        return Source(iter(source), lambda: None)
     raise InputError(
         f"source must be a path, a table, a data frame, a query or an iterable of record batches, not {shown(source)}"
     )
@@ -178,29 +179,29 @@ def _only(schema: Any, columns: Columns) -> Any:
     return pa.schema([schema.field(name) for name in columns.names])
 
 
-def _polars(frame: Any, columns: Columns, size: int) -> _Source:
+def _polars(frame: Any, columns: Columns, size: int) -> Source:
     refuse_missing(columns, frame.collect_schema().names())
     chosen = frame.select(list(columns.names))
     schema = chosen.head(0).collect().to_arrow().schema
     if not hasattr(chosen, "collect_batches"):
         table = chosen.collect(engine="streaming").to_arrow()
-        return _Source(iter(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
+        return Source(iter(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return _Source((part.to_arrow() for part in parts), lambda: None, schema)
+    return Source((part.to_arrow() for part in parts), lambda: None, schema)
 
 
-def _duckdb(relation: Any, columns: Columns, size: int) -> _Source:
+def _duckdb(relation: Any, columns: Columns, size: int) -> Source:
     refuse_missing(columns, relation.columns)
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns.names)
     chosen = relation.project(quoted)
     reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
-    return _Source(iter(reader), lambda: None, reader.schema)
+    return Source(iter(reader), lambda: None, reader.schema)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def _files(paths: Iterable[PathLike], columns: Columns, size: int) -> _Source:
+def _files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
     """The rows of files. Where the types of columns differ among files, each is read with its own."""
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -228,7 +229,7 @@ def _files(paths: Iterable[PathLike], columns: Columns, size: int) -> _Source:
         return sum(dataset.count_rows() for dataset in datasets)
 
     schema = _only(datasets[0].schema, columns) if datasets else None
-    return _Source(batches(), rows, schema)
+    return Source(batches(), rows, schema)
 
 
 def _texts(file: str, columns: Columns) -> set[str]:
@@ -313,7 +314,7 @@ def _format(file: Path) -> str:
 # -- progress ---------------------------------------------------------------------------------------------------------
 
 
-def _watched(source: _Source, progress: bool) -> Iterator[Any]:
+def _watched(source: Source, progress: bool) -> Iterator[Any]:
     if not isinstance(progress, bool):
         raise InputError(f"progress must be True or False, not {shown(progress)}")
     if not progress:

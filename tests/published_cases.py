@@ -5,6 +5,7 @@ Only facts are kept: the data, what was computed from them, the number, and how 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,8 @@ class Published:
         Predictions are the labels with the ``top`` largest scores, or the first ``top`` of each list.
     among
         Only examples for which this label is true are evaluated.
+    scored
+        Predictions are rows of scores, from which curves are read.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Published:
     cell_weights: Rows | None = None
     top: int | None = None
     among: Any = None
+    scored: bool = False
 
 
 HIVEMALL = "apache/incubator-hivemall "
@@ -108,8 +112,25 @@ def _toy(ours: str, theirs: str, expected: float) -> Published:
     return Published(name, HIVEMALL_DOCS, theirs, ours, HIVEMALL_TRUE, HIVEMALL_PRED, expected, 0.0, indicator=False)
 
 
-def _meka(number: str, theirs: str, ours: str) -> Published:
-    return Published(f"meka-{number}", MEKA, theirs, ours, MEKA_TRUE, MEKA_PRED, 0.5, 1e-8)
+def _torchmetrics_areas(number: str, theirs: str, ours: str, expected: float) -> Published:
+    return Published(
+        f"torchmetrics-{number}",
+        TORCHMETRICS + theirs,
+        f"multilabel_{theirs}, average='macro', thresholds=5",
+        ours,
+        ((1, 0, 1), (0, 0, 0), (0, 1, 1), (1, 1, 1)),
+        tuple(
+            tuple(math.floor(4 * score) / 4 for score in row)
+            for row in ((0.75, 0.05, 0.35), (0.45, 0.75, 0.05), (0.05, 0.55, 0.75), (0.05, 0.65, 0.05))
+        ),
+        expected,
+        6e-5,
+        scored=True,
+    )
+
+
+def _meka(number: str, theirs: str, ours: str, *, scored: bool = False) -> Published:
+    return Published(f"meka-{number}", MEKA, theirs, ours, MEKA_TRUE, MEKA_PRED, 0.5, 1e-8, scored=scored)
 
 
 def _spark(number: str, theirs: str, ours: str) -> Published:
@@ -193,6 +214,10 @@ CASES: tuple[Published, ...] = (
         threshold=0.5,
         cell_weights=((0.5, 0.2), (0.3, 0.8)),
     ),
+    _meka("0559", "P_macroAUPRC", "average_precision_macro", scored=True),
+    _meka("0561", "P_microAUPRC", "average_precision_micro", scored=True),
+    _meka("0560", "P_macroAUROC", "roc_auc_macro", scored=True),
+    _meka("0562", "P_microAUROC", "roc_auc_micro", scored=True),
     _meka("0540", "P_ExactMatch", "subset_accuracy"),
     _meka("0541", "L_ZeroOne", "zero_one_loss"),
     _meka("0542", "L_Hamming", "hamming_loss"),
@@ -347,6 +372,20 @@ CASES: tuple[Published, ...] = (
         1e-6,
         top=2,
     ),
+    Published(
+        "torcheval-0391",
+        "pytorch/torcheval torcheval/metrics/classification/auprc.py @33c1391 docstring MultilabelAUPRC",
+        "MultilabelAUPRC, average='macro', after two updates",
+        "average_precision_macro",
+        ((1, 0, 1), (0, 1, 1), (0, 0, 0), (1, 1, 1)),
+        ((0.75, 0.05, 0.35), (0.05, 0.55, 0.75), (0.45, 0.75, 0.05), (0.05, 0.65, 0.05)),
+        0.75,
+        6e-5,
+        scored=True,
+    ),
+    # Five thresholds, 0 to 1, tell only between which of them a score lies: that is what is given here.
+    _torchmetrics_areas("0309", "auroc", "roc_auc_macro", 0.6528),
+    _torchmetrics_areas("0313", "average_precision", "average_precision_macro", 0.7778),
     _torchmetrics("0304", "accuracy", "accuracy_per_label", [1.0, 0.5, 0.5]),
     _torchmetrics("0321", "exact_match", "subset_accuracy", 0.5),
     _torchmetrics("0326", "f1_score", "f1_per_label", [1.0, 0.0, 0.6667]),

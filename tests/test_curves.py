@@ -94,7 +94,9 @@ def test_twins_agree_about_bins():
 
 def everything(bins: object, width: int) -> list[object]:
     columns = np.arange(width)
-    arrays = [*bins.read(columns, True), *bins.pairs(columns), bins.sides(columns), bins.mentioned(width)]
+    # Pairs are read first: scores need not be in bins for that, but are afterwards.
+    arrays = [*bins.pairs(columns), *bins.read(columns, True), bins.sides(columns), bins.mentioned(width)]
+    assert [part.tolist() for part in bins.pairs(columns)] == [part.tolist() for part in arrays[:2]]
     return [bins.examples, bins.scores, *(array.tolist() for array in arrays)]
 
 
@@ -159,6 +161,39 @@ def test_twins_agree_about_any_history(seed: int):
     fresh = _binned.Bins(0)
     fresh.restore(twins[1].examples, twins[1].sides(np.arange(width)), offsets, bins, counts, words)
     assert everything(fresh, width) == everything(twins[1], width)
+
+
+FLOATS = {
+    "between 0 and 1": lambda rng, shape: rng.random(shape, np.float32),
+    "rare": lambda rng, shape: np.exp(rng.normal(-9, 3, shape)).astype(np.float32),
+    "logits": lambda rng, shape: rng.normal(0, 4, shape).astype(np.float32),
+    "both zeros and ones": lambda rng, shape: rng.choice(np.array([-0.0, 0.0, 1.0, 0.5], np.float32), shape),
+    "subnormal": lambda rng, shape: rng.random(shape, np.float32) * np.float32(1e-39),
+    "far apart": lambda rng, shape: rng.integers(0, 255 << 23, shape, dtype=np.uint32).view(np.float32),
+    "one bin": lambda rng, shape: (rng.integers(0, 4096, shape, dtype=np.uint32) + (124 << 23)).view(np.float32),
+}
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", FLOATS)
+def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
+    rng = np.random.default_rng(17)
+    columns, twins = np.arange(2), (_binned.Bins(2), _binned_numpy.Bins(2))
+    for rows in (9, 300, 17000, 64, 3000, 1, 300):
+        scores = FLOATS[kind](rng, (rows, 2))
+        true = (rng.random((rows, 2)) < 0.02).astype(np.uint8)
+        fresh = _binned.Bins(2)
+        assert fresh.count_rows(columns, 2, true, scores, None, None, 1) == DONE
+        assert twins[0].merge(fresh, columns[::-1].copy()) == DONE
+        assert twins[1].count_rows(columns[::-1].copy(), 2, true, scores, None, None, 1) == DONE
+        if rows in (17000, 3000, 1):
+            found = [[part.tolist() for part in twin.pairs(columns)] for twin in twins]
+            assert found[0] == found[1]
+        if rows == 64:
+            assert everything(twins[0], 2) == everything(twins[1], 2)
+            assert [twin.count_rows(columns, 2, true[:1], scores[:1, ::-1].copy(), None, None, -1) for twin in twins]
+    assert everything(twins[0].copy(), 2) == everything(twins[1], 2)
+    assert everything(twins[0], 2) == everything(twins[1], 2)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

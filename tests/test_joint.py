@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn import metrics as sk
 import streameval as se
 from streameval.adapters.river import RiverMetric
 from streameval.inputs.scores import TopK
+from streameval.metrics.interval import Interval
 
 CHECK = settings(max_examples=30, deadline=None)
 KEEP = ["rankings", "curves", "pairs"]
@@ -307,6 +309,42 @@ def test_values_are_those_of_scikit_learn(seed: int, form: str, weighted: bool):
             assert by_label[label].low - 1e-12 <= expected <= by_label[label].high + 1e-12
     losses = [sk.brier_score_loss(true[:, label], scores[:, label], **more) for label in labels]
     assert ev.get("brier_score_macro") == pytest.approx(np.mean(losses), rel=1e-12)
+
+
+def test_all_states_are_fed_from_one_reading_of_the_scores():
+    rng = np.random.default_rng(42)
+    true, scores = rng.random((300, 3)) < 0.4, rng.random((300, 3))
+    whole, read = (se.Evaluator([], labels=[0, 1, 2], threshold=0.5, keep=KEEP) for _ in range(2))
+    whole.update_many(true, scores)
+    taken: list[int] = []
+
+    def once() -> Iterator[dict[int, float]]:
+        for place, row in enumerate(scores.tolist()):
+            taken.append(place)
+            yield dict(enumerate(row))
+
+    read.update_many((set(np.flatnonzero(row).tolist()) for row in true), once())
+    assert taken == list(range(300))
+    assert read == whole
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
+    rng = np.random.default_rng([41, seed])
+    true, scores = rng.random((30, 3)) < 0.4, rng.random((30, 3)).astype(np.float16)
+    ev = se.Evaluator([], labels=["a", "b", "c"], threshold=0.5, keep=["rankings", "curves"])
+    ev.update_many(true, scores)
+    for name in ("f1_macro", "lrap", "ndcg(k=2)", "coverage_error"):
+        value = ev.get(name)
+        assert ev.interval(name) == Interval(value, value, value, exact=True)
+    label = ev.interval("roc_auc_per_label")["a"]
+    pos, neg = (scores[true[:, 0] == side, 0].astype(float).tolist() for side in (1, 0))
+    exact = Fraction(sum(2 * (p > n) + (p == n) for p in pos for n in neg), 2 * len(pos) * len(neg))
+    assert label.exact
+    assert label.width == 0
+    assert label.value == float(exact)
+    assert label.low <= exact <= label.high
+    assert {label.low, label.high} <= {math.nextafter(label.value, way) for way in (-1, 2)} | {label.value}
 
 
 @pytest.mark.parametrize("declared", [True, False])

@@ -82,7 +82,7 @@ def test_associative_three_may_be_merged_in_either_grouping(stream: Stream, data
     assert ((a + b) + c).to_bytes() == (a + (b + c)).to_bytes()
 
 
-@CHECK
+@settings(CHECK, max_examples=1000)
 @given(streams(), st.data())
 def test_split_any_sharding_order_and_batching_gives_the_same_bytes_and_bits(stream: Stream, data: st.DataObject):
     whole = stream.fed()

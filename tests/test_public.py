@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import sys
 import tomllib
 from pathlib import Path
 
@@ -19,7 +20,33 @@ MODULES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", MODULES)
+ENGINES = {
+    "beam": "apache_beam",
+    "dask": "dask",
+    "mlflow": "mlflow",
+    "prometheus": "prometheus_client",
+    "ray": "ray",
+    "spark": "pyspark.sql",
+    "torch": "torch",
+}
+"""Adapters whose libraries the extra "test" does not bring; tests/engines imports them for real."""
+
+
+def engine_of(name: str) -> str | None:
+    parts = name.split(".")
+    return parts[2] if parts[1:2] == ["adapters"] and len(parts) > 2 and parts[2] in ENGINES else None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_adapter_without_its_engine_says_which_extra_brings_it(engine: str, monkeypatch: pytest.MonkeyPatch):
+    for module in [module for module in sys.modules if module.startswith(f"streameval.adapters.{engine}")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, ENGINES[engine], None)
+    with pytest.raises(se.DependencyError, match=rf"pip install 'streameval\[{engine}\]'"):
+        importlib.import_module(f"streameval.adapters.{engine}")
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if engine_of(name) is None])
 def test_every_public_name_can_be_imported(name: str):
     module = importlib.import_module(name)
     for public in getattr(module, "__all__", ()):

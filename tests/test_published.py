@@ -42,7 +42,9 @@ def value_of(case: Published) -> object:
 def evaluated(case: Published) -> se.Evaluator:
     """All examples of a case, counted; labels that the case does not look at are ignored."""
     width = len(case.true[0])
-    if case.labels is not None:
+    if case.scored:
+        ev = se.Evaluator([], labels=range(width), keep=["curves"])
+    elif case.labels is not None:
         ev = se.Evaluator([], labels=case.labels, unknown="ignore", threshold=case.threshold)
     elif case.indicator:
         ev = se.Evaluator([], labels=range(width), threshold=case.threshold)

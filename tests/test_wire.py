@@ -612,15 +612,13 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
         monkeypatch.setattr(Path, "replace", fail)
         monkeypatch.setattr(os, "replace", fail)
     else:
-        opened = Path.open
+        written = os.write
 
-        def short(self: Path, *args: object, **kwargs: object) -> object:
-            file = opened(self, *args, **kwargs)
-            file.write(b"partial")
-            file.close()
+        def short(file: int, data: bytes) -> int:
+            written(file, bytes(data)[:7])
             return fail()
 
-        monkeypatch.setattr(Path, "open", short)
+        monkeypatch.setattr(os, "write", short)
     with pytest.raises(type(error)):
         weighted().save(path)
     monkeypatch.undo()

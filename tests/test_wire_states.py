@@ -329,6 +329,15 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
         se.Fading.from_bytes(sealed(edited))
 
 
+@pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
+def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
+    saved = wire.decode(se.Evaluator([], keep=["pairs"]).to_bytes())
+    others = {"pairs": Pairs(LabelIndex(), set(chosen)).content()}
+    data = wire.encode(wire.Saved(0, saved.config, (), saved.decisions, None, others))
+    with pytest.raises(se.FormatError, match="the bytes are damaged"):
+        se.Evaluator.from_bytes(data)
+
+
 def test_metrics_and_what_is_kept_must_belong_together():
     saved = wire.decode(se.Evaluator(["ndcg"]).to_bytes())
     for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
@@ -380,3 +389,16 @@ def test_decisions_alone_cost_no_byte_more_and_other_states_are_small():
     assert sizes["curves"] <= 16 * bins
     assert sizes["pairs"] <= 8 * pairs
     assert sizes["rankings"] <= 12 * rows
+
+
+def test_a_label_takes_at_most_25_bytes_and_its_text():
+    names = [f"label {number}" for number in range(10_000)]
+    ev = se.Evaluator(["f1_macro"])
+    for start in range(0, 10_000, 20):
+        ev.update(names[start : start + 20], names[start + 5 : start + 25], mask=names[start : start + 3])
+    text = sum(len(name.encode()) for name in names)
+    for _ in range(36):  # up to 3e13 examples
+        ev.merge(ev)
+    assert len(ev.to_bytes()) - text <= 25 * len(names)
+    assert ev.examples > 10**13
+    assert set(ev.labels) == set(names)

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.batch import Example
 from streameval.errors import InputError, LabelError, shown
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, TRUE, Reader
+from streameval.inputs.tensors import array_of
 from streameval.inputs.values import decided_bit, decided_block, plain_array
 
 __all__ = ["COLLECTIONS", "named", "named_entries", "read_one"]
@@ -82,7 +83,7 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
             raise LabelError(f"{NAMES[role]} has two values for label {shown(twice)}; name each label once")
         return example_entries(dict(pairs), role, reader)
     if isinstance(given, np.ndarray) or hasattr(given, "__array__"):
-        return _row_entries(np.asanyarray(given), role, reader)
+        return _row_entries(array_of(given, NAMES[role]), role, reader)
     if given is None:
         raise InputError(f"{NAMES[role]} is None; give the empty set if there is no label")
     raise InputError(

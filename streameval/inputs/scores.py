@@ -15,6 +15,7 @@ from streameval.errors import InputError, LabelError, as_number, shown
 from streameval.inputs.one import named
 from streameval.inputs.reader import IGNORED, PRED, Reader
 from streameval.inputs.sides import names_of, positions_of
+from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import plain_array
 from streameval.kernel.types import FloatArray, IntArray, Ragged, ScoreArray, UInt8Array
 
@@ -128,7 +129,7 @@ def scored_side_of(given: object, reader: Reader, borrowed: list[object] | None)
     elif hasattr(given, "to_list"):  # the Series of pandas and polars
         given = given.to_list()
     elif isinstance(given, memoryview) or (not isinstance(given, list | tuple) and hasattr(given, "__array__")):
-        array = np.asanyarray(given)
+        array = array_of(given, "y_pred")
         if array.ndim == 2:
             return _Scores(array, positions_of(array.shape[1], borrowed, PRED, reader), reader)
         given = array.tolist()
@@ -275,7 +276,7 @@ class _Best:
     """The best labels of each example."""
 
     def __init__(self, best: TopK, borrowed: list[object] | None, reader: Reader) -> None:
-        indices = np.asarray(best.indices)
+        indices = np.asarray(array_of(best.indices, "TopK.indices"))
         if indices.ndim != 2 or indices.dtype.kind not in "iu":
             raise InputError(
                 f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}"
@@ -284,7 +285,7 @@ class _Best:
             scores: ScoreArray = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
             missing: Any = None
         else:
-            scores, missing = _checked(best.scores, reader)
+            scores, missing = _checked(array_of(best.scores, "TopK.scores"), reader)
             if scores.shape != indices.shape:
                 raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
         row, place = np.nonzero(indices >= 0)
@@ -336,7 +337,7 @@ class _Rankings:
         self.width = 4096
 
     def take(self, size: int) -> DenseScores | ListedScores:
-        examples = list(islice(self._source, size))
+        examples = without_tensors(list(islice(self._source, size)), "y_pred")
         rows = [example for example in examples if isinstance(example, np.ndarray) and example.dtype.kind in "biuf"]
         if examples and len(rows) == len(examples) and {(row.ndim, row.size) for row in rows} == {(1, rows[0].size)}:
             columns = self._reader.positions(len(rows[0]), "y_pred")
@@ -382,7 +383,7 @@ def _entries(example: object, reader: Reader) -> dict[int, float | None]:
                 ranked[column] = -float(len(ranked))
         return ranked
     if isinstance(example, np.ndarray) or hasattr(example, "__array__"):
-        row = np.asanyarray(example)
+        row = array_of(example, "y_pred")
         if row.ndim != 1:
             raise InputError(f"y_pred has an example of shape {row.shape}; an example is a row of scores")
         scores, missing = _checked(row, reader)

@@ -14,6 +14,7 @@ from streameval.errors import InputError, LabelError, shown
 from streameval.inputs.arrow import lists_of_arrow
 from streameval.inputs.one import COLLECTIONS, named, named_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, registered
+from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import bound_of, decided_block, plain_array
 from streameval.kernel import list_order
 from streameval.kernel.types import (
@@ -265,7 +266,7 @@ class _Examples:
         self.width = 4096  # as wide as makes pieces of a few thousand examples, since rows could be of any size
 
     def take(self, size: int) -> Piece:
-        examples = list(islice(self._source, size))
+        examples = without_tensors(list(islice(self._source, size)), NAMES[self._role])
         kinds = set(map(type, examples))
         if kinds.issubset(COLLECTIONS):
             try:
@@ -347,7 +348,7 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
         lists = (value.tolist() if isinstance(value, np.ndarray) else value for value in given)  # type: ignore[attr-defined]
         return _Examples(lists, len(given), role, reader)  # type: ignore[arg-type]
     if isinstance(given, memoryview) or (not isinstance(given, list | tuple) and hasattr(given, "__array__")):
-        array = np.asanyarray(given)
+        array = array_of(given, name)
         if array.ndim == 2:
             values = plain_array(array, name)
             return _Matrix(values, positions_of(values.shape[1], borrowed, role, reader), role, reader)

@@ -9,6 +9,7 @@ import numpy as np
 
 from streameval.errors import InputError, as_number, shown
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
+from streameval.inputs.tensors import array_of
 from streameval.kernel.types import FloatArray, UInt8Array
 
 __all__ = ["bound_of", "checked_weight", "checked_weights", "decided", "decided_bit", "decided_block", "plain_array"]
@@ -38,7 +39,7 @@ def checked_weights(weights: object) -> FloatArray:
             except InputError as error:
                 raise InputError(f"weights[{position}]: {error}") from None
         return np.array(listed, np.float64)
-    given = np.asarray(weights)
+    given = np.asarray(array_of(weights, "weights"))
     if given.ndim != 1 or given.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         raise InputError(
             f"weights must be a 1-D array of numbers, one per example, not {shown(weights)} "

@@ -19,11 +19,17 @@ cdef extern from "binning.h" nogil:
         uint64_t* keys
         size_t used
         size_t owed
+    ctypedef struct se_floats:
+        size_t used
+        size_t owed
+    ctypedef struct se_counter:
+        uint32_t blocks
     ctypedef struct se_table:
         uint64_t* index
         uint32_t used
         uint32_t empty
         se_run fresh[2]
+        se_floats narrow
     ctypedef struct se_label:
         se_table table[2]
         int64_t binned
@@ -58,11 +64,13 @@ cdef extern from "binning.h" nogil:
     se_part* se_part_at(const se_table*, uint32_t)
     se_part* se_part_of(se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
-    int se_settle(se_table*)
-    void se_relieve(se_table*)
-    void se_compact(se_table*)
+    int se_settle(se_table*, se_counter*)
+    void se_relieve(se_table*, se_counter*)
+    void se_compact(se_table*, se_counter*)
+    void se_drop_counter(se_counter*)
     void se_discard(se_table*)
-    void se_pairs(const se_label*, uint64_t*)
+    const se_table* se_view(se_table*, se_counter*, se_table*)
+    void se_pairs(const se_table*, const se_table*, uint64_t*)
     int se_admit(se_table*, const se_table*)
     void se_unite(se_table*, const se_table*)
     void se_join(se_part*, const se_part*)
@@ -184,6 +192,7 @@ cdef class Bins:
         cdef Py_ssize_t position
         cdef int64_t scored = 0
         cdef int taken
+        cdef se_counter counter
         for position in range(count):
             scored += self.said[position].kind < 2
         if sign < 0:
@@ -195,9 +204,11 @@ cdef class Bins:
         else:
             if self.no_room_for(1, scored):
                 return FULL_CODE
+            memset(&counter, 0, sizeof(se_counter))
             for position in range(count):
                 if self.said[position].kind < 2:
-                    se_relieve(&self.labels[self.said[position].column].table[self.said[position].kind])
+                    se_relieve(&self.labels[self.said[position].column].table[self.said[position].kind], &counter)
+            se_drop_counter(&counter)
             if not se_make_room(self.labels, self.said, count):
                 raise MemoryError
             se_append_mentions(self.labels, self.said, count, fixed)
@@ -218,6 +229,7 @@ cdef class Bins:
         cdef int64_t[:, ::1] before
         cdef int64_t added
         cdef int enough
+        cdef se_counter counter
         rows.rows, rows.width, rows.fixed = t.shape[0], t.shape[1], fixed
         if place.shape[0] != rows.width or scores.shape != true.shape:
             raise ValueError("columns, truths and scores differ in shape")
@@ -255,17 +267,20 @@ cdef class Bins:
             self.n += rows.rows
             return DONE_CODE
         # Appended scores are forgotten if memory runs out on the way; then nothing has changed.
-        known = np.empty((rows.width, 8), np.int64)
+        known = np.empty((rows.width, 10), np.int64)
         before = known
+        memset(&counter, 0, sizeof(se_counter))
         for position in range(rows.width):
             label = self.labels + place[position]
             for part in range(2):
-                se_relieve(&label.table[part])
+                se_relieve(&label.table[part], &counter)
+                before[position, 8 + part] = label.table[part].narrow.used
             for part in range(4):
                 before[position, part] = label.table[part // 2].fresh[part % 2].used
             for part in range(3):
                 before[position, 4 + part] = label.side[part]
             before[position, 7] = label.binned
+        se_drop_counter(&counter)
         if rows.rows * rows.width >= RELEASE:
             with nogil:
                 enough = se_append_rows(self.labels, &rows, 0, rows.width)
@@ -279,6 +294,8 @@ cdef class Bins:
                 continue
             for part in range(4):
                 label.table[part // 2].fresh[part % 2].used = before[position, part]
+            for part in range(2):
+                label.table[part].narrow.used = before[position, 8 + part]
             for part in range(3):
                 label.side[part] = before[position, 4 + part]
             label.binned = before[position, 7]
@@ -299,6 +316,7 @@ cdef class Bins:
         cdef se_score_lists lists
         cdef Py_ssize_t row, longest = 0, long_, count, position
         cdef bint enough = True
+        cdef se_counter counter
         self.within(true_)
         self.within(ranked_)
         if score.shape[0] != ranked_.shape[0]:
@@ -327,10 +345,12 @@ cdef class Bins:
             return FULL_CODE
         # Room for everything first; then nothing can fail.
         counted = self.held
+        memset(&counter, 0, sizeof(se_counter))
         with nogil:
             for position in range(self.width):
-                se_relieve(&self.labels[position].table[0])
-                se_relieve(&self.labels[position].table[1])
+                se_relieve(&self.labels[position].table[0], &counter)
+                se_relieve(&self.labels[position].table[1], &counter)
+            se_drop_counter(&counter)
             for row in range(examples):
                 self.turn += 1
                 count = se_mentions_of_lists(&lists, row, self.turn, self.mark, self.said)
@@ -355,6 +375,8 @@ cdef class Bins:
         cdef se_label* there
         cdef se_part* part
         cdef bint enough = True
+        cdef se_counter counter
+        memset(&counter, 0, sizeof(se_counter))
         if self.no_room_for(other.n, other.held):
             return FULL_CODE
         if columns is None:
@@ -369,10 +391,11 @@ cdef class Bins:
                 here, there = self.labels + (column if columns is None else place[column]), other.labels + column
                 for side in range(2):
                     if here == there:
-                        enough = enough and se_settle(&here.table[side])
+                        enough = enough and se_settle(&here.table[side], &counter)
                     elif there.binned:
-                        se_relieve(&here.table[side])
+                        se_relieve(&here.table[side], &counter)
                         enough = enough and se_admit(&here.table[side], &there.table[side])
+            se_drop_counter(&counter)
             for column in range(width if enough else 0):
                 here, there = self.labels + (column if columns is None else place[column]), other.labels + column
                 for side in range(2):
@@ -388,7 +411,7 @@ cdef class Bins:
             for column in range(width):
                 here = self.labels + (column if columns is None else place[column])
                 for side in range(4):
-                    here.table[side // 2].fresh[side % 2].owed = 0
+                    here.table[side // 2].fresh[side % 2].owed = here.table[side // 2].narrow.owed = 0
         if not enough:
             raise MemoryError
         self.n += other.n
@@ -423,12 +446,15 @@ cdef class Bins:
         cdef se_table* table
         cdef se_part* part
         cdef bint enough = True
+        cdef se_counter counter
         self.within(place)
+        memset(&counter, 0, sizeof(se_counter))
         with nogil:
             for position in range(count):
                 for side in range(2):
-                    enough = enough and se_settle(&self.labels[place[position]].table[side])
+                    enough = enough and se_settle(&self.labels[place[position]].table[side], &counter)
                     most += self.labels[place[position]].table[side].used
+            se_drop_counter(&counter)
         if not enough:
             raise MemoryError
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
@@ -477,7 +503,12 @@ cdef class Bins:
         cdef se_label* label
         cdef uint32_t row
         cdef bint enough = True
+        cdef se_counter counter
+        cdef se_table held[2]
+        cdef const se_table* view[2]
         self.within(place)
+        memset(&counter, 0, sizeof(se_counter))
+        memset(held, 0, sizeof(held))
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
@@ -485,22 +516,29 @@ cdef class Bins:
             for position in range(place.shape[0]):
                 label = self.labels + place[position]
                 for side in range(2):
-                    enough = enough and se_settle(&label.table[side])
+                    view[side] = se_view(&label.table[side], &counter, &held[side])
+                    enough = enough and view[side] != NULL
                 if not enough:
                     break
-                se_pairs(label, &limb[position, 0, 0])
-                for row in range(label.table[1].used):
-                    times[position, 1] += <int64_t>(se_part_at(&label.table[1], row).head >> 20)
+                se_pairs(view[0], view[1], &limb[position, 0, 0])
+                for row in range(view[1].used):
+                    times[position, 1] += <int64_t>(se_part_at(view[1], row).head >> 20)
                 times[position, 0] = label.binned - times[position, 1]
+            se_drop_counter(&counter)
+            se_discard(&held[0])
+            se_discard(&held[1])
         if not enough:
             raise MemoryError
         return counts, sums
 
     def compact(self):
         cdef Py_ssize_t column
+        cdef se_counter counter
+        memset(&counter, 0, sizeof(se_counter))
         for column in range(self.width):
-            se_compact(&self.labels[column].table[0])
-            se_compact(&self.labels[column].table[1])
+            se_compact(&self.labels[column].table[0], &counter)
+            se_compact(&self.labels[column].table[1], &counter)
+        se_drop_counter(&counter)
 
     def restore(self, int64_t examples, sides, offsets, bins, counts, limbs):
         cdef const int64_t[:, ::1] side_ = np.ascontiguousarray(sides, np.int64)

@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SE_X86
+#endif
+#ifdef __GNUC__
+#define SE_ALWAYS __attribute__((always_inline)) static inline
+#else
+#define SE_ALWAYS static inline
+#endif
+
 /* -- the bin of a score ---------------------------------------------------------------------------------------------- */
 
 #define SE_DROPPED 41 /* bits of the mantissa that a bin does not tell */
@@ -177,10 +186,17 @@ static inline int se_possible(const se_part *p) {
 /* -- the bins of one label ------------------------------------------------------------------------------------------------ */
 
 /* Scores are first appended as they come, since that is all but free, and put into bins once there are many of them or
-   somebody looks. A key is bin << 40 | residual >> 1; the last bit of the residual tells in which run it stands. */
+   somebody looks. Floats of rows stay floats, half as large. Of others the key is kept: bin << 40 | residual >> 1; the
+   last bit of the residual tells in which run it stands. */
+typedef struct {
+    float *scores;
+    size_t used, room, owed; /* owed: room that a merge under way has asked for */
+    size_t seen;             /* how many there were when they were last read without being binned */
+} se_floats;
+
 typedef struct {
     uint64_t *keys;
-    size_t used, room, owed; /* owed: room that a merge under way has asked for */
+    size_t used, room, owed;
 } se_run;
 
 /* The scores of one class of one label. */
@@ -190,6 +206,7 @@ typedef struct {
     void *memory;
     uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
     se_run fresh[2];            /* by the last bit of the residual */
+    se_floats narrow;
 } se_table;
 
 typedef struct {
@@ -200,7 +217,7 @@ typedef struct {
 
 #define SE_KEY_SHIFT 40
 #define SE_KEY_LOW (((uint64_t)1 << SE_KEY_SHIFT) - 1)
-#define SE_PENDING 4096 /* fewer scores than these are never worth a rebuild */
+#define SE_PENDING 65536 /* fewer bytes of scores than these are never worth a rebuild */
 
 static inline uint64_t se_key(uint32_t bin, uint64_t residual) { return (uint64_t)bin << SE_KEY_SHIFT | residual >> 1; }
 
@@ -220,8 +237,18 @@ static int se_extend(se_run *run, size_t more) {
     return 1;
 }
 
+static int se_extend_floats(se_floats *run, size_t more) {
+    if (run->used + more <= run->room) return 1;
+    size_t room = 2 * run->room > run->used + more ? 2 * run->room : run->used + more;
+    float *scores = (float *)realloc(run->scores, room * sizeof(float));
+    if (!scores) return 0;
+    run->scores = scores;
+    run->room = room;
+    return 1;
+}
+
 static inline size_t se_pending(const se_table *t) {
-    return t->fresh[0].used + t->fresh[1].used;
+    return t->fresh[0].used + t->fresh[1].used + t->narrow.used;
 }
 
 /* Parts for that many bins, and where they start: no part lies across two lines of the cache. */
@@ -318,12 +345,285 @@ static uint64_t *se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
     return keys;
 }
 
+static void se_discard(se_table *t) {
+    free(t->index);
+    free(t->memory);
+    for (int run = 0; run < 2; run++) free(t->fresh[run].keys);
+    free(t->narrow.scores);
+}
+
+/* -- merging ---------------------------------------------------------------------------------------------------------------- */
+
+/* Make room for all that another label holds: empty parts for its bins, and space for its scores. 0 if memory ran out. */
+static int se_admit(se_table *t, const se_table *other) {
+    uint32_t missing = 0, here = 0;
+    for (int run = 0; run < 2; run++)
+        if (!se_extend(&t->fresh[run], t->fresh[run].owed + other->fresh[run].used)) return 0;
+        else t->fresh[run].owed += other->fresh[run].used; /* several tables may go into one */
+    if (!se_extend_floats(&t->narrow, t->narrow.owed + other->narrow.used)) return 0;
+    t->narrow.owed += other->narrow.used;
+    for (uint32_t there = 0; there < other->used; there++) {
+        const uint64_t bin = other->index[there] >> 32;
+        while (here < t->used && t->index[here] >> 32 < bin) here++;
+        missing += here == t->used || t->index[here] >> 32 != bin;
+    }
+    if (!missing) return 1;
+    if (!se_enlarge(t, missing)) return 0;
+    /* From behind, so that the index is merged in place. */
+    uint32_t to = t->used + missing, left = t->used, there = other->used;
+    for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_part));
+    uint32_t place = to;
+    while (there) {
+        const uint64_t bin = other->index[there - 1] >> 32;
+        if (left && t->index[left - 1] >> 32 >= bin) {
+            there -= t->index[left - 1] >> 32 == bin;
+            t->index[--to] = t->index[--left];
+        } else {
+            t->index[--to] = bin << 32 | --place;
+            there--;
+        }
+    }
+    t->used += missing;
+    t->empty += missing;
+    return 1;
+}
+
+/* Add all that another table holds, which was admitted. */
+static void se_unite(se_table *t, const se_table *other) {
+    uint32_t here = 0;
+    for (uint32_t there = 0; there < other->used; there++) {
+        const uint64_t bin = other->index[there] >> 32;
+        while (t->index[here] >> 32 < bin) here++;
+        se_part *part = se_part_at(t, here);
+        const uint32_t before = (uint32_t)se_blank(part);
+        se_join(part, se_part_at(other, there));
+        t->empty -= before - (uint32_t)se_blank(part);
+    }
+    for (int run = 0; run < 2; run++) {
+        const se_run *added = &other->fresh[run];
+        if (added->used) memcpy(t->fresh[run].keys + t->fresh[run].used, added->keys, added->used * sizeof(uint64_t));
+        t->fresh[run].used += added->used;
+    }
+    const se_floats *added = &other->narrow;
+    if (added->used) memcpy(t->narrow.scores + t->narrow.used, added->scores, added->used * sizeof(float));
+    t->narrow.used += added->used;
+}
+
+/* -- many floats at once ------------------------------------------------------------------------------------------------- */
+
+#define SE_BLOCK 16          /* bins */
+#define SE_SPAN 524288       /* bins: more than floats between 0 and 1 can meet */
+#define SE_AT_ONCE (1 << 23) /* scores: below 2**24, so that the fields below suffice */
+#define SE_UNIT 29           /* residuals of floats are multiples of 2**29 */
+#define SE_CHUNK 64
+
+/* For each bin from `base` on: how many << 40 | the sum of residuals, and the sum of their squares, in units. All of it
+   is zero between uses. */
+typedef struct {
+    uint64_t (*sums)[2];
+    uint8_t *met; /* whether any bin of a block holds a score */
+    uint32_t blocks, base;
+    se_table list; /* what was counted, on its way */
+} se_counter;
+
+static void se_drop_counter(se_counter *c) {
+    free(c->sums);
+    free(c->met);
+    se_discard(&c->list);
+    memset(c, 0, sizeof *c);
+}
+
+static int se_widen_counter(se_counter *c, uint32_t blocks) {
+    if (blocks <= c->blocks) return 1;
+    uint32_t room = 1024;
+    while (room < blocks) room *= 2;
+    free(c->sums);
+    free(c->met);
+    c->blocks = 0;
+    c->sums = (uint64_t(*)[2])calloc((size_t)room * SE_BLOCK, sizeof *c->sums);
+    c->met = (uint8_t *)calloc(room, 1);
+    if (c->sums && c->met) c->blocks = room;
+    return c->blocks != 0;
+}
+
+#define SE_MASK(holds) (0 - (uint32_t)(holds))
+
+/* The bins of normal floats and zeros, and their residuals in units. Without branches, so that compilers use vectors. */
+SE_ALWAYS void se_split_floats(const float *scores, uint32_t *bin, uint32_t *rest) {
+    uint32_t bits[SE_CHUNK], upside[SE_CHUNK];
+    float complement[SE_CHUNK];
+    memcpy(bits, scores, sizeof bits);
+    for (int j = 0; j < SE_CHUNK; j++) complement[j] = 1.0f - scores[j]; /* exact where used, never subnormal */
+    memcpy(upside, complement, sizeof upside);
+    for (int j = 0; j < SE_CHUNK; j++) {
+        const uint32_t size = bits[j] & 0x7FFFFFFF, negative = 0 - (bits[j] >> 31);
+        const uint32_t below = negative & SE_MASK(size != 0);
+        const uint32_t upper = ~negative & SE_MASK(size >= 0x3F000000) & SE_MASK(size <= 0x3F800000);
+        const uint32_t beyond = ~negative & SE_MASK(size > 0x3F800000);
+        const uint32_t kept = (upside[j] & upper) | (size & ~upper);
+        const uint32_t code = SE_MASK(kept != 0) & ((kept >> 12) + ((uint32_t)896 << 11));
+        bin[j] = ((code ^ (below | upper)) + SE_FINITE + (upper & (2 * SE_TO_HALF + 1)) +
+                  (beyond & (2 * SE_TO_HALF + 1 - SE_TO_ONE))) & 0xFFFFFF;
+        rest[j] = kept & 0xFFF;
+    }
+}
+
+/* The least and the greatest score, in the order of their bits as signed numbers; 0 if some are subnormal. */
+SE_ALWAYS int se_extremes(const float *scores, size_t n, float ends[2]) {
+    int32_t low = INT32_MAX, high = INT32_MIN;
+    uint32_t odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, scores + i, sizeof bits);
+        const uint32_t size = (uint32_t)bits & 0x7FFFFFFF;
+        const int32_t ordered = bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+        low = ordered < low ? ordered : low;
+        high = ordered > high ? ordered : high;
+        odd |= SE_MASK(size < 0x00800000) & size;
+    }
+    low = low < 0 ? low ^ 0x7FFFFFFF : low;
+    high = high < 0 ? high ^ 0x7FFFFFFF : high;
+    memcpy(ends, &low, sizeof low);
+    memcpy(ends + 1, &high, sizeof high);
+    return !odd;
+}
+
+SE_ALWAYS void se_sum_floats(se_counter *c, const float *scores, size_t n) {
+    uint64_t(*sums)[2] = c->sums;
+    uint8_t *met = c->met;
+    const uint32_t base = c->base;
+    for (size_t start = 0; start < n; start += SE_CHUNK) {
+        uint32_t bin[SE_CHUNK], rest[SE_CHUNK];
+        const size_t count = n - start < SE_CHUNK ? n - start : SE_CHUNK;
+        if (count == SE_CHUNK) {
+            se_split_floats(scores + start, bin, rest);
+        } else {
+            float last[SE_CHUNK] = {0};
+            memcpy(last, scores + start, count * sizeof(float));
+            se_split_floats(last, bin, rest);
+        }
+        for (size_t j = 0; j < count; j++) {
+            const uint32_t at = bin[j] - base;
+            sums[at][0] += ((uint64_t)1 << 40) + rest[j];
+            sums[at][1] += (uint64_t)rest[j] * rest[j];
+            met[at / SE_BLOCK] = 1;
+        }
+    }
+}
+
+#define SE_FLOATS(NAME, ATTRIBUTE)                                                                                    \
+    ATTRIBUTE static int se_extremes_##NAME(const float *scores, size_t n, float ends[2]) {                           \
+        return se_extremes(scores, n, ends);                                                                          \
+    }                                                                                                                 \
+    ATTRIBUTE static void se_sum_floats_##NAME(se_counter *c, const float *scores, size_t n) {                        \
+        se_sum_floats(c, scores, n);                                                                                  \
+    }
+
+SE_FLOATS(plain, )
+#ifdef SE_X86
+SE_FLOATS(avx2, __attribute__((target("avx2"))))
+#endif
+
+/* Count floats by bin. Returns how many bins they meet, or 0 if they are too many, too far apart or too small for this,
+   or if memory ran out. */
+static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
+    float ends[2];
+    uint64_t unused;
+    uint32_t found = 0;
+    int wide = 0;
+    if (n > SE_AT_ONCE) return 0;
+#ifdef SE_X86
+    __builtin_cpu_init();
+    wide = __builtin_cpu_supports("avx2") != 0;
+    if (!(wide ? se_extremes_avx2(scores, n, ends) : se_extremes_plain(scores, n, ends))) return 0;
+#else
+    if (!se_extremes_plain(scores, n, ends)) return 0;
+#endif
+    const uint32_t first = se_bin(se_bits_of_float(ends), &unused) / SE_BLOCK * SE_BLOCK;
+    const uint32_t span = se_bin(se_bits_of_float(ends + 1), &unused) - first + 1;
+    if (span > SE_SPAN || !se_widen_counter(c, (span + SE_BLOCK - 1) / SE_BLOCK)) return 0;
+    c->base = first;
+#ifdef SE_X86
+    if (wide) se_sum_floats_avx2(c, scores, n);
+    else se_sum_floats_plain(c, scores, n);
+#else
+    (void)wide;
+    se_sum_floats_plain(c, scores, n);
+#endif
+    for (uint32_t block = 0; block < c->blocks; block++)
+        for (uint32_t at = block * SE_BLOCK; c->met[block] && at < (block + 1) * SE_BLOCK; at++)
+            found += c->sums[at][0] != 0;
+    return found;
+}
+
+/* Move what was counted, in that many bins, to the end of a table, together with the bins of another, if any. There must
+   be room if `enough`; the counter is cleared in any case. */
+static void se_take_counted(se_counter *c, const se_table *other, se_table *to, int enough) {
+    uint32_t old = 0, used = to->used;
+    const uint32_t olds = other ? other->used : 0;
+    for (uint32_t block = 0; block < c->blocks; block++) {
+        if (!c->met[block]) continue;
+        for (uint32_t at = block * SE_BLOCK; enough && at < (block + 1) * SE_BLOCK; at++) {
+            const uint64_t head = c->sums[at][0], sum = head & SE_KEY_LOW, square = c->sums[at][1];
+            const uint64_t bin = c->base + at;
+            if (!head) continue;
+            for (; old < olds && other->index[old] >> 32 < bin; old++, used++) {
+                to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
+                to->parts[used] = *se_part_at(other, old);
+            }
+            se_part *part = to->parts + used;
+            part->head = head >> 40 << 20 | sum >> (64 - SE_UNIT);
+            part->sum = sum << SE_UNIT;
+            part->square_high = square >> (64 - 2 * SE_UNIT);
+            part->square = square << 2 * SE_UNIT;
+            if (old < olds && other->index[old] >> 32 == bin) se_join(part, se_part_at(other, old++));
+            to->index[used] = bin << 32 | used;
+            used++;
+        }
+        memset(c->sums + block * SE_BLOCK, 0, SE_BLOCK * sizeof *c->sums);
+        c->met[block] = 0;
+    }
+    for (; enough && old < olds; old++, used++) {
+        to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
+        to->parts[used] = *se_part_at(other, old);
+    }
+    to->used = used;
+}
+
+/* Append floats as keys. 0 if memory ran out. */
+static int se_widen(se_table *t) {
+    if (!se_extend(&t->fresh[0], t->narrow.used)) return 0;
+    for (size_t i = 0; i < t->narrow.used; i++) {
+        uint64_t x;
+        const uint32_t bin = se_bin(se_bits_of_float(t->narrow.scores + i), &x);
+        t->fresh[0].keys[t->fresh[0].used++] = se_key(bin, x);
+    }
+    t->narrow.used = t->narrow.seen = 0;
+    return 1;
+}
+
+/* Put floats into bins. 0 if memory ran out; no count is lost then. */
+static int se_settle_floats(se_table *t, se_counter *c) {
+    const uint32_t counted = se_count_floats(c, t->narrow.scores, t->narrow.used);
+    se_table *list = t->used ? &c->list : t;
+    if (!counted) return se_widen(t);
+    list->used = 0;
+    const int enough = se_enlarge(list, counted);
+    se_take_counted(c, NULL, list, enough);
+    if (!enough || (list != t && !se_admit(t, list))) return 0;
+    if (list != t) se_unite(t, list);
+    t->narrow.used = t->narrow.seen = 0;
+    return 1;
+}
+
 /* Put all scores into bins, and drop bins that are empty. 0 if memory ran out; no count is lost then. */
-static int se_rebuild(se_table *t) {
+static int se_rebuild(se_table *t, se_counter *counter) {
     uint64_t *sorted[2];
-    size_t at[2], longest = 0, most = t->used - t->empty, old = 0;
+    size_t at[2], most, old = 0;
     uint32_t head[2], used = 0;
-    for (int run = 0; run < 2; run++) longest = t->fresh[run].used > longest ? t->fresh[run].used : longest;
+    if (t->narrow.used && !se_settle_floats(t, counter)) return 0;
+    if (!se_pending(t) && 2 * t->empty <= t->used) return 1;
+    most = t->used - t->empty;
     for (int run = 0; run < 2; run++) {
         se_run *r = &t->fresh[run];
         at[run] = 0;
@@ -395,11 +695,12 @@ static inline void se_count_score(se_table *t, se_part *part, uint64_t x, int si
 }
 
 /* Put all scores into bins. 0 if memory ran out; no count is lost then. */
-static int se_settle(se_table *t) {
+static int se_settle(se_table *t, se_counter *counter) {
     const size_t pending = se_pending(t);
     if (!pending) return 1;
-    if (pending > 8 + t->used / 32 || 2 * t->empty > t->used) return se_rebuild(t);
+    if (pending > 8 + t->used / 32 || 2 * t->empty > t->used) return se_rebuild(t, counter);
     if (!se_enlarge(t, (uint32_t)pending)) return 0;
+    if (!se_widen(t)) return 0;
     for (int run = 0; run < 2; run++) {
         for (size_t i = 0; i < t->fresh[run].used; i++) {
             const uint64_t key = t->fresh[run].keys[i];
@@ -412,20 +713,15 @@ static int se_settle(se_table *t) {
 }
 
 /* Put scores into bins once they take as much memory as bins do. Where memory is short they wait. */
-static inline void se_relieve(se_table *t) {
-    const size_t pending = se_pending(t);
-    if (pending >= SE_PENDING && pending >= 8 * (size_t)t->used) se_rebuild(t);
+static inline void se_relieve(se_table *t, se_counter *counter) {
+    const size_t wide = t->fresh[0].used + t->fresh[1].used;
+    const size_t pending = wide * sizeof(uint64_t) + t->narrow.used * sizeof(float);
+    if (pending >= SE_PENDING && pending >= 64 * (size_t)t->used) se_rebuild(t, counter);
 }
 
 /* Drop empty bins if they are the majority. */
-static void se_compact(se_table *t) {
-    if (t->used && 2 * t->empty >= t->used) se_rebuild(t);
-}
-
-static void se_discard(se_table *t) {
-    free(t->index);
-    free(t->memory);
-    for (int run = 0; run < 2; run++) free(t->fresh[run].keys);
+static void se_compact(se_table *t, se_counter *counter) {
+    if (t->used && 2 * t->empty >= t->used) se_rebuild(t, counter);
 }
 
 /* -- reading ---------------------------------------------------------------------------------------------------------------- */
@@ -441,10 +737,24 @@ static inline void se_add_product(uint64_t *sum, uint64_t a, uint64_t b) {
     sum[1] += high;
 }
 
+/* A table as it would be if all its scores were in bins: itself, or `view`, in which floats are counted that stay where
+   they are. To make bins of them costs more than to count them, so that is left for the second time they are read. NULL
+   if memory ran out. */
+static const se_table *se_view(se_table *t, se_counter *c, se_table *view) {
+    se_floats *floats = &t->narrow;
+    const int settle = t->fresh[0].used || t->fresh[1].used || floats->used <= 2 * floats->seen + 8 + t->used / 32;
+    const uint32_t counted = settle ? 0 : se_count_floats(c, floats->scores, floats->used);
+    if (!counted) return se_settle(t, c) ? t : NULL;
+    floats->seen = floats->used;
+    view->used = 0;
+    const int enough = se_enlarge(view, counted + t->used);
+    se_take_counted(c, t, view, enough);
+    return enough ? view : NULL;
+}
+
 /* Twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being half a pair:
    at least, with every undecided bin as one tie, and at most. A bin is undecided where scores of a class differ. */
-static void se_pairs(const se_label *l, uint64_t sums[6]) {
-    const se_table *negative = &l->table[0], *positive = &l->table[1];
+static void se_pairs(const se_table *negative, const se_table *positive, uint64_t sums[6]) {
     uint64_t below = 0;
     uint32_t other = 0;
     for (uint32_t at = 0; at < positive->used; at++) {
@@ -467,58 +777,6 @@ static void se_pairs(const se_label *l, uint64_t sums[6]) {
     }
 }
 
-/* -- merging ---------------------------------------------------------------------------------------------------------------- */
-
-/* Make room for all that another label holds: empty parts for its bins, and space for its scores. 0 if memory ran out. */
-static int se_admit(se_table *t, const se_table *other) {
-    uint32_t missing = 0, here = 0;
-    for (int run = 0; run < 2; run++)
-        if (!se_extend(&t->fresh[run], t->fresh[run].owed + other->fresh[run].used)) return 0;
-        else t->fresh[run].owed += other->fresh[run].used; /* several tables may go into one */
-    for (uint32_t there = 0; there < other->used; there++) {
-        const uint64_t bin = other->index[there] >> 32;
-        while (here < t->used && t->index[here] >> 32 < bin) here++;
-        missing += here == t->used || t->index[here] >> 32 != bin;
-    }
-    if (!missing) return 1;
-    if (!se_enlarge(t, missing)) return 0;
-    /* From behind, so that the index is merged in place. */
-    uint32_t to = t->used + missing, left = t->used, there = other->used;
-    for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_part));
-    uint32_t place = to;
-    while (there) {
-        const uint64_t bin = other->index[there - 1] >> 32;
-        if (left && t->index[left - 1] >> 32 >= bin) {
-            there -= t->index[left - 1] >> 32 == bin;
-            t->index[--to] = t->index[--left];
-        } else {
-            t->index[--to] = bin << 32 | --place;
-            there--;
-        }
-    }
-    t->used += missing;
-    t->empty += missing;
-    return 1;
-}
-
-/* Add all that another table holds, which was admitted. */
-static void se_unite(se_table *t, const se_table *other) {
-    uint32_t here = 0;
-    for (uint32_t there = 0; there < other->used; there++) {
-        const uint64_t bin = other->index[there] >> 32;
-        while (t->index[here] >> 32 < bin) here++;
-        se_part *part = se_part_at(t, here);
-        const uint32_t before = (uint32_t)se_blank(part);
-        se_join(part, se_part_at(other, there));
-        t->empty -= before - (uint32_t)se_blank(part);
-    }
-    for (int run = 0; run < 2; run++) {
-        const se_run *added = &other->fresh[run];
-        if (added->used) memcpy(t->fresh[run].keys + t->fresh[run].used, added->keys, added->used * sizeof(uint64_t));
-        t->fresh[run].used += added->used;
-    }
-}
-
 /* -- rows of scores ------------------------------------------------------------------------------------------------------ */
 
 #define SE_DEEP_TILE 128
@@ -533,95 +791,96 @@ typedef struct {
     int64_t fixed;
 } se_score_rows;
 
-#define SE_MASK(holds) (0 - (uint32_t)(holds))
+/* Of how many cells of a row nothing is appended; they are noted beside. */
+static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t side[3]) {
+    if (in->hidden && in->hidden[at]) side[2]++;
+    else if (in->ranked && !in->ranked[at]) side[in->true_[at] & 1]++;
+    else return 0;
+    return 1;
+}
 
-/* The keys of floats: their residuals are even. Without branches, so that compilers use vectors. */
-static inline void se_keys_of_floats(const float *scores, ptrdiff_t count, uint64_t *keys) {
-    uint32_t bits[SE_WIDE_TILE] = {0}, upside[SE_WIDE_TILE], bin[SE_WIDE_TILE], rest[SE_WIDE_TILE], odd = 0;
-    float complement[SE_WIDE_TILE] = {0};
-    float given[SE_WIDE_TILE] = {0};
-    if (count == SE_WIDE_TILE) memcpy(given, scores, sizeof given);
-    else memcpy(given, scores, (size_t)count * sizeof(float));
-    memcpy(bits, given, sizeof bits);
-    for (int j = 0; j < SE_WIDE_TILE; j++) complement[j] = 1.0f - given[j]; /* exact where used, never subnormal */
-    memcpy(upside, complement, sizeof upside);
-    for (int j = 0; j < SE_WIDE_TILE; j++) {
-        const uint32_t size = bits[j] & 0x7FFFFFFF, negative = 0 - (bits[j] >> 31);
-        const uint32_t below = negative & SE_MASK(size != 0);
-        const uint32_t upper = ~negative & SE_MASK(size >= 0x3F000000) & SE_MASK(size <= 0x3F800000);
-        const uint32_t beyond = ~negative & SE_MASK(size > 0x3F800000);
-        const uint32_t kept = (upside[j] & upper) | (size & ~upper), normal = SE_MASK(kept >= 0x00800000);
-        const uint32_t code = normal & ((kept >> 12) + ((uint32_t)896 << 11));
-        odd |= ~normal & kept; /* subnormal */
-        bin[j] = (code ^ (below | upper)) + SE_FINITE + (upper & (2 * SE_TO_HALF + 1)) +
-                 (beyond & (2 * SE_TO_HALF + 1 - SE_TO_ONE));
-        rest[j] = kept & 0xFFF;
+static int se_append_floats(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
+                            int64_t (*side)[3]) {
+    const float *scores = (const float *)in->scores;
+    for (ptrdiff_t row = 0; row < in->rows; row += SE_DEEP_TILE) {
+        const ptrdiff_t deep = in->rows - row < SE_DEEP_TILE ? in->rows - row : SE_DEEP_TILE;
+        float *end[SE_WIDE_TILE][2];
+        for (ptrdiff_t j = 0; j < wide; j++) {
+            for (int i = 0; i < 2; i++) {
+                se_floats *to = &labels[j]->table[i].narrow;
+                /* Most are negative: room for all of a batch at once. */
+                const ptrdiff_t ahead = !i && in->rows - row < 4096 ? in->rows - row : deep;
+                if (to->room - to->used < (size_t)deep && !se_extend_floats(to, (size_t)ahead)) return 0;
+                end[j][i] = to->scores + to->used;
+            }
+        }
+        for (ptrdiff_t at = row * in->width + column; at < (row + deep) * in->width; at += in->width) {
+            const uint8_t *true_ = in->true_ + at;
+            if (!in->hidden && !in->ranked)
+                for (ptrdiff_t j = 0; j < wide; j++) *end[j][true_[j] & 1]++ = scores[at + j];
+            else
+                for (ptrdiff_t j = 0; j < wide; j++)
+                    if (!se_unscored(in, at + j, side[j])) *end[j][true_[j] & 1]++ = scores[at + j];
+        }
+        for (ptrdiff_t j = 0; j < wide; j++) {
+            for (int i = 0; i < 2; i++) {
+                se_floats *to = &labels[j]->table[i].narrow;
+                const size_t used = (size_t)(end[j][i] - to->scores);
+                labels[j]->binned += (int64_t)(used - to->used);
+                to->used = used;
+            }
+        }
     }
-    for (int j = 0; j < SE_WIDE_TILE; j++)
-        keys[j] = (uint64_t)(bin[j] & 0xFFFFFF) << SE_KEY_SHIFT | (uint64_t)rest[j] << 28;
-    for (ptrdiff_t j = 0; odd && j < count; j++) {
-        uint64_t x;
-        const uint32_t exact = se_bin(se_bits_of_float(scores + j), &x);
-        keys[j] = se_key(exact, x);
+    return 1;
+}
+
+static int se_append_doubles(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
+                             int64_t (*side)[3]) {
+    const double *scores = (const double *)in->scores;
+    for (ptrdiff_t row = 0; row < in->rows; row += SE_DEEP_TILE) {
+        const ptrdiff_t deep = in->rows - row < SE_DEEP_TILE ? in->rows - row : SE_DEEP_TILE;
+        uint64_t *end[SE_WIDE_TILE][2][2];
+        for (ptrdiff_t j = 0; j < wide; j++) {
+            for (int i = 0; i < 4; i++) {
+                se_run *to = &labels[j]->table[i / 2].fresh[i % 2];
+                if (!se_extend(to, (size_t)deep)) return 0;
+                end[j][i / 2][i % 2] = to->keys + to->used;
+            }
+        }
+        for (ptrdiff_t at = row * in->width + column; at < (row + deep) * in->width; at += in->width) {
+            for (ptrdiff_t j = 0; j < wide; j++) {
+                uint64_t x;
+                if ((in->hidden || in->ranked) && se_unscored(in, at + j, side[j])) continue;
+                const uint32_t bin = se_bin(se_bits_of_double(scores + at + j), &x);
+                *end[j][in->true_[at + j] & 1][x & 1]++ = se_key(bin, x);
+            }
+        }
+        for (ptrdiff_t j = 0; j < wide; j++) {
+            for (int i = 0; i < 4; i++) {
+                se_run *to = &labels[j]->table[i / 2].fresh[i % 2];
+                const size_t used = (size_t)(end[j][i / 2][i % 2] - to->keys);
+                labels[j]->binned += (int64_t)(used - to->used);
+                to->used = used;
+            }
+        }
     }
+    return 1;
 }
 
 /* Append the scores of some of the columns. 0 if memory ran out: the caller then undoes what was appended. */
 static int se_append_rows(se_label *labels, const se_score_rows *in, ptrdiff_t first, ptrdiff_t last) {
     for (ptrdiff_t column = first; column < last; column += SE_WIDE_TILE) {
         const ptrdiff_t wide = last - column < SE_WIDE_TILE ? last - column : SE_WIDE_TILE;
-        for (ptrdiff_t row = 0; row < in->rows; row += SE_DEEP_TILE) {
-            const ptrdiff_t deep = in->rows - row < SE_DEEP_TILE ? in->rows - row : SE_DEEP_TILE;
-            uint64_t *end[SE_WIDE_TILE][2][2], keys[SE_WIDE_TILE];
-            uint8_t run[SE_WIDE_TILE] = {0};
-            int64_t side[SE_WIDE_TILE][3] = {{0}};
-            for (ptrdiff_t j = 0; j < wide; j++) {
-                se_label *l = labels + in->columns[column + j];
-                for (int i = 0; i < 4; i++) {
-                    se_run *to = &l->table[i / 2].fresh[i % 2];
-                    if (!(i % 2 && in->single) && !se_extend(to, (size_t)deep)) return 0;
-                    end[j][i / 2][i % 2] = to->keys + to->used;
-                }
-            }
-            for (ptrdiff_t r = row; r < row + deep; r++) {
-                const ptrdiff_t at = r * in->width + column;
-                if (in->single) {
-                    se_keys_of_floats((const float *)in->scores + at, wide, keys);
-                } else {
-                    for (ptrdiff_t j = 0; j < wide; j++) {
-                        uint64_t x;
-                        const uint32_t bin = se_bin(se_bits_of_double((const double *)in->scores + at + j), &x);
-                        keys[j] = se_key(bin, x);
-                        run[j] = (uint8_t)(x & 1);
-                    }
-                }
-                const uint8_t *true_ = in->true_ + at;
-                if (!in->hidden && !in->ranked) {
-                    for (ptrdiff_t j = 0; j < wide; j++) *end[j][true_[j] & 1][run[j]]++ = keys[j];
-                    continue;
-                }
-                for (ptrdiff_t j = 0; j < wide; j++) {
-                    const uint32_t positive = true_[j] & 1;
-                    if ((in->hidden && in->hidden[at + j]) || (in->ranked && !in->ranked[at + j])) {
-                        side[j][in->hidden && in->hidden[at + j] ? 2 : positive]++;
-                        continue;
-                    }
-                    *end[j][positive][run[j]]++ = keys[j];
-                }
-            }
-            for (ptrdiff_t j = 0; j < wide; j++) {
-                se_label *l = labels + in->columns[column + j];
-                for (int i = 0; i < 4; i++) {
-                    se_run *to = &l->table[i / 2].fresh[i % 2];
-                    if (!to->keys) continue;
-                    const size_t used = (size_t)(end[j][i / 2][i % 2] - to->keys);
-                    l->binned += (int64_t)(used - to->used);
-                    to->used = used;
-                }
-                l->side[0] += in->columns[column + j] < in->fixed ? 0 : side[j][0];
-                l->side[1] += side[j][1];
-                l->side[2] += side[j][2];
-            }
+        se_label *owner[SE_WIDE_TILE];
+        int64_t side[SE_WIDE_TILE][3] = {{0}};
+        for (ptrdiff_t j = 0; j < wide; j++) owner[j] = labels + in->columns[column + j];
+        if (in->single ? !se_append_floats(owner, in, column, wide, side)
+                       : !se_append_doubles(owner, in, column, wide, side))
+            return 0;
+        for (ptrdiff_t j = 0; j < wide; j++) {
+            owner[j]->side[0] += in->columns[column + j] < in->fixed ? 0 : side[j][0];
+            owner[j]->side[1] += side[j][1];
+            owner[j]->side[2] += side[j][2];
         }
     }
     return 1;
@@ -730,9 +989,12 @@ static inline int64_t se_said(const se_label *l) { return l->binned + l->side[0]
 /* Take one example back. 0 if what is left could not be the counts of any examples, -1 if memory ran out. */
 static int se_take_back(
     se_label *labels, ptrdiff_t width, const se_mention *said, ptrdiff_t count, int64_t fixed, int64_t left) {
-    int fits = left >= 0;
-    for (ptrdiff_t i = 0; i < count; i++)
-        if (said[i].kind < 2 && !se_settle(&labels[said[i].column].table[said[i].kind])) return -1;
+    int fits = left >= 0, enough = 1;
+    se_counter counter = {0};
+    for (ptrdiff_t i = 0; i < count && enough; i++)
+        enough = said[i].kind > 1 || se_settle(&labels[said[i].column].table[said[i].kind], &counter);
+    se_drop_counter(&counter);
+    if (!enough) return -1;
     for (ptrdiff_t i = 0; i < count && fits; i++) {
         const se_label *l = labels + said[i].column;
         if (said[i].kind < 2) {

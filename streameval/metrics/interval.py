@@ -14,11 +14,14 @@ class Interval:
     Attributes
     ----------
     low, high
-        The exact value lies between them, ends included; rounded outwards.
+        The exact value lies between them, ends included. Those of metrics read from bins are rounded outwards. What is
+        read from decisions, rankings or pairs leaves nothing to bound: there both are ``value``, so the exact value
+        lies between them but for the rounding of ``value``.
     value
         The value if the scores of a mixed bin are one tie: the nearest float64. NaN where undefined, like the bounds.
     exact
-        Whether the bins leave nothing open; then ``value`` is the exact value, correctly rounded.
+        Whether nothing is open but the rounding to a float64: then ``value`` is the exact value, correctly rounded if
+        it is read from bins, else within 1 unit in the last place. `width` is 0 then.
     """
 
     low: float
@@ -31,5 +34,5 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """How far apart the bounds are."""
+        """How far apart the bounds are; 0 if ``exact``, also where they are neighbouring floats."""
         return 0.0 if self.exact else self.high - self.low

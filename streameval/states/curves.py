@@ -13,8 +13,8 @@ Weighted streams keep, beside these counts, the exact sum of weights of each. Th
 weighs 1.
 
 A label takes at most about 100 bytes for each bin and class it has met, and while scores wait to be put into bins no
-more than that again. There are 10,475,521 bins; scores between 0 and 1 in float32 can meet at most some 330,000, and a
-model's scores meet a few thousand.
+more than that again, or 64 KB if that is more, besides the last batch. There are 10,475,521 bins; scores between 0 and
+1 in float32 can meet at most some 330,000, and a model's scores meet a few thousand.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Files of any class."""
+"""States of any class from bytes."""
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from typing import Any, TypeAlias
 
 from streameval import wire
 from streameval.evaluator import Evaluator
@@ -14,24 +13,24 @@ from streameval.windows.fading import Fading
 from streameval.windows.recent import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
 
-__all__ = ["load", "restored"]
+__all__ = ["KINDS", "AnyState", "restored"]
+
+AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
+
+KINDS = (Evaluator, Metric, Sliced, Window)
+"""The classes of states, for `isinstance`."""
 
 _WINDOWS: tuple[type[Window[Any]], ...] = (Rolling, TimeRolling, Tumbling, Fading)
 
 
-def load(path: str | os.PathLike[str]) -> Evaluator | Metric | Sliced[Any] | Window[Any]:
-    """Read what `save` wrote, whichever class it was.
+def restored(data: bytes) -> AnyState:
+    """What `to_bytes` was called on, whichever class it was.
 
     Raises
     ------
     FormatError
-        If the file holds anything else, or is damaged.
+        If the bytes are anything else, or are damaged.
     """
-    return restored(wire.read_file(path))
-
-
-def restored(data: bytes) -> Evaluator | Metric | Sliced[Any] | Window[Any]:
-    """What some bytes are of, whichever class it was."""
     if wire.kind_of(data) == wire.SLICES:
         return Sliced.from_bytes(data)
     saved = wire.decode(data)

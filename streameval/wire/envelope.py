@@ -7,13 +7,17 @@ import zlib
 
 from streameval.errors import FormatError, shown
 
-__all__ = ["MAGIC", "SLICES", "VERSION", "kind_of", "opened", "sealed"]
+__all__ = ["CHECKPOINT", "LEDGER", "MAGIC", "SLICES", "VERSION", "kind_of", "opened", "refuse_holder", "sealed"]
 
 MAGIC = b"\x89SEV\r\n"
 VERSION = 1
 
 SLICES = 64
-"""The kind of a `streameval.Sliced`."""
+LEDGER = 128
+CHECKPOINT = 129
+
+_HOLDERS = {SLICES: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint"}
+"""Kinds of bytes that hold several states, or the bytes of them."""
 
 
 def sealed(kind: int, parts: list[bytes]) -> bytes:
@@ -43,3 +47,9 @@ def opened(data: bytes) -> bytes:
 def kind_of(data: bytes) -> int | None:
     """What bytes say they are; None if they are too short to say."""
     return data[len(MAGIC) + 1] if len(data) > len(MAGIC) + 1 and isinstance(data, bytes) else None
+
+
+def refuse_holder(kind: int, wanted: str) -> None:
+    """Raise where bytes hold several states and something else is read."""
+    if kind in _HOLDERS:
+        raise FormatError(f"the bytes hold {_HOLDERS[kind]}, not {wanted}; use streameval.load or its own class")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from operator import lt
 
 import numpy as np
 
@@ -12,8 +14,8 @@ from streameval.labels import Label, normalise
 from streameval.states.exact import trailing_zeros
 
 __all__ = [
-    "FINEST", "LONGEST", "Source", "joined", "put_column", "put_integer", "put_label", "put_text",
-    "put_wide", "require", "varint", "zigzag",
+    "FINEST", "LONGEST", "Source", "ascending", "joined", "put_column", "put_integer", "put_label",
+    "put_labels", "put_text", "put_wide", "require", "varint", "zigzag",
 ]  # fmt: skip
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -49,6 +51,17 @@ def put_label(parts: list[bytes], label: Label) -> None:
     else:
         raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
         parts += (varint(2 * len(raw) + 1), raw)
+
+
+def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
+    """How many, then each of them."""
+    parts.append(varint(len(labels)))
+    for label in labels:
+        raw = label.encode() if isinstance(label, str) else b""
+        if raw and len(raw) < 64:  # nearly all of them, and there may be many
+            parts += (_SHORT[len(raw)], raw)
+        else:
+            put_label(parts, label)
 
 
 def zigzag(value: int) -> bytes:
@@ -87,6 +100,19 @@ def put_wide(parts: list[bytes], words: WordArray) -> None:
 def joined(words: WordArray) -> list[int]:
     """The integers of which these are the words."""
     return [low | high << 64 for low, high in words.tolist()]
+
+
+_SHORT = [varint(2 * size) for size in range(64)]
+"""The lengths of short texts."""
+
+
+def ascending(labels: Sequence[Label]) -> bool:
+    """Whether labels are in order and distinct: integers by value, then strings by code point."""
+    texts = sum(isinstance(label, str) for label in labels)
+    numbers, words = labels[: len(labels) - texts], labels[len(labels) - texts :]
+    if any(isinstance(label, str) for label in numbers):
+        return False
+    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, words[1:]))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -140,6 +166,23 @@ class Source:
         size = self.varint()
         raw = self.raw(size // 2)
         return normalise(int.from_bytes(raw, "little", signed=True) if size & 1 else raw.decode())
+
+    def labels(self) -> list[Label]:
+        """What `put_labels` wrote."""
+        count = self.count()
+        data, at, found = self._data, self._at, list[Label]()
+        for _ in range(count):
+            size = data[at] if at < len(data) else 1
+            stop = at + 1 + (size >> 1)
+            if size & 129 or stop > len(data):  # an integer, a long text, or nothing that can be read
+                self._at = at
+                found.append(self.label())
+                at = self._at
+            else:
+                found.append(data[at + 1 : stop].decode())
+                at = stop
+        self._at = at
+        return found
 
     def number(self) -> float:
         """A float64."""

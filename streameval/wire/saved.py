@@ -13,7 +13,7 @@ from streameval.errors import FormatError, StreamevalError
 from streameval.labels import Label
 from streameval.states.content import Content
 from streameval.states.recording import Recording
-from streameval.wire.envelope import MAGIC, SLICES, kind_of, opened, sealed
+from streameval.wire.envelope import MAGIC, opened, refuse_holder, sealed
 from streameval.wire.parts import Source, put_integer, put_label, put_text, require, varint, zigzag
 from streameval.wire.recordings import put_recording, take_recording
 from streameval.wire.states import nothing_counted, put_content, take_content
@@ -95,8 +95,7 @@ def encode(saved: Saved) -> bytes:
 def decode(data: bytes) -> Saved:
     """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
     body = opened(data)
-    if kind_of(body) == SLICES:
-        raise FormatError("the bytes hold a Sliced; use streameval.load or Sliced.from_bytes")
+    refuse_holder(body[len(MAGIC) + 1], "an Evaluator, a metric or a window")
     try:
         saved = _take(Source(body, len(MAGIC) + 1))
         exact = encode(saved)[:-4] == body

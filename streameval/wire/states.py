@@ -6,11 +6,11 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.types import IntArray
-from streameval.labels import Label, in_order
+from streameval.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
 from streameval.states.exact import trailing_zeros
-from streameval.wire.parts import FINEST, Source, put_column, put_integer, put_label, require, varint
+from streameval.wire.parts import FINEST, Source, ascending, put_column, put_integer, put_labels, require, varint
 
 __all__ = ["nothing_counted", "put_content", "take_content"]
 
@@ -19,9 +19,7 @@ def put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
     """Write a content; counts of labels take ``least`` bytes at least."""
     parts.append(varint(content.examples))
     grown = content.labels[content.fixed :]
-    parts.append(varint(len(grown)))
-    for label in grown:
-        put_label(parts, label)
+    put_labels(parts, grown)
     for outcome in range(5):
         put_column(parts, content.cells[:, outcome], least)
     parts.append(varint(len(content.times)))
@@ -48,9 +46,9 @@ def nothing_counted(declared: tuple[Label, ...]) -> Content:
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> Content:
     """What `put_content` wrote, where these labels are declared."""
     examples = source.varint()
-    grown = [source.label() for _ in range(source.count())]
+    grown = source.labels()
     labels = (*declared, *grown)
-    if len(set(labels)) != len(labels) or sorted(grown, key=in_order) != grown:
+    if not ascending(grown) or (declared and len(set(labels)) != len(labels)):
         raise FormatError("labels are repeated or not in order")
     cells = np.empty((len(labels), 5), np.int64)
     for outcome in range(5):
@@ -81,8 +79,8 @@ def _check(content: Content) -> None:
     times: list[int] = content.times.tolist()
     require(examples <= COUNT_MAX and sum(times) == examples)
     require(all(both <= min(true, pred) and true + pred - both + hidden <= width for true, pred, both, hidden in keys))
-    require(all(sum(row) <= examples for row in rows))
-    require(all(row[0] == 0 for row in rows[:fixed]) and all(any(row) for row in rows[fixed:]))
+    require(max(map(sum, rows), default=0) <= examples)
+    require(all(row[0] == 0 for row in rows[:fixed]) and all(map(any, rows[fixed:])))
     require(_agree(rows, keys, times))
     if content.scale is None or content.cell_weights is None or content.key_weights is None:
         return
@@ -109,7 +107,7 @@ def increasing(keys: IntArray) -> bool:
 
 def _agree(rows: list[list[int]], keys: list[tuple[int, ...]], times: list[int]) -> bool:
     """Whether true, predicted, both and masked cells are as many by label as by example."""
-    by_label = [sum(row[outcome] for row in rows) for outcome in range(5)]
+    by_label = list(map(sum, zip(*rows, strict=True))) or [0] * 5
     by_example = [sum(key[part] * count for key, count in zip(keys, times, strict=True)) for part in range(4)]
     _, fn, fp, tp, masked = by_label
     return by_example == [tp + fn, tp + fp, tp, masked]

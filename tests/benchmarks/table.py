@@ -329,6 +329,57 @@ def dense_reading(rows: int, columns: int) -> Callable[[], Measured]:
     return measure
 
 
+THREE = ("f1_macro", "lrap", "roc_auc_macro")
+
+
+def one_pass(rows: int, step: int) -> Callable[[], Measured]:
+    """One evaluator for decisions, rankings and curves beside three evaluators for one of them each."""
+
+    def measure() -> Measured:
+        rng = np.random.default_rng(6)
+        scores, y_true = rng.random((rows, 100), np.float32), (rng.random((rows, 100)) < 0.05).astype(np.uint8)
+
+        def fed_with(metrics: tuple[str, ...]) -> se.Evaluator:
+            ev = se.Evaluator(metrics, labels=range(100), threshold=0.5)
+            for start in range(0, rows, step):
+                ev.update_many(y_true[start : start + step], scores[start : start + step])
+            return ev
+
+        def alone() -> list[se.Evaluator]:
+            return [fed_with((name,)) for name in THREE]
+
+        assert list(fed_with(THREE).get().values()) == [ev.get(*THREE[i : i + 1]) for i, ev in enumerate(alone())]
+        return in_turn(lambda: fed_with(THREE), alone, least=3)
+
+    return measure
+
+
+def curves_sklearn() -> Measured:
+    """The macro area of 100,000 x 100 scores, updated in batches of 1,000 and read once."""
+    needs("sklearn.metrics")
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(7)
+    logits = rng.normal(-3, 1.5, (100_000, 100)).astype(np.float32)
+    scores, y_true = 1 / (1 + np.exp(-logits)), (rng.random((100_000, 100)) < 0.05).astype(np.uint8)
+
+    def mine() -> se.Evaluator:
+        ev = se.Evaluator(["roc_auc_macro"], labels=range(100))
+        for start in range(0, len(scores), 1000):
+            ev.update_many(y_true[start : start + 1000], scores[start : start + 1000])
+        ev.get()
+        return ev
+
+    def theirs() -> float:
+        return float(roc_auc_score(y_true, scores, average="macro"))
+
+    bounds = mine().interval("roc_auc_macro")
+    assert isinstance(bounds, se.Interval)
+    assert bounds.low - 1e-12 <= theirs() <= bounds.high + 1e-12
+    assert bounds.width < 1e-4
+    return in_turn(mine, theirs, least=3)
+
+
 def scores_sklearn() -> Measured:
     needs("sklearn.metrics")
     from sklearn.metrics import f1_score
@@ -529,6 +580,8 @@ def as_json(key: str) -> str:
 
 SIX_IN_RIVER = "River, the same six metrics"
 F1_ALONE = "scikit-learn, `f1_score` macro alone"
+AUC_MACRO = "scikit-learn, `roc_auc_score` macro"
+THREE_ALONE = "three evaluators, one for each"
 
 ROWS = (
     Row("one", "`update`, mapping of 14 labels, six metrics", SIX_IN_RIVER, 100, one_mapping(200, 14, 4)),
@@ -549,6 +602,9 @@ ROWS = (
     Row("read", "100,000 x 100 bytes, one in ten", "reading both arrays once", -4, dense_reading(100_000, 100)),
     Row("read-far", "1,000,000 x 100 bytes, one in ten", "reading both arrays once", 0, dense_reading(10**6, 100)),
     Row("scores", "100,000 x 100 float32 scores, threshold", f"{F1_ALONE}, after `>=`", 0, scores_sklearn),
+    Row("areas", "macro `roc_auc`, update and get, 100,000 x 100 float32", AUC_MACRO, 8, curves_sklearn),
+    Row("pass", "decisions, rankings, curves at once, 10,000 x 100", THREE_ALONE, -1.2, one_pass(10_000, 10_000)),
+    Row("pass-10", "the same, 100,000 x 100 in batches of 1,000", THREE_ALONE, -1.2, one_pass(100_000, 1000)),
     Row("weights", "100,000 x 100 bytes, weights", f"{F1_ALONE}, weights", 0, weighted_sklearn),
     Row("sparse", "CSR, 16,105 x 983, 19 a row", "scikit-learn, `multilabel_confusion_matrix`", 20, sparse_sklearn),
     Row("arrow", "Arrow lists of strings, 1,000,000 examples", "a loop over Python sets", 10, arrow_loop),

@@ -55,6 +55,27 @@ def test_update_with_rows_of_declared_labels(benchmark):
     assert_same(ev, SMALL.counted, SMALL.labels)
 
 
+KINDS = {"decisions": ["f1_macro"], "rankings": ["lrap"], "curves": ["roc_auc_macro"]}
+KINDS["one pass for all"] = [name for names in KINDS.values() for name in names]
+
+
+@pytest.mark.parametrize("metrics", KINDS.values(), ids=KINDS)
+def test_update_with_scores_for_one_state_or_several(benchmark, metrics: list[str]):
+    rng = np.random.default_rng(8)
+    scores, true = rng.random((10_000, 100), np.float32), rng.random((10_000, 100)) < 0.05
+    made: list[se.Evaluator] = []
+
+    def setup():
+        made.append(se.Evaluator(metrics, labels=range(100), threshold=0.5))
+        return (), {}
+
+    benchmark.pedantic(lambda: made[-1].update_many(true, scores), setup=setup, rounds=ROUNDS, warmup_rounds=1)
+    for name in metrics:
+        alone = se.Evaluator([name], labels=range(100), threshold=0.5)
+        alone.update_many(true, scores)
+        assert made[-1].get(name) == alone.get(name)
+
+
 def test_update_with_scores(benchmark):
     scores = [{label: 0.9 if hit else 0.2 for label, hit in row.items()} for row in SMALL.mappings[1]]
     ev = batch(benchmark, one_by_one(SMALL.mappings[0], scores), threshold=0.5)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import streameval as se
-
-duckdb = pytest.importorskip("duckdb")
 
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 

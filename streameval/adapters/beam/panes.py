@@ -1,0 +1,193 @@
+"""What windows fire, pane by pane, put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+import apache_beam as beam
+from apache_beam.transforms.trigger import AccumulationMode
+from apache_beam.transforms.window import GlobalWindow
+
+from streameval.columns import State
+from streameval.errors import InputError, MergeError, shown
+from streameval.windows.loading import revived
+
+__all__ = ["Firing", "Firings", "Panes", "Place"]
+
+
+class Firing(NamedTuple):
+    """A pane of a window, as plain values.
+
+    Attributes
+    ----------
+    key
+        The key, or None.
+    start, end
+        The bounds of the window in microseconds since 1970; None for the global window.
+    pane
+        Which of the window's panes this is, from 0 on.
+    state
+        The bytes of the state.
+    timing
+        ``"EARLY"``, ``"ON_TIME"``, ``"LATE"`` or ``"UNKNOWN"``.
+    is_last
+        Whether no pane of the window comes after it.
+    """
+
+    key: Any
+    start: int | None
+    end: int | None
+    pane: int
+    state: bytes
+    timing: str = "UNKNOWN"
+    is_last: bool = False
+
+
+class Firings(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
+    """From states, or (key, state), to a `Firing` each: what `Panes` takes.
+
+    Examples
+    --------
+    >>> states | Firings() | WriteSomewhere()  # doctest: +SKIP
+    """
+
+    def expand(self, pcoll: Any) -> Any:
+        """The firings of ``pcoll``; Beam calls this."""
+        return pcoll | beam.ParDo(_Describe())
+
+
+class _Describe(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
+    def process(
+        self, element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.DoFn.PaneInfoParam
+    ) -> Iterator[Firing]:
+        key, state = element if isinstance(element, tuple) else (None, element)
+        start, end = (None, None) if isinstance(window, GlobalWindow) else (window.start.micros, window.end.micros)
+        timing = beam.utils.windowed_value.PaneInfoTiming.to_string(pane.timing)
+        yield Firing(key, start, end, pane.index, state.to_bytes(), timing, pane.is_last)
+
+
+class Place(NamedTuple):
+    """Which window: its key, and its bounds in microseconds, None for the global window."""
+
+    key: Any
+    start: int | None
+    end: int | None
+
+    def within(self, other: Place) -> bool:
+        """Whether a window is within another one of the same key, and not the same."""
+        if self == other or self.key != other.key or None in (self.start, self.end, other.start, other.end):
+            return False
+        return bool(other.start <= self.start and self.end <= other.end)  # type: ignore[operator]
+
+
+class _Held:
+    """What is known of one window."""
+
+    __slots__ = ("latest", "seen", "state")
+
+    def __init__(self) -> None:
+        self.seen: dict[int, bytes] = {}
+        self.latest: int | None = None
+        self.state: Any = None
+
+
+class Panes:
+    """Puts the panes of windows together, in whatever order and however often they come.
+
+    A pane that accumulates holds all that its window has counted, so the latest takes the place of those before. A
+    pane that discards holds what came since the last one, so all are merged. A pane that comes again counts once.
+
+    Parameters
+    ----------
+    mode
+        ``"accumulating"`` or ``"discarding"``, as the collection was windowed; Beam's ``AccumulationMode`` too.
+    sessions
+        Whether windows are sessions, which grow: a window within another of its key is then an earlier stage of it.
+
+    Raises
+    ------
+    InputError
+        If ``mode`` is something else.
+
+    Examples
+    --------
+    >>> from streameval import F1
+    >>> monday = F1()
+    >>> monday.update({"cat"}, {"cat"})
+    >>> panes = Panes("discarding")
+    >>> for index in (0, 1, 1):  # the last comes twice
+    ...     panes.put(Firing(None, 0, 86_400_000_000, index, monday.to_bytes()))
+    >>> panes.total().examples
+    2
+    """
+
+    def __init__(
+        self, mode: Literal["accumulating", "discarding"] | AccumulationMode, *, sessions: bool = False
+    ) -> None:
+        names = ("accumulating", "discarding")
+        codes = (AccumulationMode.ACCUMULATING, AccumulationMode.DISCARDING)
+        if isinstance(mode, bool) or mode not in (*names, *codes):
+            raise InputError(f"mode must be 'accumulating' or 'discarding', not {shown(mode)}")
+        self._replaces, self._sessions = mode in (names[0], codes[0]), bool(sessions)
+        self._held: dict[Hashable, tuple[Place, _Held]] = {}
+
+    def put(self, firing: Firing) -> None:
+        """Take a pane.
+
+        Raises
+        ------
+        MergeError
+            If it was taken before with another state, or is of another job. Nothing has changed then.
+        FormatError
+            If its state is damaged. Nothing has changed then.
+        """
+        place = Place(firing.key, firing.start, firing.end)
+        name = (type(firing.key), *place)  # to Python, 1 and True are the same key
+        held = self._held[name][1] if name in self._held else _Held()
+        digest = blake2b(firing.state, digest_size=16).digest()
+        if firing.pane in held.seen:
+            if held.seen[firing.pane] == digest:
+                return
+            raise MergeError(
+                f"pane {firing.pane} of {place} came before with another state; collect the panes of one run of one "
+                "pipeline"
+            )
+        part: Any = revived(firing.state)
+        for other in [held.state] if held.state is not None else [first.state for _, first in self._some()]:
+            part + other  # which refuses what is of another job
+        if held.state is None or not self._replaces:
+            held.state = part if held.state is None else held.state + part
+        elif held.latest is None or firing.pane > held.latest:
+            held.state = part
+        held.latest = firing.pane if held.latest is None else max(held.latest, firing.pane)
+        held.seen[firing.pane] = digest
+        self._held[name] = (place, held)
+
+    def _some(self) -> list[tuple[Place, _Held]]:
+        return [next(iter(self._held.values()))] if self._held else []
+
+    def states(self) -> dict[Place, State]:
+        """The state of each window, as independent objects; of sessions, only of those that are within no other."""
+        places = [place for place, _ in self._held.values()]
+        stale: set[int] = set()
+        if self._sessions and self._replaces:
+            stale = {n for n, place in enumerate(places) if any(place.within(other) for other in places)}
+        return {place: held.state.copy() for n, (place, held) in enumerate(self._held.values()) if n not in stale}
+
+    def total(self) -> State:
+        """All windows merged, as a new object. Where windows overlap, a row counts once for each.
+
+        Raises
+        ------
+        InputError
+            If no pane was taken.
+        """
+        states: list[Any] = list(self.states().values())
+        if not states:
+            raise InputError("no pane was taken, so it is not known what was counted; put at least one")
+        total = states[0]
+        for part in states[1:]:
+            total.merge(part)
+        return total  # type: ignore[no-any-return]  # states are of one class

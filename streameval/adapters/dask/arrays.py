@@ -1,0 +1,117 @@
+"""Arrays of Dask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import dask
+
+from streameval.adapters.dask.tree import Scheduler, merged, run
+from streameval.columns import Job, State
+from streameval.errors import InputError, shown
+from streameval.evaluator import MetricLike
+from streameval.labels import Label
+
+__all__ = ["evaluate_arrays"]
+
+
+def evaluate_arrays(
+    y_true: object,
+    y_pred: object,
+    *,
+    weights: object = None,
+    mask: object = None,
+    where: Mapping[str, object] | None = None,
+    metrics: Iterable[MetricLike] | State | None = None,
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    split_every: int = 16,
+    scheduler: Scheduler = None,
+    progress: bool = False,
+) -> State:
+    """Count the rows of arrays, chunk by chunk.
+
+    Parameters
+    ----------
+    y_true, y_pred, mask
+        2-D arrays of Dask, examples x labels, whose chunks are of numpy or scipy.sparse. They are chunked alike along
+        examples, as ``y_true`` is; chunks along labels are joined, since an example is counted as a whole.
+    weights
+        A 1-D array of Dask.
+    where
+        For each name to slice by, a 1-D array of Dask with the value of each example; the result is a `Sliced`.
+    metrics, threshold
+        As for `streameval.Job.of`; labels are numbered unless ``metrics`` is an object that declares them.
+    split_every, scheduler, progress
+        As for `evaluate`.
+
+    Returns
+    -------
+    Evaluator, Metric or Sliced
+        The bytes are those that one process would have written, however the arrays are chunked.
+
+    Raises
+    ------
+    InputError, LabelError, MetricError
+        If an argument cannot be used, or the arrays do not go together.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> y_true = da.from_array([[1, 0], [1, 1], [0, 1]], chunks=(2, 1))
+    >>> evaluate_arrays(y_true, y_true[:, ::-1], metrics=["f1_micro"]).get()
+    {'f1_micro': 0.5}
+    """
+    by = None if where is None else list(where)
+    job = Job.of(metrics, actual="y_true", predicted="y_pred", by=by, threshold=threshold)
+    if job.columns.by and set(job.columns.by) != set(where or ()):
+        raise InputError(f"slices are by {shown(job.columns.by)}, so where must have an array for each of these names")
+    given = {"y_true": y_true, "y_pred": y_pred, "weights": weights, "mask": mask}
+    given = {name: array for name, array in given.items() if array is not None}
+    slicing = {name: (where or {})[name] for name in job.columns.by}
+    blocks = _blocks({**given, **{f"where[{name!r}]": array for name, array in slicing.items()}})
+    count = dask.delayed(partial(_counted, job, tuple(given)), name="streameval-count", traverse=False)
+    root = merged(job, [count(*row) for row in zip(*blocks, strict=True)], split_every)
+    return run(job, root, y_true, scheduler, progress)
+
+
+def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
+    """The blocks of each array, as delayed objects, chunked along examples alone and all alike."""
+    first: Any = None
+    made = []
+    for name, array in arrays.items():
+        wide = name in ("y_true", "y_pred", "mask")
+        if not (dask.is_dask_collection(array) and hasattr(array, "chunks")):
+            raise InputError(f"{name} must be an array of Dask, not {shown(array)}; dask.array.from_array makes one")
+        if array.ndim != (2 if wide else 1):
+            told = "2-D, examples x labels" if wide else "1-D, a value for each example"
+            raise InputError(f"{name} must be {told}, but its shape is {array.shape}")
+        if wide and len(array.chunks[1]) > 1:
+            array = array.rechunk({1: -1})
+        first = array if first is None else first
+        if not _same(array.chunks[0], first.chunks[0]):
+            unknown = any(map(math.isnan, (*array.chunks[0], *first.chunks[0])))
+            if unknown or sum(array.chunks[0]) != sum(first.chunks[0]):
+                raise InputError(
+                    f"y_true has the chunks {shown(first.chunks[0])} and {name} {shown(array.chunks[0])} along "
+                    "examples; give arrays of one length, and compute_chunk_sizes() where they are unknown"
+                )
+            array = array.rechunk({0: first.chunks[0]})
+        made.append(list(array.to_delayed().ravel()))
+    return made
+
+
+def _same(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
+    """Whether chunks may go together: unknown lengths are compared once they are there."""
+    return len(one) == len(two) and all(a == b or math.isnan(a) or math.isnan(b) for a, b in zip(one, two, strict=True))
+
+
+def _counted(job: Job, names: tuple[str, ...], *blocks: Any) -> bytes:
+    made = job.fresh()
+    given = dict(zip(names, blocks[: len(names)], strict=True))
+    if job.columns.by:
+        given["where"] = dict(zip(job.columns.by, blocks[len(names) :], strict=True))
+    made.update_many(**given)
+    return made.to_bytes()

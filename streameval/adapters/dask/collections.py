@@ -1,0 +1,191 @@
+"""Data frames, bags and delayed objects of Dask, and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dask
+from dask.delayed import Delayed
+
+from streameval import tables
+from streameval.adapters.dask.tree import Scheduler, merged, run
+from streameval.columns import Job, Null, State
+from streameval.columns.arrow import refuse_missing
+from streameval.columns.rows import add_items
+from streameval.errors import InputError, shown
+from streameval.evaluator import MetricLike
+from streameval.labels import Label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["evaluate", "state"]
+
+_TABLES = ("num_rows", "iloc", "to_arrow")
+
+
+def evaluate(
+    collection: object,
+    actual: str,
+    predicted: str | None = None,
+    *,
+    metrics: Iterable[MetricLike] | State | None = None,
+    scores: str | None = None,
+    weight: str | None = None,
+    mask: str | None = None,
+    by: str | Iterable[str] | None = None,
+    null: Null = "error",
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    split_every: int = 16,
+    scheduler: Scheduler = None,
+    progress: bool = False,
+) -> State:
+    """Count the rows of a collection where they are: a state for each partition, merged in a tree.
+
+    Parameters
+    ----------
+    collection
+        A data frame of Dask; a bag of rows, or of tables; a delayed object, or a list of them, each a table or rows. A
+        row is a mapping, or has the columns as attributes; a table is one of Arrow, or a data frame. Or paths, or a
+        pattern such as ``"predictions/*.parquet"``, of files that every worker can reach: the fastest way.
+    metrics, actual, predicted, scores, weight, mask, by, null, threshold
+        As for `streameval.Job.of`. With ``by``, the result is a `Sliced`.
+    split_every
+        How many states a task merges.
+    scheduler
+        As for ``compute``; without it, Dask's own choice for the collection: the distributed client if there is one.
+    progress
+        Whether a bar is shown.
+
+    Returns
+    -------
+    Evaluator, Metric or Sliced
+        The bytes are those that one process would have written, however the rows are partitioned.
+
+    Raises
+    ------
+    InputError, LabelError, MetricError
+        If an argument or a column cannot be used. Columns of a data frame that are missing or of a wrong type are found
+        before anything is computed.
+
+    Examples
+    --------
+    >>> import dask.bag as db
+    >>> rows = [{"tags": {"cat"}, "guess": {"cat"}}, {"tags": {"dog"}, "guess": {"cat", "dog"}}]
+    >>> bag = db.from_sequence(rows, npartitions=2)
+    >>> evaluate(bag, "tags", "guess", metrics=["f1_micro"], scheduler="threads").get()
+    {'f1_micro': 0.8}
+    """
+    job = Job.of(
+        metrics,
+        actual=actual,
+        predicted=predicted,
+        scores=scores,
+        weight=weight,
+        mask=mask,
+        by=by,
+        null=null,
+        threshold=threshold,
+    )
+    root = state(collection, job, split_every=split_every)
+    return run(job, root, collection if dask.is_dask_collection(collection) else root, scheduler, progress)
+
+
+def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
+    """The state of a collection, as a delayed object that computes to bytes, to go into a larger computation.
+
+    Parameters
+    ----------
+    collection, split_every
+        As for `evaluate`.
+    job
+        What to count, and how; ``job.merged([the bytes])`` is the result.
+
+    Raises
+    ------
+    InputError
+        If the collection is of another kind, or its columns cannot be used.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> job = se.Job.of(["f1_micro"], actual="tags", predicted="guess")
+    >>> monday, tuesday = [dask.delayed([{"tags": ["cat"], "guess": [guess]}]) for guess in ("cat", "dog")]
+    >>> both = dask.delayed([state(monday, job), state(tuesday, job)])
+    >>> job.merged(both.compute()).get()
+    {'f1_micro': 0.5}
+    """
+    files = _files(collection)
+    count = dask.delayed(partial(_counted if files is None else _read, job), name="streameval-count", traverse=False)
+    return merged(job, [count(part) for part in files or _parts(collection, job)], split_every)
+
+
+def _files(collection: Any) -> list[str] | None:
+    """The files that paths and patterns stand for, a task for each; None if it is something else."""
+    paths = [collection] if isinstance(collection, str | os.PathLike) else collection
+    if not isinstance(paths, list | tuple) or not paths or not all(isinstance(p, str | os.PathLike) for p in paths):
+        return None
+    files = [file for path in map(os.fspath, paths) for file in (sorted(glob(path, recursive=True)) or [path])]  # noqa: PTH207  # absolute ones too
+    for file in files:
+        if not Path(file).is_file():
+            raise InputError(f"there is no file {shown(file, 300)}; give a pattern or paths of files, not a folder")
+    return [str(Path(file).absolute()) for file in files]
+
+
+def _read(job: Job, file: str) -> bytes:
+    columns = job.columns
+    return tables.evaluate(
+        file,
+        metrics=job.fresh(),
+        actual=columns.actual,
+        predicted=columns.predicted,
+        scores=columns.scores,
+        weight=columns.weight,
+        mask=columns.mask,
+        null=columns.null,
+    ).to_bytes()
+
+
+def _parts(collection: Any, job: Job) -> Sequence[Delayed]:
+    if isinstance(collection, Delayed):
+        return [collection]
+    if isinstance(collection, list | tuple) and all(isinstance(part, Delayed) for part in collection):
+        return collection
+    if dask.is_dask_collection(collection) and hasattr(collection, "map_partitions"):
+        if hasattr(collection, "columns"):
+            _check(collection, job)
+            return list(collection[list(job.columns.names)].to_delayed())
+        if hasattr(collection, "to_delayed") and not hasattr(collection, "dtype"):  # a bag
+            return list(collection.to_delayed())
+    hint = "; for arrays see evaluate_arrays" if hasattr(collection, "chunks") else ""
+    raise InputError(
+        f"collection must be a data frame or a bag of Dask, or delayed objects, not {shown(collection)}{hint}"
+    )
+
+
+def _check(frame: Any, job: Job) -> None:
+    """Raise `InputError` if a column is not there, or of a type that cannot be read. Computes nothing."""
+    names, columns = list(frame.columns), job.columns
+    refuse_missing(columns, names)
+    for name, role in columns.roles:
+        if names.count(name) > 1:
+            raise InputError(f"{names.count(name)} columns are named {name!r}; give each a name of its own")
+        kind = frame.dtypes[name]
+        if role not in ("by", "weight") and str(kind).startswith(("string", "large_string", "str")):
+            raise InputError(
+                f"column {name!r} holds {kind}, not lists: dask.dataframe turns lists of Python into text unless "
+                "dask.config.set({'dataframe.convert-string': False}) comes before the frame is made"
+            )
+    job.add(job.fresh(), frame._meta[list(columns.names)])
+
+
+def _counted(job: Job, part: Any) -> bytes:
+    made = job.fresh()
+    table = any(hasattr(part, mark) for mark in _TABLES) or isinstance(part, Mapping)
+    add_items(job, made, [part] if table else part)
+    return made.to_bytes()

@@ -1,0 +1,113 @@
+"""Metrics, the report and the state of an evaluator in a run of MLflow."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import tempfile
+from pathlib import Path
+
+from streameval.adapters.monitored import Monitored, checked_most, frozen, most_frequent, specs_of
+from streameval.errors import DependencyError, InputError, shown
+from streameval.evaluator import Evaluator
+from streameval.metrics.naming import evaluate
+from streameval.report.text import printable
+
+try:
+    import mlflow
+except ImportError:
+    raise DependencyError("streameval.adapters.mlflow needs MLflow; run: pip install 'streameval[mlflow]'") from None
+
+__all__ = ["log", "metrics_of"]
+
+_LONGEST = 250  # characters of a name, mlflow.utils.validation.MAX_ENTITY_KEY_LENGTH
+_AT_ONCE = 1000  # metrics of one request, mlflow.utils.validation.MAX_METRICS_PER_BATCH
+
+
+def log(
+    evaluator: Monitored, *, prefix: str = "", step: int | None = None, report: bool = True, most: int = 100
+) -> None:
+    """Log what an evaluator, a metric or a window holds to the active run; without one MLflow starts one.
+
+    Parameters
+    ----------
+    evaluator
+        Its `get` is logged as metrics, and its state as the artifact ``streameval/state.bin``, which `streameval.load`
+        reads.
+    prefix
+        What the names of metrics begin with, such as ``"val_"``; it is also a folder of the artifacts.
+    step
+        Logged with the metrics; also a folder of the artifacts.
+    report
+        Whether the page of `Evaluator.to_html` is logged too, as ``streameval/report.html``. A single metric has none.
+    most
+        Of metrics without average, the values of how many labels are logged: those of the largest support.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be understood. Nothing was logged then.
+    """
+    if step is not None and type(step) is not int:
+        raise InputError(f"step must be an integer or None, not {shown(step)}")
+    metrics = metrics_of(evaluator, prefix=prefix, most=most)
+    counts = frozen(evaluator, "evaluator")
+    parts = ["streameval", *filter(None, [_legal(prefix).strip("_-. "), "" if step is None else f"step-{step}"])]
+    with tempfile.TemporaryDirectory() as folder:
+        evaluator.save(Path(folder) / "state.bin")
+        if report and isinstance(counts, Evaluator):
+            counts.save_html(Path(folder) / "report.html", title=prefix.strip("_-./ ") or "Evaluation")
+        items = list(metrics.items())
+        for start in range(0, len(items), _AT_ONCE):
+            mlflow.log_metrics(dict(items[start : start + _AT_ONCE]), step=step)
+        mlflow.log_artifacts(folder, "/".join(parts))
+
+
+def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> dict[str, float]:
+    """What `log` logs as metrics: values by names that MLflow allows; values that are NaN are left out.
+
+    ``fbeta_micro(beta=2)`` becomes ``fbeta_micro_beta_2``, and the value of a label ``f1_per_label/cat``. What MLflow
+    does not allow in the name of a label stands as its code point, such as ``_x3f_``; a name that is too long is cut,
+    and ends with a part of its SHA-256.
+    """
+    if not isinstance(prefix, str):
+        raise InputError(f"prefix must be a string, not {shown(prefix)}")
+    counts = frozen(evaluator, "evaluator")
+    chosen = most_frequent(counts, checked_most(most))
+    found: dict[str, float] = {}
+
+    def tell(name: str, value: float) -> None:
+        if len(name) > _LONGEST:
+            name = f"{name[: _LONGEST - 17]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        if name in found:
+            raise InputError(f"two values would be logged as {shown(name)}; rename a label, or log fewer metrics")
+        if not math.isnan(value):
+            found[name] = value
+
+    for spec in specs_of(counts):
+        name = _legal(prefix) + re.sub(r"[^\w.-]+", "_", spec.key).strip("_")
+        value = evaluate(spec, counts._readings().of(spec))
+        if not isinstance(value, dict):
+            tell(name, value)
+            continue
+        for label in chosen:
+            kind = "#" if isinstance(label, int) and str(label) in chosen else ""
+            tell(f"{name}/{_legal_label(kind + printable(label))}", value[label])
+    return found
+
+
+def _legal(prefix: str) -> str:
+    """A prefix in the characters that MLflow allows, without folders that lead elsewhere."""
+    legal = re.sub(r"[^A-Za-z0-9_. /-]+", "_", prefix)
+    return (
+        "/".join(part for part in legal.split("/")[:-1] if part.strip(". "))
+        + ("/" if "/" in legal else "")
+        + (legal.split("/")[-1])
+    )
+
+
+def _legal_label(text: str) -> str:
+    """A label in the characters that MLflow allows."""
+    legal = re.sub(r"[^A-Za-z0-9_. -]", lambda found: f"_x{ord(found[0]):x}_", text)
+    return legal.replace(".", "_x2e_") if not legal.strip(".") and legal else legal or "_empty_"

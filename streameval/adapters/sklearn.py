@@ -1,0 +1,166 @@
+"""Scorers for scikit-learn's cross-validation and searches, over multi-label estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+
+import numpy as np
+
+from streameval.config import Ties, Unknown
+from streameval.errors import DependencyError, InputError, MetricError, shown
+from streameval.evaluator import Evaluator, MetricLike
+from streameval.labels import Label
+from streameval.metrics.naming import ENTRIES
+from streameval.metrics.spec import MetricSpec
+from streameval.once import refuse_rows
+from streameval.single import Metric
+
+try:
+    from sklearn.utils.metadata_routing import MetadataRequest
+except ImportError:
+    raise DependencyError("streameval.adapters.sklearn needs scikit-learn; run: pip install scikit-learn") from None
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["Scorer", "scorer"]
+
+Method: TypeAlias = Literal["auto", "predict", "predict_proba", "decision_function"]
+Value: TypeAlias = float | dict[str, float]
+_METHODS = ("auto", "predict", "predict_proba", "decision_function")
+
+
+def scorer(
+    metric: MetricLike | Iterable[MetricLike],
+    *,
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    response_method: Method = "auto",
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+) -> Scorer:
+    """A scorer for ``scoring=`` of scikit-learn, as its ``make_scorer`` gives one.
+
+    Greater is better: losses are negated. One metric gives a number; several give a dict, for which every example is
+    predicted and counted once, and in which negated ones are called ``neg_...``.
+
+    Parameters
+    ----------
+    metric
+        A name such as ``"f1_macro"``, a spec or a metric object, or several of them.
+    threshold
+        From which score on a label is predicted: then the estimator is asked for probabilities.
+    response_method
+        What the estimator is asked for. ``"auto"``: ``predict``; with a threshold ``predict_proba``; for metrics of
+        scores alone ``predict_proba``, or ``decision_function`` where there is none.
+    labels, unknown, ties, inverse_propensities
+        As for `Evaluator`; ``labels`` name the columns of arrays.
+
+    Raises
+    ------
+    MetricError, InputError
+        If a metric does not exist, is no single number or has no direction, or an argument cannot be understood.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = make_multilabel_classification(random_state=0)
+    >>> scores = cross_val_score(KNeighborsClassifier(), X, y, scoring=scorer("f1_macro", threshold=0.4))
+    >>> scores.shape
+    (5,)
+    """
+    single = isinstance(metric, str | MetricSpec | Metric)
+    chosen = cast("Iterable[MetricLike]", [metric] if single else metric)
+    counts = Evaluator(
+        chosen,
+        labels=labels,
+        unknown=unknown,
+        threshold=threshold,
+        ties=ties,
+        inverse_propensities=inverse_propensities,
+    )
+    if not counts.metrics:
+        raise MetricError("a scorer needs at least one metric; name one, such as 'f1_macro'")
+    for spec in counts.metrics:
+        if spec.average is None:
+            raise MetricError(f"{spec.key} has one value per label, but a scorer gives a number; choose an average")
+        if ENTRIES[spec.name].bigger_is_better is None:
+            raise MetricError(f"{spec.key} describes the data, and is neither better nor worse; use streameval.score")
+    return Scorer(counts, _methods(response_method, counts.reads_scores, threshold is None), single)
+
+
+class Scorer:
+    """What `scorer` gives: called with an estimator, data and the truth."""
+
+    def __init__(self, counts: Evaluator, methods: tuple[str, ...], single: bool) -> None:
+        self._counts, self._methods, self._single = counts, methods, single
+        self._weight: bool | str | None = None
+
+    def __call__(self, estimator: object, X: object, y_true: object, sample_weight: ArrayLike | None = None) -> Value:  # noqa: N803
+        """How good the estimator's predictions for ``X`` are; greater is better."""
+        refuse_rows(y_true, "y_true")
+        counts = self._counts.copy()
+        counts.update_many(y_true, _response(estimator, X, self._methods), weights=sample_weight)
+        found: dict[str, float] = {}
+        for spec in counts.metrics:
+            value = counts.get(spec)
+            assert isinstance(value, float)  # noqa: S101  # it has an average
+            better = ENTRIES[spec.name].bigger_is_better
+            found[spec.key if better else f"neg_{spec.key}"] = value if better else -value
+        return next(iter(found.values())) if self._single else found
+
+    def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self:
+        """Whether ``sample_weight`` is wanted, or under which name, where scikit-learn routes metadata."""
+        self._weight = sample_weight
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What is wanted, as scikit-learn asks for it."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._weight)
+        return request
+
+    def __repr__(self) -> str:
+        names = ", ".join(spec.key for spec in self._counts.metrics)
+        return f"<scorer of {names} from {' or '.join(self._methods)}>"
+
+
+def _methods(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
+    """What to ask estimators for; ``free`` if no threshold says what scores mean."""
+    if chosen not in _METHODS:
+        raise InputError(f"response_method must be one of {', '.join(map(repr, _METHODS))}, not {shown(chosen)}")
+    if chosen == "auto":  # a threshold of probabilities means nothing to other scores
+        return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
+    if scores == (chosen == "predict"):
+        told = (
+            "need scores" if scores else "read decisions; say with threshold= from which score on a label is predicted"
+        )
+        raise InputError(f"response_method={chosen!r} does not fit: the metrics, or the threshold, {told}")
+    return (chosen,)
+
+
+def _response(estimator: object, X: object, methods: tuple[str, ...]) -> object:  # noqa: N803  # scikit-learn's name
+    """What the first of these methods that there is says; if one array per label, its probabilities of being true."""
+    method = next((name for name in methods if hasattr(estimator, name)), None)
+    if method is None:
+        raise InputError(
+            f"{type(estimator).__name__} has no {' or '.join(methods)}; leave the threshold out, or choose another "
+            "response_method and a threshold that fits it"
+        )
+    given: Any = getattr(estimator, method)(X)
+    if not isinstance(given, list):
+        return given
+    classes: Any = getattr(estimator, "classes_", [(0, 1)] * len(given))
+    return np.column_stack([_of_true(part, known) for part, known in zip(given, classes, strict=True)])
+
+
+def _of_true(part: Any, classes: Any) -> Any:
+    """The column of class 1; where a label never occurred in training there is none, and its probability is 0."""
+    known = list(classes)
+    if not set(known) <= {0, 1}:
+        raise InputError(f"a label of the estimator has the classes {shown(known)}; only 0 and 1 are understood")
+    return np.asarray(part)[:, known.index(1)] if 1 in known else np.zeros(len(part))

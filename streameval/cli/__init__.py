@@ -1,0 +1,30 @@
+"""The command line: ``streameval evaluate predictions.jsonl --actual tags --predicted guess``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+_NEEDED = ("typer", "rich", "orjson", "pyarrow")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command, and return its exit code: 0, 2 after an error of the user, 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    args
+        What follows the name of the command; by default what the process was given.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        sys.stderr.write(
+            f"streameval: the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'\n"
+        )
+        return 2
+    from streameval.cli.running import run  # only where everything it needs is there
+
+    return run(args)

@@ -1,0 +1,66 @@
+"""Saved states, read, merged and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streameval.cli.blocks import UserError
+from streameval.cli.sheets import Shown
+from streameval.errors import StreamevalError, did_you_mean
+from streameval.evaluator import Evaluator
+from streameval.loading import load
+from streameval.report.text import printable
+
+__all__ = ["load_state", "merged", "write_results"]
+
+
+def load_state(path: Path) -> Any:
+    """What a file holds.
+
+    Raises
+    ------
+    UserError
+        If it is no saved state.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a file that --save wrote")
+    if not path.exists():
+        near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise UserError(f"there is no file {path}{did_you_mean(path.name, near)}")
+    try:
+        return load(path)
+    except StreamevalError as error:
+        raise UserError(f"{path} is no saved state: {error}") from None
+
+
+def merged(paths: list[Path]) -> Any:
+    """The states of some files as one."""
+    total = load_state(paths[0])
+    for path in paths[1:]:
+        part = load_state(path)
+        if type(part) is not type(total):
+            raise UserError(
+                f"{path} holds a {type(part).__name__}, {paths[0]} a {type(total).__name__}; they do not merge"
+            )
+        try:
+            total.merge(part)
+        except StreamevalError as error:
+            raise UserError(f"{path}: {error}") from None
+    return total
+
+
+def write_results(state: Any, result: Shown, save: Path | None, report: Path | None) -> None:
+    """Write the state and the page where asked; each whole or not at all."""
+    if report is not None:
+        if not isinstance(result.whole, Evaluator):
+            raise UserError("the report is of an Evaluator, and this is a single metric")
+        parts: dict[str, object] = dict(result.beside)
+        if result.sliced is not None:
+            for part in result.sliced.slices():
+                name = ", ".join(f"{key} {printable(str(value))}" for key, value in part.where.items())
+                parts[name] = part.evaluator
+        shown = Evaluator.from_bytes(result.whole.to_bytes())
+        shown.save_html(report, slices=parts or None)
+    if save is not None:
+        state.save(save)

@@ -1,0 +1,72 @@
+"""What a terminal shows while rows are counted: a bar of bytes, or a live table of a stream."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from streameval.cli.sheets import Shown, sheets_of
+from streameval.cli.showing import console_of, drawn
+from streameval.cli.sources import Source
+
+__all__ = ["watched"]
+
+Advance: TypeAlias = Callable[[int], None]
+
+_SHARE = 20
+"""Drawing takes one part in so many of the time, at most."""
+
+
+@contextmanager
+def watched(sources: list[Source], shown: Callable[[], Shown]) -> Iterator[Advance]:
+    """A function to call with the bytes that were counted."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+    elif any(source.size is None for source in sources):
+        with _live(shown) as advance:
+            yield advance
+    else:
+        with _bar(sum(source.size or 0 for source in sources)) as advance:
+            yield advance
+
+
+@contextmanager
+def _bar(size: int) -> Iterator[Advance]:
+    columns = BarColumn(None), DownloadColumn(), TransferSpeedColumn(), TextColumn("left"), TimeRemainingColumn()
+    with Progress(*columns, console=console_of(sys.stderr), transient=True, expand=True) as progress:
+        task = progress.add_task("", total=size)
+        yield lambda done: progress.advance(task, done)
+
+
+@contextmanager
+def _live(shown: Callable[[], Shown]) -> Iterator[Advance]:
+    console = console_of(sys.stderr)
+    began, after = time.monotonic(), 0.0
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def advance(_: int) -> None:
+            nonlocal after
+            start = time.monotonic()
+            if start < after:
+                return
+            now = shown()
+            rate = now.whole.examples / max(start - began, 1e-9)
+            headline = f"{now.headline}, {rate:,.0f} a second; Ctrl-C ends"
+            live.update(drawn(sheets_of(now, top=max(5, console.height - 22)), headline, console), refresh=True)
+            end = time.monotonic()
+            after = end + (end - start) * _SHARE
+
+        yield advance

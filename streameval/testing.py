@@ -1,0 +1,406 @@
+"""For tests: whether a state, ours or anybody's, gives the same result however its examples are split and merged."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from streameval.errors import InputError, StreamevalError, shown
+
+__all__ = ["LAWS", "BrokenLawError", "check_mergeable"]
+
+S = TypeVar("S")
+
+LAWS = {
+    "fresh": "a new state answers get(), and two new states are equal",
+    "same": "the same examples in the same order give the same state",
+    "reading": "get(), to_bytes(), repr() and == change nothing",
+    "zero": "merging an empty state changes nothing, and merging into an empty state gives the other",
+    "commutative": "of two states either may be merged into the other",
+    "associative": "three states may be merged in either grouping",
+    "split": "any order, sharding and merge tree, empty shards among them, gives what one pass gives",
+    "batch": "update_many gives what update gives one by one",
+    "no aliasing": "merging leaves its argument as it is, and both are independent afterwards",
+    "self": "merging a state with itself gives what merging it with a copy gives",
+    "round trip": "from_bytes(to_bytes()) gives an equal state that goes on like the original",
+    "copy": "a copy is equal and independent",
+    "inverse": "reverting what was counted, in any order, gives the state before",
+    "atomic": "an example that is refused leaves the state as it was",
+}
+"""What is checked, in this order."""
+
+
+class BrokenLawError(StreamevalError, AssertionError):
+    """A state breaks a law.
+
+    Attributes
+    ----------
+    law
+        Its name, a key of `LAWS`.
+    examples
+        The smallest list of examples found that shows it.
+    """
+
+    def __init__(self, law: str, told: str, examples: Sequence[object]) -> None:
+        shown_examples = ", ".join(shown(example, 200) for example in examples)
+        super().__init__(f"{law}: {told}; the law is that {LAWS[law]}. Seen with the examples [{shown_examples}]")
+        self.law, self.examples = law, list(examples)
+
+
+def check_mergeable(
+    factory: Callable[[], S],
+    examples: Iterable[Any],
+    *,
+    update: Callable[[S, Any], object] | None = None,
+    merge: Callable[[S, S], S | None] | None = None,
+    revert: Callable[[S, Any], object] | None = None,
+    key: Callable[[S], object] | None = None,
+    refused: Iterable[Any] = (),
+    ordered: bool = False,
+    rounds: int = 20,
+    seed: int = 0,
+) -> None:
+    """Put a state through orders x shardings x merge trees x empty shards, and report the first law that it breaks.
+
+    Parameters
+    ----------
+    factory
+        Makes an empty state: ``update(*example)`` and ``merge(other)`` are its least. ``get``, ``==``, ``copy``,
+        ``to_bytes`` with ``from_bytes`` of its class, ``update_many`` and ``revert`` are put to the test where they are
+        there.
+    examples
+        What it counts: tuples of arguments of ``update``; ten or so that differ as much as they can.
+    update
+        How it counts an example, if not by ``state.update(*example)``.
+    merge
+        How it merges, if not by ``state.merge(other)``. It may return the result instead of changing the first.
+    revert
+        How it takes an example back, if not by ``state.revert(*example)``.
+    key
+        What two states must have in common to be the same; by default their bytes, and ``==`` and ``get()`` too where
+        there are such.
+    refused
+        Examples that ``update`` must refuse with an exception.
+    ordered
+        Whether each shard must count its examples in the order given, as where they have times.
+    rounds
+        How many random orders, shardings and trees to try for each law.
+    seed
+        Where the random choices start.
+
+    Raises
+    ------
+    BrokenLawError
+        An `AssertionError` that names the law and holds the smallest list of examples found that shows it.
+    InputError
+        If there are no examples, or the state has no ``merge``.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> examples = [({"cat"}, {"cat", "dog"}), ({"dog"}, {"cat"}), (set(), {"bird"})]
+    >>> check_mergeable(lambda: se.Evaluator(["f1_macro"]), examples)
+
+    >>> class Largest:
+    ...     value = 0
+    ...     def update(self, number): self.value = max(self.value, number)
+    ...     def merge(self, other): self.value = self.value + other.value
+    ...     def get(self): return self.value
+    >>> check_mergeable(Largest, [(3,), (5,)])
+    Traceback (most recent call last):
+        ...
+    streameval.testing.BrokenLawError: split: ... Seen with the examples [(3,), (5,)]
+    """
+    given = list(examples)
+    if not given:
+        raise InputError("examples is empty, and no law can be seen without examples; give ten or so")
+    if merge is None and not hasattr(factory(), "merge"):
+        raise InputError(f"{type(factory()).__name__} has no merge(other); say with merge= how it merges")
+    empty = factory()
+    if key is None and not {"to_bytes", "get", "__dict__"} & set(dir(empty)) and type(empty).__eq__ is object.__eq__:
+        raise InputError(f"nothing tells when two {type(empty).__name__} are the same; give key=")
+    refused = list(refused)
+    if update is None:
+        for example in (*given, *refused):
+            _arguments(example)
+    laws = _Laws(factory, update, merge, revert, key, refused, ordered, rounds, seed)
+    for law in LAWS:
+        told = laws.broken(law, given)
+        if told is not None:
+            least = laws.smallest(law, given)
+            raise BrokenLawError(law, laws.broken(law, least) or told, least)
+
+
+class _Laws(Generic[S]):
+    """The laws, each a method that says how it is broken; None if it holds."""
+
+    def __init__(
+        self,
+        factory: Callable[[], S],
+        update: Callable[[S, Any], object] | None,
+        merge: Callable[[S, S], S | None] | None,
+        revert: Callable[[S, Any], object] | None,
+        key: Callable[[S], object] | None,
+        refused: list[Any],
+        ordered: bool,
+        rounds: int,
+        seed: int,
+    ) -> None:
+        self.factory, self.refused, self.ordered = factory, refused, ordered
+        self.rounds, self.seed = rounds, seed
+        self.has = set(dir(factory()))
+        self._update, self._merge, self._revert, self._key = update, merge, revert, key
+
+    # -- what a state does --------------------------------------------------------------------------------------------
+
+    def update(self, state: S, example: Any) -> None:
+        if self._update is None:
+            state.update(*_arguments(example))  # type: ignore[attr-defined]  # any class that has it
+        else:
+            self._update(state, example)
+
+    def revert(self, state: S, example: Any) -> None:
+        if self._revert is None:
+            state.revert(*_arguments(example))  # type: ignore[attr-defined]
+        else:
+            self._revert(state, example)
+
+    def merged(self, state: S, other: S) -> S:
+        result: S | None = state.merge(other) if self._merge is None else self._merge(state, other)  # type: ignore[attr-defined]
+        return state if result is None else result
+
+    def fed(self, examples: Iterable[Any]) -> S:
+        state = self.factory()
+        for example in examples:
+            self.update(state, example)
+        return state
+
+    def twin(self, state: S) -> S:
+        return copy.deepcopy(state)
+
+    def read(self, state: Any) -> None:
+        """Everything that only looks."""
+        repr(state), state == self.factory()
+        if self._key is not None:
+            self._key(state)
+            return
+        for name in ("get", "to_bytes"):
+            if name in self.has:
+                getattr(state, name)()
+
+    def differ(self, one: S, other: S) -> str | None:
+        """How two states that should be the same differ."""
+        if self._key is not None:
+            mine, theirs = self._key(one), self._key(other)
+            return None if _same(mine, theirs) else f"{shown(mine)} and {shown(theirs)}"
+        if "to_bytes" in self.has:
+            images = one.to_bytes(), other.to_bytes()  # type: ignore[attr-defined]
+            if images[0] != images[1]:
+                return f"their bytes differ ({shown(one)} and {shown(other)})"
+        if type(one).__eq__ is not object.__eq__ and not one == other:  # noqa: SIM201  # some have no sound !=
+            return f"they are not equal ({shown(one)} and {shown(other)})"
+        if "get" in self.has:
+            values = one.get(), other.get()  # type: ignore[attr-defined]
+            return None if _same(*values) else f"get() gives {shown(values[0])} and {shown(values[1])}"
+        if type(one).__eq__ is object.__eq__ and "to_bytes" not in self.has:
+            return None if _same(vars(one), vars(other)) else f"{shown(vars(one))} and {shown(vars(other))}"
+        return None
+
+    # -- finding ------------------------------------------------------------------------------------------------------
+
+    def broken(self, law: str, examples: list[Any]) -> str | None:
+        check: Callable[[list[Any], random.Random], str | None] = getattr(self, "law_" + law.replace(" ", "_"))
+        drawn = random.Random(f"{self.seed} {law}")  # noqa: S311  # no secret
+        for _ in range(self.rounds):
+            try:
+                told = check(examples, drawn)
+            except Exception as error:  # whatever the state raises breaks the law that was on trial
+                told = f"{type(error).__name__}: {error}"
+            if told is not None:
+                return told
+        return None
+
+    def smallest(self, law: str, examples: list[Any]) -> list[Any]:
+        """Leave out what is not needed to show it: halves first, then single examples."""
+        size = len(examples)
+        while size:
+            size = size // 2 if size > 1 else 1
+            start, before = 0, len(examples)
+            while start < len(examples):
+                fewer = examples[:start] + examples[start + size :]
+                if self.broken(law, fewer) is not None:
+                    examples = fewer
+                else:
+                    start += size
+            if size == 1 and len(examples) == before:
+                break
+        return examples
+
+    # -- the laws -----------------------------------------------------------------------------------------------------
+
+    def law_fresh(self, _: list[Any], __: random.Random) -> str | None:
+        return self.differ(self.factory(), self.factory())
+
+    def law_reading(self, examples: list[Any], __: random.Random) -> str | None:
+        state, other = self.fed(examples), self.fed(examples)
+        for _ in range(3):
+            self.read(state)
+        told = self.differ(state, other)
+        if told is None and examples:
+            for target in (state, other):
+                self.update(target, examples[-1])
+            told = self.differ(state, other)
+        return told and f"after reading, {told}"
+
+    def law_same(self, examples: list[Any], _: random.Random) -> str | None:
+        return self.differ(self.fed(examples), self.fed(examples))
+
+    def law_zero(self, examples: list[Any], _: random.Random) -> str | None:
+        told = self.differ(self.merged(self.fed(examples), self.factory()), self.fed(examples))
+        if told is not None:
+            return f"with an empty state merged, {told}"
+        told = self.differ(self.merged(self.factory(), self.fed(examples)), self.fed(examples))
+        return told and f"merged into an empty state, {told}"
+
+    def law_commutative(self, examples: list[Any], drawn: random.Random) -> str | None:
+        first, second = _dealt(examples, 2, drawn)
+        one = self.merged(self.fed(first), self.fed(second))
+        return self.differ(one, self.merged(self.fed(second), self.fed(first)))
+
+    def law_associative(self, examples: list[Any], drawn: random.Random) -> str | None:
+        a, b, c = _dealt(examples, 3, drawn)
+        left = self.merged(self.merged(self.fed(a), self.fed(b)), self.fed(c))
+        return self.differ(left, self.merged(self.fed(a), self.merged(self.fed(b), self.fed(c))))
+
+    def law_split(self, examples: list[Any], drawn: random.Random) -> str | None:
+        shuffled = examples if self.ordered else drawn.sample(examples, len(examples))
+        shards = [self.fed(part) for part in _dealt(shuffled, drawn.randint(1, 5), drawn)]
+        sizes = len(shards)
+        while len(shards) > 1:
+            taken = shards.pop(drawn.randrange(len(shards)))
+            at = drawn.randrange(len(shards))
+            shards[at] = self.merged(shards[at], taken)
+        told = self.differ(shards[0], self.fed(examples))
+        return told and f"{sizes} shards merged and one pass: {told}"
+
+    def law_batch(self, examples: list[Any], drawn: random.Random) -> str | None:
+        plain = all(isinstance(example, tuple) and len(example) == 2 for example in examples)
+        if "update_many" not in self.has or self._update is not None or not plain or not examples:
+            return None
+        state: Any = self.factory()
+        cut = drawn.randint(0, len(examples))
+        for part in (examples[:cut], examples[cut:]):
+            if part:
+                state.update_many(*map(list, zip(*part, strict=True)))
+        return self.differ(state, self.fed(examples))
+
+    def law_no_aliasing(self, examples: list[Any], drawn: random.Random) -> str | None:
+        first, second = _dealt(examples, 2, drawn)
+        other = self.fed(second)
+        merged = self.merged(self.fed(first), other)
+        told = self.differ(other, self.fed(second))
+        if told is not None:
+            return f"the argument of merge was changed: {told}"
+        before = self.twin(merged)
+        more = examples[-1:] if self.ordered else examples
+        for example in more:
+            self.update(other, example)
+        told = self.differ(merged, before)
+        if told is not None:
+            return f"updating what was merged changed the result of merging: {told}"
+        other = self.fed(second)
+        merged = self.merged(self.fed(first), other)
+        for example in more:
+            self.update(merged, example)
+        told = self.differ(other, self.fed(second))
+        return told and f"updating the result of merging changed what was merged: {told}"
+
+    def law_self(self, examples: list[Any], _: random.Random) -> str | None:
+        state = self.fed(examples)
+        return self.differ(self.merged(state, state), self.merged(self.fed(examples), self.fed(examples)))
+
+    def law_round_trip(self, examples: list[Any], drawn: random.Random) -> str | None:
+        if not {"to_bytes", "from_bytes"} <= self.has:
+            return None
+        cut = drawn.randint(0, len(examples))
+        first, second = examples[:cut], examples[cut:]
+        state: Any = self.fed(first)
+        data = state.to_bytes()
+        back = type(state).from_bytes(data)
+        told = self.differ(back, state)
+        if told is not None:
+            return f"what was read back: {told}"
+        for example in second:
+            self.update(back, example)
+        if back.to_bytes() != self.fed([*first, *second]).to_bytes():  # type: ignore[attr-defined]
+            return "what was read back does not count on like the original"
+        merged: Any = self.merged(type(state).from_bytes(data), self.fed(second))
+        again: Any = self.merged(self.fed(first), self.fed(second))
+        return None if merged.to_bytes() == again.to_bytes() else "what was read back does not merge like the original"
+
+    def law_copy(self, examples: list[Any], drawn: random.Random) -> str | None:
+        if "copy" not in self.has:
+            return None
+        cut = drawn.randint(0, len(examples))
+        first, second = examples[:cut], examples[cut:]
+        state: Any = self.fed(first)
+        twin = state.copy()
+        told = self.differ(state, twin)
+        for example in second:
+            self.update(twin, example)
+        return told or self.differ(state, self.fed(first)) or self.differ(twin, self.fed([*first, *second]))
+
+    def law_inverse(self, examples: list[Any], drawn: random.Random) -> str | None:
+        if "revert" not in self.has and self._revert is None:
+            return None
+        kept, passing = _dealt(examples, 2, drawn)
+        state = self.fed(drawn.sample([*kept, *passing], len(examples)))
+        for example in drawn.sample(passing, len(passing)):
+            self.revert(state, example)
+        return self.differ(state, self.fed(kept))
+
+    def law_atomic(self, examples: list[Any], _: random.Random) -> str | None:
+        state = self.fed(examples)
+        for example in self.refused:
+            try:
+                self.update(state, example)
+            except Exception:  # noqa: S110  # which is what is wanted
+                pass
+            else:
+                return f"{shown(example)} was not refused"
+            told = self.differ(state, self.fed(examples))
+            if told is not None:
+                return f"after {shown(example)} was refused, {told}"
+        return None
+
+
+def _arguments(example: Any) -> tuple[Any, ...]:
+    if not isinstance(example, tuple):
+        raise InputError(
+            f"an example must be a tuple of arguments, not {shown(example)}; or say with update= what it is"
+        )
+    return example
+
+
+def _dealt(examples: list[Any], shards: int, drawn: random.Random) -> list[list[Any]]:
+    """The examples in so many shards, each in its order; some shards may be empty."""
+    parts: list[list[Any]] = [[] for _ in range(shards)]
+    filled = drawn.sample(parts, drawn.randint(1, shards))
+    for example in examples:
+        drawn.choice(filled).append(example)
+    return parts
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal to the last bit; NaN is the same as NaN."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one.hex() == other.hex()
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list | tuple) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if hasattr(one, "tolist") and hasattr(other, "tolist"):  # arrays and numbers of numpy
+        return type(one) is type(other) and _same(one.tolist(), other.tolist())
+    return bool(one is other or one == other)

@@ -1,0 +1,113 @@
+"""Seconds of the Spark adapter beside Spark's own metrics and scans: 1,000,000 rows, 50 labels, in one run.
+
+    python tests/benchmarks/spark_rows.py FOLDER [ROWS]
+
+writes the rows to FOLDER once, and needs the extra "spark". Warm, the minimum of several repeats, in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import streameval as se
+from streameval.adapters.spark import evaluate
+
+LABELS, FILES = 50, 8
+
+
+def write(folder: Path, count: int) -> None:
+    folder.mkdir(parents=True)
+    source = np.random.default_rng(0)
+    names = pa.array([f"label {label}" for label in range(LABELS)])
+    for file in range(FILES):
+        columns = {}
+        for name in ("actual", "predicted"):
+            cells = source.random((count // FILES, LABELS)) < 0.06
+            offsets = np.concatenate([[0], np.cumsum(cells.sum(axis=1))])
+            labels = np.nonzero(cells)[1]
+            for kind, values in ((name, names.take(pa.array(labels))), (f"{name}_number", pa.array(labels * 1.0))):
+                columns[kind] = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+        pq.write_table(pa.table(columns), folder / f"{file}.parquet")
+
+
+def arrow_scan(df):
+    def count(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([pa.array([batch.num_rows])], names=["n"])
+
+    return df.select("actual", "predicted").mapInArrow(count, "n bigint").groupBy().sum("n").collect()
+
+
+def jvm_scan(df):
+    df.select("actual", "predicted").write.format("noop").mode("overwrite").save()
+
+
+def multilabel_metrics(df):
+    from pyspark.mllib.evaluation import MultilabelMetrics
+
+    pairs = df.select("predicted_number", "actual_number").rdd.map(lambda row: (list(row[0]), list(row[1])))
+    found = MultilabelMetrics(pairs)
+    values = [found.accuracy, found.subsetAccuracy, found.hammingLoss, found.f1Measure(), found.precision()]
+    values += [found.recall(), found.microF1Measure, found.microPrecision, found.microRecall]
+    for label in range(LABELS):
+        values += [found.f1Measure(float(label)), found.precision(float(label)), found.recall(float(label))]
+    return values
+
+
+def classification_evaluator(df):
+    from pyspark.ml.evaluation import MultilabelClassificationEvaluator
+
+    made = MultilabelClassificationEvaluator(
+        predictionCol="predicted_number", labelCol="actual_number", metricName="microF1Measure"
+    )
+    return made.evaluate(df)
+
+
+def ours(df):
+    found = evaluate(df, "actual", "predicted")
+    found.get(), found.per_label()
+    return found
+
+
+def main(folder: str, rows: str = "1_000_000") -> None:
+    place = Path(folder)
+    if not place.exists():
+        write(place, int(rows))
+    local = SparkSession.builder.master("local[2]").config("spark.driver.bindAddress", "127.0.0.1")
+    spark = local.config("spark.driver.memory", "4g").config("spark.ui.enabled", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    df = spark.read.parquet(str(place))
+
+    job = se.Job.of(actual="actual", predicted="predicted")
+    files = sorted(place.glob("*.parquet"))
+    alone = job.state(batch for file in files for batch in pq.ParquetFile(file).iter_batches(columns=job.columns.names))
+    print(
+        f"{job.merged([alone]).examples:,} rows; same bytes as one process:", ours(df).to_bytes() == alone, flush=True
+    )
+
+    calls = {"ours": ours, "arrow scan": arrow_scan, "jvm scan": jvm_scan}
+    calls |= {"one call of the evaluator": classification_evaluator, "MultilabelMetrics": multilabel_metrics}
+    best = dict.fromkeys(calls, float("inf"))
+    for turn in range(6):
+        for name, call in calls.items():
+            if name == "MultilabelMetrics" and turn > 1:
+                continue
+            start = time.perf_counter()
+            call(df)
+            best[name] = min(best[name], time.perf_counter() - start)
+    for name, seconds in best.items():
+        print(f"{name:28} {seconds:7.2f} s   {seconds / best['ours']:6.2f} x ours")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,38 @@
+"""The command run in this process, with what it wrote."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from streameval.cli import main
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def command(*args: object, stdin: bytes | None = None) -> Ran:
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
+        code = main([str(arg) for arg in args])
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        assert "\x1b" not in told.out + told.err  # no colours where there is no terminal
+        return Ran(code, told.out, told.err)
+
+    return command

@@ -1,0 +1,121 @@
+"""The other commands, help, version and completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import streameval as se
+from streameval import cli, kernel
+from streameval.cli.app import app
+
+COMMANDS = ("evaluate", "merge", "show", "compare", "metrics", "thresholds", "demo")
+
+
+def saved(path: str, *pairs) -> se.Evaluator:
+    ev = se.Evaluator(["f1_micro", "hamming_loss"])
+    for true, guess in pairs:
+        ev.update(true, guess)
+    ev.save(path)
+    return ev
+
+
+def test_merging_states_gives_the_state_of_all_rows(run):
+    one, two = saved("one", ({"a"}, {"a"})), saved("two", ({"b"}, {"a"}), ({"b"}, {"b"}))
+    assert run("merge", "two", "one", "--save", "both", "--report", "r.html").code == 0
+    assert se.load("both") == one + two
+
+
+def test_show_answers_for_metrics_that_were_not_asked_for_before(run):
+    ev = saved("one", ({"a"}, {"a", "b"}))
+    ran = run("show", "one", "-m", "recall_micro", "-m", "f1_per_label", "-f", "json")
+    assert json.loads(ran.out)["metrics"] == {"recall_micro": 1.0, "f1_per_label": ev.get("f1_per_label")}
+
+
+@pytest.mark.parametrize("state", [
+    se.F1(average="micro"), se.F1(average=None), se.Evaluator(["roc_auc"]), se.Sliced(se.Evaluator(), by="x"),
+    se.Rolling(se.Evaluator(), size=2), se.Fading(se.F1(), half_life=2),
+])  # fmt: skip
+@pytest.mark.parametrize("how", ["table", "json", "csv", "markdown"])
+def test_every_kind_of_state_can_be_shown_even_if_it_has_counted_nothing(run, state, how):
+    state.save("state")
+    assert run("show", "state", "-f", how).code == 0
+
+
+def test_compare_says_what_became_better_and_worse(run):
+    saved("old", ({"a"}, {"b"}), ({"b"}, {"b"}))
+    saved("new", ({"a"}, {"a"}), ({"b"}, {"b"}))
+    out = run("compare", "old", "new").out
+    assert "f1_micro      0.5000  1.0000  +0.5000  better" in out
+    assert "hamming_loss  0.5000  0.0000  -0.5000  better" in out
+    assert "worse" in run("compare", "new", "old").out
+    assert json.loads(run("compare", "old", "new", "-f", "json").out)[0] == {
+        "metric": "f1_micro",
+        "old": 0.5,
+        "new": 1.0,
+    }
+
+
+def test_the_catalogue_can_be_searched(run):
+    every = json.loads(run("metrics", "-f", "json").out)
+    assert [row["name"] for row in every] == [entry.name for entry in se.catalogue()]
+    found = json.loads(run("metrics", "ranking", "LOSS", "-f", "json").out)
+    assert "ranking_loss" in [row["name"] for row in found]
+    assert len(found) < len(every)
+
+
+def test_thresholds_are_read_from_a_saved_state(run):
+    ev = se.Evaluator(["roc_auc"])
+    ev.update({"a"}, {"a": 0.9, "b": 0.2})
+    ev.update({"b"}, {"a": 0.4, "b": 0.3})
+    ev.save("state")
+    found = json.loads(run("thresholds", "state", "-f", "json").out)
+    assert [(row["label"], row["threshold"], row["f1"]) for row in found] == [("a", 0.9, 1.0), ("b", 0.3, 1.0)]
+
+
+def test_the_demonstration_writes_rows_that_its_last_lines_tell_how_to_evaluate(run):
+    ran = run("demo", "--rows", "200", "--write", "d.jsonl")
+    commands = [line.split()[1:] for line in ran.out.splitlines() if line.startswith("  streameval ")]
+    assert len(commands) == 2
+    for command in commands:
+        assert run(*command).code == 0
+
+
+def test_the_version_tells_the_kernel(run):
+    assert run("--version").out == f"streameval {se.__version__} ({kernel.BACKEND} kernel)\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_one_screen(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(command, "--help").out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
+def test_every_command_is_named_here():
+    assert {each.name or each.callback.__name__ for each in app.registered_commands} == set(COMMANDS)
+
+
+def test_the_shell_completes_commands(run, monkeypatch):
+    monkeypatch.setenv("_STREAMEVAL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "streameval ev")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert run().out.split() == ["evaluate"]
+
+
+def test_without_its_libraries_one_line_says_how_to_get_them(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "typer" else object())
+    assert cli.main([]) == 2
+    assert capsys.readouterr().err == "streameval: the command line needs typer; run pip install 'streameval[cli]'\n"
+
+
+def test_the_module_is_the_command_and_a_closed_pipe_is_no_error():
+    command = [sys.executable, "-m", "streameval", "metrics"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""

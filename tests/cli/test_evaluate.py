@@ -1,0 +1,220 @@
+"""`streameval evaluate` counts what the library counts, from every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+
+import orjson
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.cli import counting, lines
+from streameval.cli.counting import Counting, Interrupts
+from streameval.cli.jsonl import read_jsonl
+from streameval.columns import Columns
+
+ROWS = [
+    {"tags": ["cat", "bird"], "guess": ["cat", "dog"], "region": "eu", "w": 2.0, "unknown": [], "note": 'a "b", c'},
+    {"tags": ["dog"], "guess": ["dog"], "region": "us", "w": 1.0, "unknown": ["cat"], "note": "line\nbreak"},
+    {"tags": [], "guess": ["bird"], "region": "eu", "w": 0.5, "unknown": [], "note": "ünï"},
+]
+SCORED = [
+    {"tags": ["cat"], "p": {"cat": 0.9, "dog": 0.6}},
+    {"tags": ["dog"], "p": {"cat": 0.2, "dog": 0.7}},
+    {"tags": ["dog", "cat"], "p": {"cat": 0.3, "dog": 0.4}},
+]
+COLUMNS = "--actual", "tags", "--predicted", "guess"
+
+
+def jsonl(rows: list[dict]) -> bytes:
+    return b"".join(orjson.dumps(row) + b"\n" for row in rows)
+
+
+def write(folder, rows=ROWS) -> dict[str, str]:
+    table = pa.Table.from_pylist(rows)
+    (folder / "r.jsonl").write_bytes(jsonl(rows))
+    pq.write_table(table, folder / "r.parquet")
+    feather.write_feather(table, folder / "r.arrow")
+    with (folder / "r.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(rows[0])
+        for row in rows:
+            writer.writerow("|".join(value) if isinstance(value, list) else value for value in row.values())
+    return {"r.jsonl": "", "r.parquet": "", "r.arrow": "", "r.csv": ""}
+
+
+def library(rows=ROWS, **options) -> se.Evaluator:
+    ev = se.Evaluator(**options)
+    ev.update_many([row["tags"] for row in rows], [row["guess"] for row in rows])
+    return ev
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv"])
+def test_every_format_gives_the_bytes_that_the_library_gives(run, tmp_path, name):
+    write(tmp_path)
+    ran = run("evaluate", name, *COLUMNS, "--save", "state")
+    assert (ran.code, ran.err) == (0, "")
+    assert se.load("state") == library()
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv"])
+def test_weights_masks_and_slices_come_from_their_columns(run, tmp_path, name):
+    write(tmp_path)
+    options = "--weight", "w", "--mask", "unknown", "--by", "region"
+    assert run("evaluate", name, *COLUMNS, *options, "--save", "state").code == 0
+    expected = se.Sliced(se.Evaluator(), by="region")
+    expected.update_many(
+        [row["tags"] for row in ROWS], [row["guess"] for row in ROWS], weights=[row["w"] for row in ROWS],
+        mask=[row["unknown"] for row in ROWS], where={"region": [row["region"] for row in ROWS]},
+    )  # fmt: skip
+    assert se.load("state") == expected
+
+
+def test_patterns_and_several_files_are_counted_together(run, tmp_path):
+    write(tmp_path)
+    assert run("evaluate", "r.*", "r.csv", *COLUMNS, "--save", "state").code == 0
+    assert se.load("state") == library(ROWS * 5)
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
+def test_a_stream_on_standard_input_is_recognised_by_how_it_begins(run, tmp_path, name):
+    write(tmp_path)
+    assert run("evaluate", "-", *COLUMNS, "--save", "state", stdin=(tmp_path / name).read_bytes()).code == 0
+    assert se.load("state") == library()
+
+
+@pytest.mark.parametrize("form", [
+    lambda row: row,
+    lambda row: {**row, "p": [list(pair) for pair in row["p"].items()]},
+    lambda row: {**row, "labels": list(row["p"]), "p": list(row["p"].values())},
+])  # fmt: skip
+def test_scores_are_objects_or_pairs_or_numbers_beside_labels(run, tmp_path, form):
+    rows = [form(row) for row in SCORED]
+    (tmp_path / "s.jsonl").write_bytes(jsonl(rows))
+    beside = ["--predicted", "labels"] if "labels" in rows[0] else []
+    options = "--threshold", "0.5", "--metrics", "f1_micro,ranking_loss"
+    ran = run("evaluate", "s.jsonl", "-a", "tags", "-s", "p", *beside, *options, "--save", "state")
+    assert ran.code == 0
+    expected = se.Evaluator(["f1_micro", "ranking_loss"], threshold=0.5)
+    expected.update_many([row["tags"] for row in SCORED], [row["p"] for row in SCORED])
+    assert se.load("state") == expected
+
+
+def test_scores_in_csv_stand_behind_colons(run, tmp_path):
+    (tmp_path / "s.csv").write_text("tags,p\ncat,cat:0.9;a:b:0.1\n", encoding="utf-8")
+    assert run("evaluate", "s.csv", "-a", "tags", "-s", "p", "--sep", ";", "--save", "state").code == 0
+    assert se.load("state").labels == ("a:b", "cat")
+
+
+def test_thresholds_found_can_be_given_to_evaluate(run, tmp_path):
+    (tmp_path / "s.jsonl").write_bytes(jsonl(SCORED))
+    assert run("thresholds", "s.jsonl", "-a", "tags", "-s", "p", "--save", "t.json").code == 0
+    ran = run("evaluate", "s.jsonl", "-a", "tags", "-s", "p", "-t", "t.json", "-m", "f1_macro", "-f", "json")
+    assert json.loads(ran.out)["metrics"]["f1_macro"] == pytest.approx((1.0 + 0.8) / 2)
+
+
+def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(run, tmp_path):
+    write(tmp_path)
+    names = "fbeta_micro,fbeta_micro(beta=3),precision_per_label"
+    ran = run("evaluate", "r.jsonl", *COLUMNS, "-m", names, "--beta", "2", "--zero-division", "1", "-f", "json")
+    values = json.loads(ran.out)["metrics"]
+    ev = library()
+    assert list(values.values())[:2] == [ev.get("fbeta_micro(beta=2)"), ev.get("fbeta_micro(beta=3)")]
+    assert list(values.values())[2] == ev.get("precision_per_label(zero_division=1)")
+
+
+def test_a_window_tells_of_the_last_rows_alone(run, tmp_path):
+    write(tmp_path)
+    ran = run("evaluate", "r.jsonl", *COLUMNS, "--window", "2", "-f", "json")
+    assert json.loads(ran.out)["window"]["metrics"]["f1_micro"] == library(ROWS[1:]).get("f1_micro")
+    assert json.loads(ran.out)["metrics"]["f1_micro"] == library().get("f1_micro")
+
+
+@pytest.mark.parametrize("block", [1, 7, 60, 2**20])
+@pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
+def test_where_blocks_are_cut_does_not_matter(run, tmp_path, monkeypatch, block, name):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    write(tmp_path)
+    text = b"\xef\xbb\xbf" + (tmp_path / name).read_bytes().rstrip(b"\n").replace(b'}\n{"t', b'}\r\n\n{"t')
+    (tmp_path / name).write_bytes(text)
+    assert run("evaluate", name, *COLUMNS, "--save", "state").code == 0
+    assert se.load("state") == library()
+
+
+LABELS = st.one_of(st.text(max_size=3).filter(lambda text: text.isprintable()), st.integers(-3, 3))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.lists(LABELS, max_size=3), st.lists(LABELS, max_size=3)), min_size=1), st.booleans())
+def test_lines_are_read_as_the_library_reads_their_lists(pairs, escaped):
+    rows = [{"tags": true, "guess": guess} for true, guess in pairs]
+    text = "".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows).encode()
+    found = Counting(se.Evaluator(), Columns("tags", "guess"))
+    for each in read_jsonl(io.BytesIO(text), "f", found.columns):
+        found.add(each)
+    assert found.state == library(rows)
+
+
+def test_table_markdown_csv_and_json_tell_the_same_value(run, tmp_path):
+    write(tmp_path)
+    options = "evaluate", "r.jsonl", *COLUMNS, "--by", "region", "--window", "2", "-f"
+    value = library().get("f1_micro")
+    assert f"f1_micro         {value:.4f}" in run(*options, "table").out
+    assert f"| f1_micro        | {value:.4f} |" in run(*options, "markdown").out
+    found = list(csv.DictReader(run(*options, "csv").out.splitlines()))
+    assert [row["value"] for row in found if (row["part"], row["metric"]) == ("all", "f1_micro")] == [str(value)]
+    assert {row["part"] for row in found} == {"all", "last 2", "region=eu", "region=us"}
+    assert json.loads(run(*options, "json").out)["metrics"]["f1_micro"] == value
+
+
+def test_the_report_is_written_with_its_slices(run, tmp_path):
+    write(tmp_path)
+    assert run("evaluate", "r.jsonl", *COLUMNS, "--by", "region", "--report", "r.html").code == 0
+    assert "region eu" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_skipped_rows_are_counted_and_reported(run, tmp_path):
+    good = jsonl(ROWS)
+    (tmp_path / "r.jsonl").write_bytes(good[:-20] + b"\n{}\n" + good)
+    ran = run("evaluate", "r.jsonl", *COLUMNS, "--skip-bad", "--save", "state", "-f", "json")
+    assert ran.code == 0
+    assert "2 bad rows skipped" in ran.err
+    assert "skipped r.jsonl:3:" in ran.err
+    assert json.loads(ran.out)["skipped"] == 2
+    assert se.load("state") == library([*ROWS[:2], *ROWS])
+
+
+def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
+    write(tmp_path)
+    first = Counting.add
+
+    def add(self: Counting, block) -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # while counting: it must wait until the block is counted
+        first(self, block)
+
+    monkeypatch.setattr(counting.Counting, "add", add)
+    ran = run("evaluate", "r.jsonl", "r.csv", *COLUMNS, "--save", "state", "--window", "2")
+    assert ran.code == 130
+    assert "interrupted" in ran.err
+    assert "3 examples" in ran.out
+    assert se.load("state") == library()
+
+
+def test_ctrl_c_ends_a_wait_at_once():
+    interrupts = Interrupts()
+
+    def wait() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+
+    with interrupts.caught(), pytest.raises(KeyboardInterrupt), interrupts.allowed():
+        wait()

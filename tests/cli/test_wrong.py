@@ -1,0 +1,104 @@
+"""Every error of a user is one line with its place, exit code 2, and nothing is saved."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval as se
+
+OK = b'{"a":["x"],"p":["x"]}\n'
+COLUMNS = "-a", "a", "-p", "p"
+
+
+def refused(ran, *told: str) -> None:
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("streameval: ")
+    for part in told:
+        assert part in ran.err
+
+
+@pytest.mark.parametrize(("name", "data", "told"), [
+    ("t.jsonl", OK + b'{"a":["x"],"p":["x"', "t.jsonl:2:20: not JSON"),
+    ("t.jsonl", OK + b'{"a":["x"],"p":["x"]} {"a":[],"p":[]}\n', "t.jsonl:2:23: not JSON"),
+    ("t.jsonl", OK + b'{"a":["\xff"],"p":["x"]}\n', "t.jsonl:2:8: the byte ff is not UTF-8"),
+    ("t.jsonl", OK + b'{"a":["\\ud800"],"p":["x"]}\n', "t.jsonl:2:"),
+    ("t.jsonl", OK + b'{"a":["x"],"P":["x"]}\n', "t.jsonl:2: there is no 'p' (predicted)"),
+    ("t.jsonl", OK + b'{"a":"x","p":["x"]}\n', "t.jsonl:2: 'a' must be a list of labels, not 'x'"),
+    ("t.jsonl", OK + b'{"a":null,"p":["x"]}\n', "t.jsonl:2: 'a' must be a list of labels, not None"),
+    ("t.jsonl", OK + b'{"a":[1.5],"p":["x"]}\n', "t.jsonl:2: column 'a'"),
+    ("t.jsonl", OK + b"[1]\n", "t.jsonl:2: a line holds one object"),
+    ("t.json", b'[{"a":["x"],\n"p":["x"]}]\n', "t.json:1: this is a list"),
+    ("t.jsonl", b"", "t.jsonl is empty"),
+    ("t.csv", b"a,p\nx,y\nx,y,z\n", "t.csv:3: 3 cells where the header has 2"),
+    ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cells where the header has 2"),
+    ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
+    ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
+    ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (predicted)"),
+    ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
+    ("t.gz", b"\x1f\x8b\x08", "t.gz is compressed"),
+    ("t.parquet", b"PAR1 and no more", "t.parquet"),
+])  # fmt: skip
+def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, told):
+    (tmp_path / name).write_bytes(data)
+    refused(run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html"), told)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(("args", "told"), [
+    (["t.jsnl", *COLUMNS], "there is no file t.jsnl; did you mean 't.jsonl'?"),
+    ([".", *COLUMNS], ". is a folder"),
+    (["no*.jsonl", *COLUMNS], "no file matches no*.jsonl"),
+    (["-", "-", *COLUMNS], "give - once"),
+    (["t.jsonl"], "--actual"),
+    (["t.jsonl", "-a", "a"], "--predicted"),
+    (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro'?"),
+    (["t.jsonl", *COLUMNS, "-m", "roc_auc"], "--scores"),
+    (["t.jsonl", *COLUMNS, "-m", "f1_micro", "--beta", "2"], "--beta 2"),
+    (["t.jsonl", *COLUMNS, "--threshold", "0.5"], "--scores"),
+    (["t.jsonl", "-a", "a", "-s", "p", "-t", "much"], "--threshold must be a number"),
+    (["t.jsonl", *COLUMNS, "--zero-division", "x"], "--zero-division must be a number"),
+    (["t.jsonl", *COLUMNS, "--window", "0"], "--window must be"),
+    (["t.jsonl", *COLUMNS, "--format", "xml"], "--format"),
+    (["t.jsonl", *COLUMNS, "--sep", ""], "--sep"),
+    (["t.jsonl", *COLUMNS, "--by", "a,a"], "a"),
+    (["t.jsonl", *COLUMNS, "--save", "no/state"], "there is no folder no"),
+    (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
+    (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
+])  # fmt: skip
+def test_options_that_cannot_be_are_refused(run, tmp_path, args, told):
+    (tmp_path / "t.jsonl").write_bytes(OK)
+    refused(run("evaluate", *args, stdin=OK), told)
+
+
+def test_an_empty_stream_is_refused(run):
+    refused(run("evaluate", "-", *COLUMNS, stdin=b""), "standard input is empty")
+
+
+def test_a_row_of_a_table_is_named_by_its_number(run, tmp_path):
+    rows = {"a": [["x"]] * 3, "p": [["x"]] * 3, "w": [1.0, 2.0, -1.0]}
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    refused(run("evaluate", "t.parquet", *COLUMNS, "--weight", "w"), "t.parquet: row 3: column 'w'")
+    ran = run("evaluate", "t.parquet", *COLUMNS, "--weight", "w", "--skip-bad", "--save", "state")
+    assert (ran.code, se.load("state").examples) == (0, 2)
+
+
+def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
+    (tmp_path / "text").write_text("no state", encoding="utf-8")
+    se.Evaluator(threshold=0.5).save("half")
+    se.Evaluator().save("plain")
+    se.F1().save("single")
+    refused(run("show", "text"), "text is no saved state")
+    refused(run("show", "absent"), "there is no file absent")
+    refused(run("show", "."), "is a folder")
+    refused(run("merge", "plain", "half", "--save", "out"), "half: cannot merge")
+    refused(run("merge", "plain", "single"), "single holds a F1")
+    refused(run("compare", "plain", "text"), "text is no saved state")
+    refused(run("show", "plain", "-m", "roc_auc"), "roc_auc")
+    refused(run("thresholds", "plain"), "curves")
+    refused(run("metrics", "nothing", "like", "this"), "no metric mentions")
+    refused(run("evaluat"), "evaluate")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,357 @@
+"""Dask for real: threads, processes and a local cluster, with a worker killed, give the bytes of one process."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import random
+import re
+import runpy
+import signal
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.bag as db
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.adapters.dask import evaluate, evaluate_arrays, state
+
+dd = pytest.importorskip("dask.dataframe")
+
+ROOT = Path(__file__).parents[2]
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # of pandas, within dask.dataframe
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+LABELS = [f"tag{number}" for number in range(50)]
+
+
+def rows_of(count, seed=0):
+    source = random.Random(seed)
+    return [
+        {
+            "actual": source.sample(LABELS, source.randrange(5)),
+            "predicted": source.sample(LABELS, source.randrange(5)),
+            "weight": source.choice([0.1, 0.5, 3.0]),
+            "region": source.choice(["eu", "us", "asia", None]),
+        }
+        for _ in range(count)
+    ]
+
+
+ROWS = rows_of(20_000)
+TABLE = pa.Table.from_pylist(ROWS)
+FEW = ROWS[:300]
+
+
+def counted(rows, empty=None):
+    made = se.Evaluator() if empty is None else empty
+    made.update_many([row["actual"] for row in rows], [row["predicted"] for row in rows])
+    return made.to_bytes()
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows")
+    for part in range(4):
+        pq.write_table(TABLE.slice(part * 5_000, 5_000), path / f"{part}.parquet")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        yield client
+
+
+# -- the same bytes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "threads", "processes"])
+def test_a_bag_of_rows_gives_the_bytes_of_one_process(scheduler):
+    bag = db.from_sequence(ROWS, npartitions=7)
+    assert evaluate(bag, "actual", "predicted", scheduler=scheduler).to_bytes() == counted(ROWS)
+
+
+@pytest.mark.parametrize("options", [{}, {"dtype_backend": "pyarrow"}])
+def test_a_data_frame_gives_the_bytes_of_one_process(parquet, options):
+    frame = dd.read_parquet(parquet, **options)
+    assert evaluate(frame, "actual", "predicted", progress=True).to_bytes() == counted(ROWS)
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "threads"])
+def test_files_give_the_bytes_of_one_process(parquet, scheduler):
+    found = evaluate(f"{parquet}/*.parquet", "actual", "predicted", scheduler=scheduler)
+    assert found.to_bytes() == counted(ROWS)
+    paths = [Path(parquet) / f"{part}.parquet" for part in (3, 1)]
+    sliced = evaluate(paths, "actual", "predicted", by="region", scheduler=scheduler)
+    assert sliced.total().to_bytes() == counted(ROWS[15_000:] + ROWS[5_000:10_000])
+    with pytest.raises(se.InputError, match="there is no file"):
+        evaluate(parquet, "actual", "predicted")
+
+
+def test_a_bag_of_tables_gives_the_bytes_of_one_process():
+    bag = db.from_sequence(TABLE.to_batches(max_chunksize=3_000), npartitions=3)
+    assert evaluate(bag, "actual", "predicted", scheduler="threads").to_bytes() == counted(ROWS)
+
+
+@pytest.mark.parametrize("made", [lambda rows: rows, pa.Table.from_pylist, pd.DataFrame, iter])
+def test_delayed_rows_tables_and_frames_give_the_bytes_of_one_process(made):
+    parts = [dask.delayed(lambda rows: made(rows))(FEW[start : start + 100]) for start in range(0, 300, 100)]
+    assert evaluate(parts, "actual", "predicted").to_bytes() == counted(FEW)
+    assert evaluate(parts[0], "actual", "predicted").to_bytes() == counted(FEW[:100])
+
+
+def test_a_cluster_gives_the_bytes_of_one_process(parquet, cluster):
+    frame = dd.read_parquet(parquet)
+    assert evaluate(frame, "actual", "predicted", scheduler=cluster, progress=True).to_bytes() == counted(ROWS)
+
+
+def _read_or_die(path, part, mark, everyone):
+    """A worker that is killed once, in the middle of its work, after others have finished theirs."""
+    if part == 2:
+        while len(list(Path(everyone).iterdir())) < 2:
+            time.sleep(0.01)
+        try:
+            Path(mark).touch(exist_ok=False)
+        except FileExistsError:
+            pass
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+    (Path(everyone) / str(part)).touch()
+    return pq.read_table(Path(path) / f"{part}.parquet")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, cluster, tmp_path):
+    (tmp_path / "done").mkdir()
+    reader = dask.delayed(_read_or_die)
+    parts = [reader(parquet, part, str(tmp_path / "killed"), str(tmp_path / "done")) for part in range(4)]
+    before = set(cluster.scheduler_info()["workers"])
+    found = evaluate(parts, "actual", "predicted", scheduler=cluster, split_every=2)
+    assert (tmp_path / "killed").exists()
+    cluster.wait_for_workers(2)
+    assert set(cluster.scheduler_info()["workers"]) != before
+    assert found.to_bytes() == counted(ROWS)
+
+
+@settings(max_examples=30, deadline=None)
+@given(cuts=st.lists(st.integers(0, 300)), split_every=st.integers(2, 5), order=st.randoms(use_true_random=False))
+def test_any_partitioning_order_and_tree_give_the_same_bytes(cuts, split_every, order):
+    bounds = [0, *sorted(cuts), 300]
+    parts = [dask.delayed(FEW[a:b]) for a, b in pairwise(bounds)]
+    order.shuffle(parts)
+    found = evaluate(parts, "actual", "predicted", split_every=split_every, scheduler="sync")
+    assert found.to_bytes() == counted(FEW)
+
+
+def test_nothing_to_count_gives_a_fresh_object():
+    assert evaluate([], "actual", "predicted").to_bytes() == se.Evaluator().to_bytes()
+    assert evaluate(dask.delayed([]), "actual", "predicted").to_bytes() == se.Evaluator().to_bytes()
+
+
+def test_slices_weights_and_metrics_go_to_the_workers(parquet):
+    sliced = se.Sliced(se.F1(average="micro"), by="region")
+    lists = [[row[name] for row in ROWS] for name in ("actual", "predicted", "weight", "region")]
+    sliced.update_many(lists[0], lists[1], weights=lists[2], where={"region": lists[3]})
+    frame = dd.read_parquet(parquet)
+    given = {"weight": "weight", "by": "region", "metrics": se.F1(average="micro")}
+    assert evaluate(frame, "actual", "predicted", **given).to_bytes() == sliced.to_bytes()
+    bag = db.from_sequence(ROWS, npartitions=3)
+    assert evaluate(bag, "actual", "predicted", scheduler="threads", **given).to_bytes() == sliced.to_bytes()
+
+
+def test_a_state_goes_into_a_larger_computation():
+    job = se.Job.of(actual="actual", predicted="predicted")
+    halves = [db.from_sequence(FEW[:150], npartitions=2), db.from_sequence(FEW[150:], npartitions=3)]
+    found = dask.compute(*(state(half, job) for half in halves), scheduler="sync")
+    assert job.merged(found).to_bytes() == counted(FEW)
+
+
+def test_partitions_are_not_changed_so_that_they_may_be_shared():
+    bag = db.from_sequence(FEW, npartitions=3).persist(scheduler="sync")
+    job = se.Job.of(actual="actual", predicted="predicted")
+    one = state(bag, job).persist(scheduler="sync")
+    twice = dask.delayed(lambda *parts: job.merged(parts).to_bytes())(one, one)
+    alone = se.Evaluator.from_bytes(counted(FEW))
+    assert dask.compute(one, twice, one, scheduler="sync") == (counted(FEW), (alone + alone).to_bytes(), counted(FEW))
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_may_hold_sets_mappings_arrays_and_scores():
+    rows = [
+        {"y": {"a"}, "p": {"a": 0.9, "b": 0.2}},
+        {"y": ("a", "b"), "p": [("a", 0.1), ("b", 0.7)]},
+        {"y": {"b": True, "a": False}, "p": [0.4, 0.6]},
+        {"y": [True, True], "p": np.array([0.4, 0.6])},
+        {"y": [], "p": []},
+    ]
+    empty = se.Evaluator(["f1_micro", "ndcg(k=1)"], labels=["a", "b"], threshold=0.5)
+    found = evaluate(db.from_sequence(rows, npartitions=2), "y", scores="p", metrics=empty, scheduler="sync")
+    scores = [{"a": 0.9, "b": 0.2}, {"a": 0.1, "b": 0.7}, *[np.array([0.4, 0.6])] * 2, {}]
+    empty.update_many([["a"], ["a", "b"], ["b"], ["a", "b"], []], scores)
+    assert found.to_bytes() == empty.to_bytes()
+
+
+def test_rows_may_have_labels_beside_scores_masks_and_nulls():
+    rows = [{"y": ["a"], "l": ["a", "b"], "s": [0.9, 0.2], "m": ["b"]}, {"y": None, "l": None, "s": None, "m": None}]
+    given = {"scores": "s", "mask": "m", "null": "empty", "threshold": 0.5}
+    parts = [dask.delayed(rows[:1]), dask.delayed(rows[1:])]
+    found = evaluate(parts, "y", "l", **given)
+    alone = se.Evaluator(threshold=0.5)
+    alone.update_many([["a"], []], [{"a": 0.9, "b": 0.2}, {}], mask=[["b"], []])
+    assert found.to_bytes() == alone.to_bytes()
+
+
+# -- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def dense(seed, rows=1_000, labels=7):
+    return np.random.default_rng(seed).random((rows, labels)) < 0.3
+
+
+@pytest.mark.parametrize("chunks", [(300, 7), (1_000, 2), (1, 7), (250, 3)])
+def test_arrays_give_the_bytes_of_one_process_however_they_are_chunked(chunks):
+    true, pred = dense(1, 200), dense(2, 200)
+    alone = se.Evaluator()
+    alone.update_many(true, pred)
+    arrays = da.from_array(true, chunks=chunks), da.from_array(pred, chunks=(77, 7))
+    assert evaluate_arrays(*arrays).to_bytes() == alone.to_bytes()
+
+
+def test_scores_weights_masks_and_slices_of_arrays_go_with_their_rows():
+    true, mask, scores = dense(1), dense(2), np.random.default_rng(3).random((1_000, 7))
+    weights, regions = np.arange(1_000) / 8, np.random.default_rng(4).choice(["eu", "us"], 1_000)
+    sliced = se.Sliced(se.Evaluator(threshold=0.5), by="region")
+    sliced.update_many(true, scores, weights=weights, mask=mask, where={"region": regions})
+    found = evaluate_arrays(
+        da.from_array(true, chunks=(200, 7)),
+        da.from_array(scores, chunks=(300, 3)),
+        weights=da.from_array(weights, chunks=123),
+        mask=da.from_array(mask, chunks=(1_000, 7)),
+        where={"region": da.from_array(regions, chunks=500)},
+        threshold=0.5,
+    )
+    assert found.to_bytes() == sliced.to_bytes()
+
+
+def test_chunks_of_unknown_length_are_taken_as_they_are_if_they_agree():
+    true, pred = dense(1), dense(2)
+    arrays = [da.from_array(array, chunks=(200, 7))[da.from_array(true[:, 0], chunks=200)] for array in (true, pred)]
+    alone = se.Evaluator()
+    alone.update_many(true[true[:, 0]], pred[true[:, 0]])
+    assert evaluate_arrays(*arrays).to_bytes() == alone.to_bytes()
+    with pytest.raises(se.InputError, match="compute_chunk_sizes"):
+        evaluate_arrays(arrays[0], da.from_array(pred, chunks=(500, 7)))
+
+
+def test_arrays_that_do_not_go_together_are_refused():
+    true, pred = da.from_array(dense(1)), da.from_array(dense(2, rows=999))
+    with pytest.raises(se.InputError, match="y_pred"):
+        evaluate_arrays(true, pred)
+    with pytest.raises(se.InputError, match="2-D"):
+        evaluate_arrays(true[:, 0], true)
+    with pytest.raises(se.InputError, match="array of Dask"):
+        evaluate_arrays(dense(1), true)
+    with pytest.raises(se.InputError, match="where must have"):
+        evaluate_arrays(true, true, metrics=se.Sliced(se.F1(), by="region"))
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+def test_columns_are_looked_at_before_anything_is_computed(parquet):
+    frame = dd.read_parquet(parquet).map_partitions(lambda _: pytest.fail("computed"), meta=dd.read_parquet(parquet))
+    with pytest.raises(se.InputError, match=r"there is no column 'predictd'.*did you mean 'predicted'"):
+        evaluate(frame, "actual", "predictd")
+    with pytest.raises(se.InputError, match="column 'weight' holds"):
+        evaluate(frame, "actual", "weight")
+
+
+def test_lists_that_dask_turned_into_text_are_refused():
+    frame = dd.from_pandas(pd.DataFrame(FEW), npartitions=2)
+    with pytest.raises(se.InputError, match=r"column 'actual' holds string.*convert-string"):
+        evaluate(frame, "actual", "predicted")
+    with dask.config.set({"dataframe.convert-string": False}):
+        frame = dd.from_pandas(pd.DataFrame(FEW), npartitions=2)
+        assert evaluate(frame, "actual", "predicted").to_bytes() == counted(FEW)
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "processes"])
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"actual": None, "predicted": []}, "column 'actual' holds 1 nulls"),
+        ({"predicted": []}, "there is no column 'actual'"),
+        ({"actual": "cat", "predicted": []}, "column 'actual'.* is the string 'cat'"),
+        ({"actual": [], "predicted": 3}, "column 'predicted'"),
+        ({"actual": [], "predicted": [2.5]}, "column 'predicted'"),
+        ("cat", "a row must be a mapping"),
+    ],
+)
+def test_a_worker_that_cannot_read_its_rows_says_so_in_one_sentence(scheduler, row, says):
+    bag = db.from_sequence([*FEW[:9], row], npartitions=2)
+    with pytest.raises(se.InputError, match=says) as caught:
+        evaluate(bag, "actual", "predicted", scheduler=scheduler)
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_come_back_from_a_cluster(cluster):
+    bag = db.from_sequence([*FEW[:9], {"actual": None, "predicted": []}], npartitions=2)
+    with pytest.raises(se.InputError, match=r"^column 'actual' holds 1 nulls"):
+        evaluate(bag, "actual", "predicted", scheduler=cluster)
+
+
+def test_other_arguments_are_refused_with_what_to_do():
+    with pytest.raises(se.InputError, match="collection must be"):
+        evaluate(FEW, "actual", "predicted")
+    with pytest.raises(se.InputError, match="evaluate_arrays"):
+        evaluate(da.from_array(dense(1)), "actual", "predicted")
+    with pytest.raises(se.InputError, match="split_every must be"):
+        evaluate([], "actual", "predicted", split_every=1)
+    with pytest.raises(se.InputError, match="progress must be"):
+        evaluate([], "actual", "predicted", progress=1)
+
+
+# -- what is shown ----------------------------------------------------------------------------------------------------
+
+
+def test_the_examples_of_the_docstrings_run():
+    for name in ("arrays", "collections"):
+        found = doctest.testmod(importlib.import_module(f"streameval.adapters.dask.{name}"))
+        assert found.attempted
+        assert not found.failed
+
+
+def test_the_example_runs(capsys):
+    runpy.run_path(str(ROOT / "examples" / "dask_bags.py"), run_name="__main__")
+    assert "f1" in capsys.readouterr().out
+
+
+def test_the_page_runs(monkeypatch):
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.chdir(folder)
+        page = (ROOT / "docs" / "engines" / "dask.md").read_text(encoding="utf-8")
+        exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), {"__name__": "page"})  # noqa: S102

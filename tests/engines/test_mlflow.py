@@ -1,0 +1,154 @@
+"""What is logged to a real local store of MLflow; run where MLflow is installed."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import mlflow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, MAX_METRICS_PER_BATCH, _validate_metric_name
+
+import streameval as se
+from streameval.adapters.mlflow import log, metrics_of
+
+ROOT = Path(__file__).resolve().parents[2]
+STORES = ["sqlite", "files"]
+
+
+@pytest.fixture(params=STORES)
+def client(request, tmp_path: Path, monkeypatch):
+    """A fresh store with an experiment of its own."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # newer versions ask for a database otherwise
+    before = mlflow.get_tracking_uri()
+    uri = f"sqlite:///{tmp_path / 'runs.db'}" if request.param == "sqlite" else (tmp_path / "runs").as_uri()
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_experiment(experiment_id=mlflow.create_experiment("tags", artifact_location=(tmp_path / "a").as_uri()))
+    yield mlflow.MlflowClient()
+    if mlflow.active_run():
+        mlflow.end_run()
+    mlflow.set_tracking_uri(before)
+
+
+def filled(metrics: list[str]) -> se.Evaluator:
+    ev = se.Evaluator(metrics)
+    ev.update({"cat", "a?b/c"}, {"cat"})
+    ev.update({"cat"}, {"dog"})
+    return ev
+
+
+def fetched(run: mlflow.entities.Run, path: str) -> Path:
+    return Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path=path))
+
+
+def test_metrics_the_page_and_the_state_are_kept(client):
+    ev = filled(["f1_macro", "fbeta_micro(beta=2)", "recall_per_label"])
+    with mlflow.start_run() as run:
+        log(ev, prefix="val_", step=3)
+        ev.update({"cat"}, {"cat"})
+        log(ev, prefix="val_", step=4, report=False)
+    logged = client.get_run(run.info.run_id).data.metrics
+    assert set(logged) == {
+        "val_f1_macro", "val_fbeta_micro_beta_2",
+        "val_recall_per_label/cat", "val_recall_per_label/dog", "val_recall_per_label/a_x3f_b_x2f_c",
+    }  # fmt: skip
+    assert logged["val_f1_macro"] == ev.get("f1_macro")
+    history = client.get_metric_history(run.info.run_id, "val_f1_macro")
+    assert [(point.step, point.value) for point in history] == [
+        (3, filled([]).get("f1_macro")),
+        (4, ev.get("f1_macro")),
+    ]
+    assert se.load(fetched(run, "streameval/val/step-4/state.bin")) == ev
+    assert {path.name for path in fetched(run, "streameval/val/step-4").iterdir()} == {"state.bin"}
+    page = fetched(run, "streameval/val/step-3/report.html").read_text(encoding="utf-8")
+    before = filled(["f1_macro", "fbeta_micro(beta=2)", "recall_per_label"])
+    assert page == before.to_html(title="val")
+
+
+def test_windows_and_single_metrics_are_logged(client):
+    recent = se.Rolling(se.Evaluator(["f1_micro"]), size=1)
+    recent.update({"cat"}, {"dog"})
+    recent.update({"cat"}, {"cat"})
+    loss = se.HammingLoss()
+    loss.update({"cat"}, {"cat", "dog"})
+    with mlflow.start_run() as run:
+        log(recent, prefix="recent/")
+        log(loss)
+    assert client.get_run(run.info.run_id).data.metrics == {"recent/f1_micro": 1.0, "hamming_loss": 0.5}
+    assert se.load(fetched(run, "streameval/recent/state.bin")) == recent
+    assert fetched(run, "streameval/recent/report.html").exists()
+    assert se.load(fetched(run, "streameval/state.bin")) == loss
+
+
+def test_more_metrics_than_one_request_takes_are_logged(client):
+    labels = [f"label {number}" for number in range(MAX_METRICS_PER_BATCH + 5)]
+    ev = se.Evaluator(["f1_per_label"], labels=labels)
+    ev.update(labels, labels[:3])
+    with mlflow.start_run() as run:
+        log(ev, most=10**6, report=False)
+    assert len(client.get_run(run.info.run_id).data.metrics) == len(labels)
+
+
+def test_nothing_is_logged_where_something_is_wrong(client):
+    with mlflow.start_run() as run:
+        for options in ({"step": 1.5}, {"prefix": 3}, {"most": -1}):
+            with pytest.raises(se.InputError, match=next(iter(options))):
+                log(se.Evaluator(), **options)
+        with pytest.raises(se.InputError, match="evaluator must be"):
+            log(3)
+    assert client.get_run(run.info.run_id).data.metrics == {}
+    assert client.list_artifacts(run.info.run_id) == []
+
+
+LABELS = st.one_of(
+    st.text(max_size=8), st.text("./_x2e-#7 ", max_size=6), st.integers(), st.text("a", min_size=240, max_size=260)
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(LABELS, max_size=6, unique=True), st.text("ab/._ ?é-", max_size=5))
+def test_names_are_legal_and_no_value_is_lost(labels: list[str | int], prefix: str):
+    ev = se.Evaluator(["f1_per_label", "fbeta_macro(beta=0.5, zero_division=1)", "f1_macro"])
+    ev.update(labels, labels[:2])
+    try:
+        found = metrics_of(ev, prefix=prefix)
+    except se.InputError as error:
+        assert "two values would be logged" in str(error)  # noqa: PT017  # rare, and right
+        return
+    for name in found:
+        _validate_metric_name(name)
+        assert len(name) <= MAX_ENTITY_KEY_LENGTH
+    assert len(found) == len(ev.labels) + 2
+
+
+def test_labels_that_differ_have_names_that_differ():
+    labels = ["7", 7, "a?b", "a!b", "a/b", "a b", ".", "..", "", "é", "b" * 300, "b" * 301]
+    ev = se.Evaluator(["f1_per_label"], labels=labels)
+    ev.update(labels, labels)
+    found = metrics_of(ev)
+    assert len(found) == len(labels)
+    for name in found:
+        _validate_metric_name(name)
+
+
+def test_the_most_frequent_labels_are_logged_and_nan_is_not():
+    ev = se.Evaluator(["f1_per_label", "recall_macro(zero_division=nan)"])
+    assert metrics_of(ev) == {}
+    ev.update({"b", "c"}, set())
+    ev.update({"c"}, {"c"})
+    found = metrics_of(ev, most=1)
+    assert found == {"f1_per_label/c": 2 / 3, "recall_macro_zero_division_nan": 0.25}
+    assert not any(map(math.isnan, found.values()))
+
+
+def test_the_page_of_the_documentation_runs(client, capsys):
+    page = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8").split("## MLflow")[1]
+    names: dict[str, object] = {"se": se}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, "monitoring.md", "exec"), names)  # noqa: S102  # our own page
+    logged = client.get_run(names["run"].info.run_id).data.metrics
+    assert {"val_f1_macro", "val_fbeta_micro_beta_2", "val_f1_per_label/cat"} <= set(logged)
+    assert capsys.readouterr().out.endswith("0.5\n")

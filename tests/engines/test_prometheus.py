@@ -1,0 +1,270 @@
+"""What Prometheus scrapes; run where prometheus-client and the server of Debian's package prometheus are installed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest, start_http_server
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parsed
+
+import streameval as se
+from streameval.adapters.prometheus import EvaluationCollector
+
+ROOT = Path(__file__).resolve().parents[2]
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def exposed(collector: EvaluationCollector) -> Samples:
+    """Every sample as a scraper reads it, in both formats alike."""
+    registry = CollectorRegistry()
+    registry.register(collector)
+    plain = [s for f in parsed(generate_latest(registry).decode()) for s in f.samples]
+    opened = [s for f in parsed_openmetrics(openmetrics.generate_latest(registry).decode()) for s in f.samples]
+    found = {(s.name, frozenset(s.labels.items())): s.value for s in plain}
+    assert len(found) == len(plain)
+    assert {(s.name, frozenset(s.labels.items())): s.value for s in opened} == found
+    return found
+
+
+def one(found: Samples, name: str, **labels: str) -> float:
+    return found[name, frozenset(labels.items())]
+
+
+def test_metrics_of_evaluators_and_windows_are_exposed():
+    names = ["f1_micro", "fbeta_macro", "fbeta_macro(beta=2)", "hamming_loss"]
+    total, recent = se.Evaluator(names), se.Rolling(se.Evaluator(names), size=1)
+    for each in (total, recent):
+        each.update({"cat", "bird"}, {"cat", "dog"})
+        each.update({"dog"}, {"dog"})
+    found = exposed(EvaluationCollector({"all": total, "last": recent}))
+    for window, source in (("all", total), ("last", recent)):
+        assert one(found, "streameval_f1_micro", window=window) == source.get("f1_micro")
+        assert one(found, "streameval_fbeta_macro", window=window, beta="1") == source.get("fbeta_macro")
+        assert one(found, "streameval_fbeta_macro", window=window, beta="2") == source.get("fbeta_macro(beta=2)")
+        assert one(found, "streameval_labels", window=window) == len(source.labels)
+    assert one(found, "streameval_examples_total", window="all") == 2
+    assert one(found, "streameval_window_examples", window="last") == 1
+    assert ("streameval_examples_total", frozenset({("window", "last")})) not in found
+
+
+def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
+    names = [entry.name for entry in se.catalogue() if not entry.name.startswith("ps")]
+    ev = se.Evaluator(names, threshold=0.5)
+    ev.update_many(np.eye(4), np.eye(4) * 0.8 + 0.1)
+    collector = EvaluationCollector(ev)
+    families = {family.name: family for family in collector.collect()}
+    assert exposed(collector)
+    assert {family.name for family in collector.describe()} == set(families)
+    for entry, spec in zip([e for e in se.catalogue() if e.name in names], ev.metrics, strict=True):
+        family = families[f"streameval_{spec.key.partition('(')[0]}"]
+        assert family.documentation.startswith(entry.summary)
+        assert family.type == "gauge"
+        assert not family.name.endswith(("_total", "_count", "_sum", "_bucket", "_info", "_created"))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.lists(st.one_of(st.text(max_size=4), st.integers(0, 9)), max_size=5), max_size=8), st.integers(0, 4))
+def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list[str | int]], most: int):
+    ev = se.Evaluator(["recall_per_label"])
+    ev.update_many(truths, [truth[:1] for truth in truths])
+    found = exposed(EvaluationCollector(ev, most=most))
+    values = [labels for name, labels in found if name == "streameval_recall_per_label"]
+    assert len(values) <= most
+    support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
+    if len({str(label) for label in support}) == len(support):
+        assert len(values) == min(most, len(support))
+    assert one(found, "streameval_labels_not_exposed", window="all") == len(support) - len(values)
+
+
+def test_all_windows_tell_of_the_same_labels():
+    total, recent = se.Evaluator(["f1_per_label"]), se.Rolling(se.Evaluator(["f1_per_label"]), size=2)
+    for truth in [{"a"}] * 5 + [{"b"}] * 3 + [{"c"}] * 2:
+        total.update(truth, truth)
+        recent.update(truth, truth | {"b"})
+    found = exposed(EvaluationCollector({"all": total, "last": recent}, most=2))
+    told = {(dict(labels)["label"], dict(labels)["window"]) for name, labels in found if "per_label" in name}
+    assert told == {("a", "all"), ("b", "all"), ("b", "last")}
+    assert one(found, "streameval_labels_not_exposed", window="last") == 1
+
+
+def test_what_has_no_value_is_left_out_and_counted():
+    ev = se.Evaluator(["f1_macro(zero_division=nan)", "log_loss_macro", "hamming_loss"], threshold=0.5)
+    ev.update({"a"}, {"a": 7.0})
+    found = exposed(EvaluationCollector({"x": ev}, metrics=["recall_micro(zero_division=nan)", "log_loss_macro"]))
+    assert one(found, "streameval_recall_micro", window="x", zero_division="nan") == 1.0
+    assert one(found, "streameval_values_undefined", window="x") == 1
+    fresh = exposed(EvaluationCollector(se.Evaluator(["f1_macro(zero_division=nan)"])))
+    assert one(fresh, "streameval_values_undefined", window="all") == 1
+    assert not any(math.isnan(value) for value in fresh.values())
+
+
+@pytest.mark.parametrize("label", ['a"b', "back\\slash", "line\nbreak\x00", "", "{x}", "a" * 3000])
+def test_hostile_labels_are_exposed_whole(label: str):
+    ev = se.Evaluator(["f1_per_label"], labels=[label])
+    ev.update({label}, {label})
+    assert sum(name == "streameval_f1_per_label" for name, _ in exposed(EvaluationCollector(ev))) == 1
+
+
+def test_a_scrape_sees_the_state_between_updates():
+    total, recent = se.Evaluator(["f1_micro"]), se.Rolling(se.Evaluator(["f1_micro"]), size=10**6)
+    collector = EvaluationCollector({"all": total, "window": recent})
+    stop = threading.Event()
+
+    def loop() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            with collector.lock:
+                total.update({number % 3000}, {number % 7})
+                recent.update({number % 3000}, {number % 7})
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        for _ in range(30):
+            found = exposed_twice(collector)
+            assert found["streameval_examples_total"] == found["streameval_window_examples"]
+            assert found["all"] == found["window"]
+    finally:
+        stop.set()
+        thread.join()
+
+
+def exposed_twice(collector: EvaluationCollector) -> dict[str, float]:
+    samples = [sample for family in collector.collect() for sample in family.samples]
+    named = {sample.name: sample.value for sample in samples}
+    return named | {s.labels["window"]: s.value for s in samples if s.name == "streameval_f1_micro"}
+
+
+def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namespaces():
+    registry = CollectorRegistry()
+    registry.register(EvaluationCollector(se.Evaluator()))
+    with pytest.raises(ValueError, match="Duplicated"):
+        registry.register(EvaluationCollector(se.F1()))
+    registry.register(EvaluationCollector(se.F1(), namespace="other"))
+    assert b"other_f1_macro{" in generate_latest(registry)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "told"),
+    [
+        (({},), {}, "sources must be"),
+        (({1: se.F1()},), {}, "sources must be"),
+        (({"a": 3},), {}, "must be an Evaluator, a metric object or a window, not 3"),
+        ((se.F1(),), {"most": -1}, "most must be"),
+        ((se.F1(),), {"namespace": "a-b"}, "namespace must be"),
+        ((se.Evaluator(),), {"metrics": ["f1_marco"]}, "did you mean"),
+    ],
+)
+def test_what_cannot_be_exposed_is_told(arguments: tuple, options: dict, told: str):
+    with pytest.raises(se.StreamevalError, match=told):
+        EvaluationCollector(*arguments, **options)
+
+
+def free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+def asked(url: str) -> object:
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # it begins with http://127.0.0.1
+        return json.load(answer)
+
+
+def test_a_server_scrapes_and_answers_queries(tmp_path: Path):
+    server = shutil.which("prometheus")
+    assert server, "install Debian's package prometheus"
+    total = se.Evaluator(["f1_macro", "f1_per_label", "recall_micro(zero_division=nan)"])
+    recent = se.Rolling(total, size=1)
+    for each in (total, recent):
+        each.update({"cat", "bird", 'a "dog"'}, {"cat", 'a "dog"'})
+        each.update({"cat"}, {"bird"})
+    registry = CollectorRegistry()
+    registry.register(EvaluationCollector({"all": total, "last": recent}, most=2))
+    serving, _ = start_http_server(0, addr="127.0.0.1", registry=registry)
+    config = tmp_path / "prometheus.yml"
+    config.write_text(
+        "global: {scrape_interval: 200ms, scrape_timeout: 200ms}\n"
+        "scrape_configs:\n"
+        "  - job_name: tagger\n"
+        f"    static_configs: [{{targets: ['127.0.0.1:{serving.server_port}']}}]\n"
+    )
+    port = free_port()
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [
+                server, f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'data'}",
+                f"--web.listen-address=127.0.0.1:{port}",
+            ],
+            stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+
+        def answer(query: str) -> dict[tuple[str | None, ...], float]:
+            url = f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(query)}"
+            for _ in range(300):
+                try:
+                    found = asked(url)["data"]["result"]
+                except OSError:
+                    found = []
+                if found:
+                    return {(r["metric"].get("window"), r["metric"].get("label")): float(r["value"][1]) for r in found}
+                assert process.poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.1)
+            raise AssertionError((tmp_path / "log").read_text())
+
+        assert answer("streameval_f1_macro") == {
+            ("all", None): total.get("f1_macro"),
+            ("last", None): recent.get("f1_macro"),
+        }
+        assert answer("streameval_examples_total") == {("all", None): 2}
+        by_label = total.get("f1_per_label")
+        told = answer('streameval_f1_per_label{window="all"}')
+        assert told == {("all", "cat"): by_label["cat"], ("all", 'a "dog"'): by_label['a "dog"']}
+        assert answer("streameval_labels_not_exposed") == {("all", None): 1, ("last", None): 1}
+        help_text = asked(f"http://127.0.0.1:{port}/api/v1/metadata?metric=streameval_f1_macro")["data"]
+        assert help_text["streameval_f1_macro"][0]["type"] == "gauge"
+    finally:
+        process.terminate()
+        process.wait(20)
+        serving.shutdown()
+        serving.server_close()
+
+
+def test_the_page_of_the_documentation_runs():
+    page = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8").split("## MLflow")[0]
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, "monitoring.md", "exec"), names)  # noqa: S102  # our own page
+    try:
+        text = generate_latest(REGISTRY).decode()
+        for name in re.findall(r"`(streameval_\w+(?:\{[^}]*\})?)", page):
+            assert name in text, name
+    finally:
+        REGISTRY.unregister(names["collector"])
+        names["server"].shutdown()
+        names["server"].server_close()
+
+
+def test_the_example_runs():
+    program = [sys.executable, str(ROOT / "examples" / "prometheus_loop.py"), str(free_port()), "50"]
+    told = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("50 examples; f1_micro ")

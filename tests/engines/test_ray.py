@@ -1,0 +1,311 @@
+"""Ray for real, locally: the bytes of one process, whatever the blocks, the tasks and the workers that die."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import random
+import re
+import runpy
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import ray
+import ray.data
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.adapters.ray import evaluate, merge
+
+ROOT = Path(__file__).parents[2]
+# Workers import the package, and functions of this file.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (str(ROOT), str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
+)
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
+    pytest.mark.filterwarnings("ignore::UserWarning:ray"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+LABELS = [f"tag{number}" for number in range(50)]
+
+
+def rows_of(count, seed=0):
+    source = random.Random(seed)
+    return [
+        {
+            "actual": source.sample(LABELS, source.randrange(5)),
+            "predicted": source.sample(LABELS, source.randrange(5)),
+            "weight": source.choice([0.1, 0.5, 3.0]),
+            "region": source.choice(["eu", "us", "asia", None]),
+        }
+        for _ in range(count)
+    ]
+
+
+TABLE = pa.Table.from_pylist(rows_of(20_000))
+FEW = TABLE.slice(0, 300)
+
+
+def alone(table, metrics=None, **more):
+    job = se.Job.of(metrics, **{"actual": "actual", "predicted": "predicted", **more})
+    return job.state([table])
+
+
+def blocks_of(table, ends):
+    """A dataset whose blocks end there."""
+    bounds = [0, *sorted(ends), table.num_rows]
+    return ray.data.from_arrow([table.slice(low, high - low) for low, high in pairwise(bounds)])
+
+
+def die_once(path):
+    """Kill this process, as the system does when memory runs out, unless one was killed before."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+# -- datasets ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blocks", [1, 7, 40])
+def test_any_number_of_blocks_gives_the_bytes_of_one_process(blocks):
+    dataset = blocks_of(TABLE, range(0, 20_000, 20_000 // blocks))
+    assert evaluate(dataset, "actual", "predicted").to_bytes() == alone(TABLE)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ends=st.lists(st.integers(0, 300), max_size=8), by=st.sampled_from([None, "region"]))
+def test_blocks_of_any_size_also_empty_ones_give_the_bytes_of_one_process(ends, by):
+    found = evaluate(blocks_of(FEW, ends), "actual", "predicted", weight="weight", by=by)
+    assert found.to_bytes() == alone(FEW, weight="weight", by=by)
+
+
+def test_files_are_counted_with_the_columns_that_matter(tmp_path):
+    for part in range(4):
+        pq.write_table(TABLE.slice(part * 5000, 5000), tmp_path / f"{part}.parquet")
+    found = evaluate(ray.data.read_parquet(str(tmp_path)), "actual", "predicted", metrics=se.F1(average="macro"))
+    assert type(found) is se.F1
+    assert found.to_bytes() == alone(TABLE, se.F1(average="macro"))
+
+
+def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
+    killed = str(tmp_path / "killed")
+
+    def dying(block, die=die_once):
+        if block.num_rows and block.column("actual")[0].as_py() == middle:
+            die(killed)
+        return block
+
+    middle = TABLE.column("actual")[10_000].as_py()
+    dataset = blocks_of(TABLE, range(0, 20_000, 1000)).map_batches(dying, batch_format="pyarrow", batch_size=None)
+    assert evaluate(dataset, "actual", "predicted").to_bytes() == alone(TABLE)
+    assert Path(killed).exists()
+
+
+def test_pandas_blocks_and_datasets_without_rows_are_counted():
+    frame = pd.DataFrame({name: FEW.column(name).to_pylist() for name in ("actual", "predicted")})
+    assert evaluate(ray.data.from_pandas(frame), "actual", "predicted").to_bytes() == alone(FEW)
+    nothing = blocks_of(FEW, []).filter(lambda _: False)
+    assert evaluate(nothing, "actual", "predicted").to_bytes() == alone(FEW.slice(0, 0))
+    assert evaluate(blocks_of(FEW.slice(0, 0), []), "actual", "predicted").examples == 0
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16])
+def test_columns_of_tensors_are_rows_in_the_order_of_the_labels(kind):
+    source = np.random.default_rng(0)
+    truths, scores = source.random((90, 4)) < 0.4, source.integers(0, 9, (90, 4)) / 8
+
+    def model(batch):
+        return {"truth": truths[batch["id"]], "score": scores[batch["id"]].astype(kind)}
+
+    ev = se.Evaluator(["f1_micro", "ranking_loss"], labels=LABELS[:4], threshold=0.5)
+    dataset = ray.data.range(90, override_num_blocks=4).map_batches(model, batch_size=10)
+    found = evaluate(dataset, "truth", scores="score", metrics=ev)
+    ev.update_many(truths, scores)
+    assert found.to_bytes() == ev.to_bytes()
+
+
+def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
+    pq.write_table(FEW, tmp_path / "few.parquet")
+    for dataset in (blocks_of(FEW, [100]), ray.data.read_parquet(str(tmp_path))):
+        with pytest.raises(se.InputError, match=r"no column 'actuall' \(actual\); did you mean 'actual'"):
+            evaluate(dataset, "actuall", "predicted")
+        with pytest.raises(se.InputError, match="column 'weight' holds double, not lists of labels"):
+            evaluate(dataset, "actual", "weight")
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (pa.array([["a"], None], pa.list_(pa.string())), "column 'predicted' holds 1 null lists; drop those rows"),
+        (pa.array([[1.5], []]), "column 'predicted' holds lists of double; labels are strings or integers"),
+        (None, r"there is no column 'predicted' \(predicted\)"),
+    ],
+)
+def test_what_only_workers_can_tell_is_one_sentence_without_traces(column, told):
+    def spoilt(block, column=column):
+        block = block.select(["actual"])
+        return block if column is None else block.append_column("predicted", column)
+
+    dataset = blocks_of(FEW.slice(0, 4), [2]).map_batches(spoilt, batch_format="pyarrow", batch_size=None)
+    with pytest.raises(se.InputError, match=f"^{told}") as caught:
+        evaluate(dataset, "actual", "predicted")
+    assert "\n" not in str(caught.value)
+
+
+def test_blocks_that_ray_may_leave_out_are_not_left_out_for_errors_of_ours():
+    context = ray.data.DataContext.get_current()
+    before, context.max_errored_blocks = context.max_errored_blocks, -1
+    try:
+        spoilt = pa.table({"actual": [["a"], None], "predicted": [["a"], ["a"]]})
+        with pytest.raises(se.InputError, match="1 null lists"):
+            evaluate(blocks_of(spoilt, []), "actual", "predicted")
+    finally:
+        context.max_errored_blocks = before
+
+
+def test_null_lists_count_as_empty_where_that_is_said_whatever_the_blocks_are():
+    spoilt = pa.table({"actual": [["a"], None, None], "predicted": [["a"], ["a"], []], "region": ["eu", None, None]})
+    for ends in ([], [1], [1, 2]):
+        dataset = ray.data.from_items(spoilt.to_pylist(), override_num_blocks=len(ends) + 1)
+        found = evaluate(dataset, "actual", "predicted", null="empty", by="region")
+        assert found.to_bytes() == alone(spoilt, null="empty", by="region")
+
+
+@pytest.mark.parametrize("given", [[{"actual": []}], TABLE, None], ids=["list", "table", "None"])
+def test_what_is_no_dataset_is_refused(given):
+    with pytest.raises(se.InputError, match=r"dataset must be a ray\.data\.Dataset"):
+        evaluate(given, "actual", "predicted")
+
+
+# -- trees of tasks ---------------------------------------------------------------------------------------------------
+
+
+def shards(count):
+    return [alone(TABLE.slice(start, 20_000 // count)) for start in range(0, 20_000, 20_000 // count)]
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 16])
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_a_tree_of_any_shape_gives_the_bytes_of_one_process(count, at_once):
+    refs = [ray.put(state) for state in shards(count)]
+    random.Random(count).shuffle(refs)
+    assert merge(refs, at_once=at_once).to_bytes() == alone(TABLE)
+
+
+def test_objects_are_merged_and_stay_as_they_are():
+    refs = [ray.put(se.Evaluator.from_bytes(state)) for state in shards(4)]
+    assert merge(iter(refs), at_once=2) == merge(refs) == se.Evaluator.from_bytes(alone(TABLE))
+    assert [ev.to_bytes() for ev in ray.get(refs)] == shards(4)
+    sliced = [ray.put(alone(FEW.slice(start, 100), by="region")) for start in (0, 100, 200)]
+    assert merge(sliced).to_bytes() == alone(FEW, by="region")
+
+
+class Deadly:
+    """A state whose reader dies, once."""
+
+    def __init__(self, path, state):
+        self.path, self.state = path, state
+
+    def __reduce__(self):
+        def read(path, state, die=die_once):
+            die(path)
+            return state
+
+        return read, (self.path, self.state)
+
+
+def test_workers_that_are_killed_while_they_count_or_merge_change_nothing(tmp_path):
+    @ray.remote
+    def counting(state, die=die_once):
+        die(str(tmp_path / "counting"))
+        return state
+
+    states = shards(10)
+    refs = [counting.remote(state) for state in states[:9]] + [ray.put(Deadly(str(tmp_path / "merging"), states[9]))]
+    assert merge(refs, at_once=3).to_bytes() == alone(TABLE)
+    assert {path.name for path in tmp_path.iterdir()} == {"counting", "merging"}
+
+
+def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
+    @ray.remote
+    def failing(error):
+        raise error
+
+    good = ray.put(alone(FEW))
+    with pytest.raises(se.MergeError, match=r"^cannot merge: .*threshold"):
+        merge([good, ray.put(se.Evaluator(threshold=0.5).to_bytes())])
+    with pytest.raises(se.MergeError, match=r"^cannot merge: Evaluator and F1 differ"):
+        merge([good, good, ray.put(se.F1().to_bytes())], at_once=2)
+    with pytest.raises(se.MergeError, match=r"^cannot merge 3; return an Evaluator"):
+        merge([good, ray.put(3)])
+    with pytest.raises(se.FormatError):
+        merge([good, ray.put(alone(FEW)[:-1])])
+    with pytest.raises(se.InputError, match=r"^of a task$"):
+        merge([good, failing.remote(se.InputError("of a task"))])
+    with pytest.raises(KeyError):
+        merge([good, failing.remote(KeyError("of a task"))])
+
+
+@pytest.mark.parametrize(
+    ("states", "at_once", "told"),
+    [([], 2, "states is empty"), ([b"x"], 2, "must hold references"), (3, 2, "must be a list"), ([], 1, "at_once")],
+)
+def test_arguments_that_cannot_be_used_are_refused(states, at_once, told):
+    with pytest.raises(se.InputError, match=told):
+        merge(states, at_once=at_once)
+
+
+# -- what is shown ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["datasets", "trees"])
+def test_the_examples_of_the_adapter_run(name):
+    module = importlib.import_module(f"streameval.adapters.ray.{name}")
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert (result.attempted > 0, result.failed) == (True, 0)
+
+
+def test_the_example_runs(capsys):
+    runpy.run_path(str(ROOT / "examples" / "ray_shards.py"), run_name="__main__")
+    assert "the same bytes: True" in capsys.readouterr().out
+
+
+def test_the_page_runs(capsys):
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs/engines/ray.md").read_text(), re.DOTALL):
+        exec(code, names)  # noqa: S102
+    assert "{'f1_micro': 1.0, 'ranking_loss': 0.0}" in capsys.readouterr().out
+
+
+def test_without_ray_the_error_says_what_to_install():
+    code = "import sys; sys.modules['ray'] = None; import streameval.adapters.ray"
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "DependencyError: streameval.adapters.ray needs ray" in made.stderr
+    assert "pip install 'streameval[ray]'" in made.stderr

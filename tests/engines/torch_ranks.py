@@ -1,0 +1,70 @@
+"""Processes that form a group of torch.distributed, and do what a test tells them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+from streameval.adapters.torch import sync
+from streameval.windows.loading import restored
+
+PATIENCE = 120
+
+
+class Unwritable:
+    """Something that is no evaluator."""
+
+
+def _told(made, group):
+    """What sync gives, gives again, and leaves behind; or what it raises."""
+    try:
+        before = made.to_bytes() if hasattr(made, "to_bytes") else None
+        first = sync(made, group)
+        unchanged = made.to_bytes() == before and first is not made
+        again = sync(made, group)
+        first.merge(first.copy() if hasattr(first, "copy") else first)  # what came out is nobody else's
+        return type(first).__name__, again.to_bytes(), sync(made, group).to_bytes() == again.to_bytes(), unchanged
+    except Exception as error:  # whatever it is, the test wants to see it
+        return "error", type(error).__name__, str(error)
+
+
+def _rank(rank, ranks, meeting, orders, answers):
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
+    pair = dist.new_group([0, 1])
+    while (order := orders.get()) is not None:
+        given, group = order
+        made = restored(given) if isinstance(given, bytes) else given
+        answers.put(_told(made, pair if group == "pair" else None))
+    dist.destroy_process_group()
+
+
+class Ranks:
+    """A group of processes."""
+
+    def __init__(self, ranks: int, folder: Path) -> None:
+        context = mp.get_context("spawn")
+        self._orders = [context.Queue() for _ in range(ranks)]
+        self._answers = [context.Queue() for _ in range(ranks)]
+        self._processes = [
+            context.Process(target=_rank, args=(rank, ranks, folder / "meeting", orders, answers), daemon=True)
+            for rank, (orders, answers) in enumerate(zip(self._orders, self._answers, strict=True))
+        ]
+        for process in self._processes:
+            process.start()
+
+    def sync(self, given, group=None):
+        """What each rank is told when it syncs what it is given."""
+        for orders, one in zip(self._orders, given, strict=True):
+            orders.put((one, group))
+        return [answers.get(timeout=PATIENCE) for answers in self._answers]
+
+    def close(self) -> None:
+        """Let the processes end."""
+        for orders in self._orders:
+            orders.put(None)
+        for process in self._processes:
+            process.join(PATIENCE)

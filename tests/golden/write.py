@@ -1,0 +1,142 @@
+"""Write the golden files of this format version: python -m tests.golden.write. Existing files are never replaced.
+
+A change that needs to replace one breaks the format: give it a new version, and keep the old files and their reader.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import streameval as se
+
+FOLDER = Path(__file__).parent
+VALUES = FOLDER / "values.json"
+METRICS = ["f1_micro", "f1_macro(zero_division=nan)", "jaccard_samples", "mcc_per_label"]
+SETS = [({"a", "b"}, {"a"}), ({7, "é"}, {"b", 7}), (set(), set()), ({"🙂"}, {"a", -(2**70)}), ({"a"}, {"a"})]
+
+
+def fed(target: Any, **options: Any) -> Any:
+    for y_true, y_pred in SETS:
+        target.update(y_true, y_pred, **options)
+    return target
+
+
+def timed(target: Any) -> Any:
+    for hour, (y_true, y_pred) in enumerate(SETS):
+        target.update(y_true, y_pred, t=datetime(2024, 5, 1, hour, tzinfo=UTC))
+    return target
+
+
+def fixed() -> Any:
+    ev = se.Evaluator(
+        METRICS[:1], labels=["x", 1, "y"], unknown="add", threshold={"x": 0.5, 1: -1.0, "y": 0.7, "z": 2.0}
+    )
+    ev.update({"x", "y"}, {"x": 0.6, "z": 3.0, 1: -2.0})
+    ev.update({"x": 1, 1: None}, {"x": 0.4, "y": 0.7})
+    return ev
+
+
+def weighted() -> Any:
+    ev = se.Evaluator(METRICS)
+    for (y_true, y_pred), weight in zip(SETS, (0.1, 3e-300, 0.0, 1e300, 2.5), strict=True):
+        ev.update(y_true, y_pred, weight=weight, mask={"b"} if weight < 1 else None)
+    return ev
+
+
+def scored(metrics: list[str], **options: Any) -> Any:
+    ev = se.Evaluator(metrics, **options)
+    ev.update({"a", "b"}, {"a": 0.9, "b": 0.4, "c": 0.4})
+    ev.update({"c"}, {"a": 0.3, "c": 0.30000001}, weight=0.75)
+    ev.update({"a"}, {"a": 0.1, "b": 0.8, "c": 0.2}, mask={"c"})
+    return ev
+
+
+def large() -> Any:
+    """Counts that take all eight bytes."""
+    ev = fed(se.Evaluator(["hamming_loss"]))
+    for _ in range(60):
+        ev.merge(ev)
+    return ev
+
+
+def ledger(*, compacted: bool) -> Any:
+    made = se.Ledger()
+    for sequence, shard in enumerate(("p", "q", 3, "r")):
+        made.put(shard, sequence, fed(se.Evaluator(METRICS[:1])), epoch=sequence % 2)
+    if compacted:
+        made.compact(["q", 3])
+    return made
+
+
+MAKE: dict[str, Callable[[], Any]] = {
+    "evaluator": lambda: fed(se.Evaluator(METRICS)),
+    "evaluator-fixed": fixed,
+    "evaluator-weighted": weighted,
+    "evaluator-large": large,
+    "evaluator-empty": se.Evaluator,
+    "metric": lambda: fed(se.FBeta(beta=2, average="samples")),
+    "rankings": lambda: scored(
+        ["ndcg(k=2)", "label_coverage_at(k=2)", "psp_at(k=2)", "ranking_loss"],
+        inverse_propensities={"a": 1.5, "b": 2.0, "c": 4.0},
+        ties="last",
+    ),
+    "curves": lambda: scored(["roc_auc_macro", "brier_score_micro", "average_precision_per_label"]),
+    "pairs": lambda: scored(["f1_micro"], keep=["pairs"], threshold=0.4),
+    "everything": lambda: scored(["f1_micro", "one_error", "roc_auc_micro"], keep=["pairs"], threshold=0.4),
+    "rolling": lambda: fed(se.Rolling(se.Evaluator(METRICS), size=3)),
+    "rolling-weighted": lambda: fed(se.Rolling(se.F1(), size=3), weight=0.1),
+    "time-rolling": lambda: timed(se.TimeRolling(se.Evaluator(METRICS[:1]), period=timedelta(hours=2))),
+    "tumbling": lambda: fed(se.Tumbling(se.Evaluator(METRICS[:1]), size=2, keep=2)),
+    "tumbling-period": lambda: timed(se.Tumbling(se.F1(), period=timedelta(hours=2), keep=3)),
+    "fading": lambda: fed(se.Fading(se.Evaluator(METRICS[:1]), half_life=3)),
+    "fading-time": lambda: timed(se.Fading(se.F1(), half_life=timedelta(hours=1))),
+    "ledger": lambda: ledger(compacted=False),
+    "ledger-compacted": lambda: ledger(compacted=True),
+    "ledger-empty": lambda: se.Ledger(se.F1()),
+    "checkpoint": lambda: se.Checkpoint(fed(se.Evaluator(METRICS)), 5),
+    "checkpoint-ledger": lambda: se.Checkpoint(ledger(compacted=True), 2**63 - 1),
+}
+
+
+def readings(target: Any) -> Any:
+    """What can be read, floats to the last bit."""
+    if isinstance(target, se.Checkpoint):
+        return {"position": target.position, **readings(target.evaluator)}
+    value = target.get()
+    found = {"class": type(target).__name__, "examples": target.examples, "values": exact(value)}
+    if isinstance(target, se.Ledger):
+        found["shards"] = [[shard, *version] for shard, version in target.shards().items()]
+        found["compacted"] = [list(names) for names in target.compacted()]
+    else:
+        found["labels"] = list(target.labels)
+    return found
+
+
+def exact(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [[name, exact(part)] for name, part in value.items()]
+    return value.hex() if isinstance(value, float) else value
+
+
+def main() -> None:
+    values = json.loads(VALUES.read_text(encoding="utf-8")) if VALUES.exists() else {}
+    for name, make in MAKE.items():
+        path = FOLDER / f"{name}.v1.bin"
+        if path.exists():
+            sys.stdout.write(f"{path.name} stays as it is\n")
+            continue
+        made = make()
+        with path.open("xb") as file:
+            file.write(made.to_bytes())
+        values[path.name] = readings(made)
+        sys.stdout.write(f"{path.name}: {path.stat().st_size} bytes\n")
+    VALUES.write_text(json.dumps(values, indent=1, ensure_ascii=True, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Kill a process that counts and saves, again and again, and look at what it left: python -m tests.soak.kills.
+
+A process with a `Checkpointer` reads a stream and is killed with SIGKILL at a random moment; the next one goes on from
+the file. After each kill the file must hold exactly what one pass over the stream up to its position gives, and no
+position may be lost that was told to be saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import struct
+import sys
+import tempfile
+import time
+from itertools import count, islice
+from pathlib import Path
+
+import streameval as se
+
+METRICS = ["f1_macro", "hamming_loss"]
+LABELS = [f"label {number}" for number in range(400)]
+LONGEST = 0.004  # seconds until the kill
+
+
+def stream(start: int):
+    """Examples without end from a place on, the same each time; their states grow to some ten kilobytes."""
+    for place in count(start):
+        drawn = random.Random(place)
+        yield drawn.sample(LABELS, 3), drawn.sample(LABELS, 3)
+
+
+def work(path: Path, acknowledged: int) -> None:
+    """Count and save until killed; tell each position once it is saved."""
+    saved = se.Checkpointer(se.Evaluator(METRICS), path, every=3)
+    for y_true, y_pred in stream(saved.position):
+        saved.evaluator.update(y_true, y_pred)
+        before = saved._saved
+        saved.step()
+        if saved._saved != before:
+            os.write(acknowledged, struct.pack("<Q", saved._saved))
+
+
+def killed(path: Path, saves: int, after: float) -> int:
+    """The last position that a process told before it was killed, some time after so many saves; 0 if none."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            work(path, writing)
+        finally:
+            os._exit(1)  # nothing of the parent's may run here
+    os.close(writing)
+    with os.fdopen(reading, "rb", 0) as told:
+        data = b"".join(told.read(8) for _ in range(saves))
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), f"the process failed by itself: {status}"
+        data += told.readall()
+    return struct.unpack("<Q", data[-8:])[0] if data else 0
+
+
+def run(kills: int, seed: int) -> str:
+    """What was seen; an `AssertionError` if anything was lost or damaged."""
+    drawn = random.Random(seed)
+    expected, reached, newest, amid = se.Evaluator(METRICS), 0, 0, 0
+    examples = stream(0)
+    warm = se.Checkpointer, se.load  # loaded once, before there are children
+    assert all(warm)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state"
+        for done in range(kills):
+            if done and done % 1000 == 0:
+                sys.stdout.write(f"{done:,} kills ...\n")
+                sys.stdout.flush()
+            newest = max(newest, killed(path, drawn.randrange(3), drawn.random() * LONGEST))
+            amid += len(list(Path(folder).iterdir())) > path.exists()
+            if not path.exists():
+                assert newest == 0
+                continue
+            found = se.load(path)
+            assert found.position >= max(newest, reached), "an acknowledged state is lost"
+            for y_true, y_pred in islice(examples, found.position - reached):
+                expected.update(y_true, y_pred)
+            reached = found.position
+            assert found.evaluator == expected, "the state does not belong to the position"
+        se.Checkpointer(se.Evaluator(METRICS), path)
+        left = {found.name for found in Path(folder).iterdir()}
+        assert left <= {"state"}, f"leftovers stay: {left}"
+    return f"{kills:,} kills, {amid:,} of them amid a save; {reached:,} examples; nothing lost, nothing damaged"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    sys.stdout.write(run(chosen.kills, chosen.seed) + "\n")

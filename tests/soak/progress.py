@@ -1,0 +1,36 @@
+"""What all long runs share: seeds, reports, an end in time."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable
+
+
+def soak(doc: str | None, times: int, once: Callable[[random.Random], str]) -> None:
+    """Call ``once`` so many times, each with a seed of its own; count what it says."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--times", type=int, default=times)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many, done or not")
+    chosen = parser.parse_args()
+    started, told, done = time.monotonic(), {}, 0
+    reported = started
+    for seed in range(chosen.first, chosen.first + chosen.times):
+        try:
+            word = once(random.Random(seed))
+        except BaseException:
+            sys.stdout.write(f"stopped at seed {seed} after {done:,}\n")
+            raise
+        told[word] = told.get(word, 0) + 1
+        done += 1
+        now = time.monotonic()
+        if now - reported >= 30 or now - started >= chosen.seconds:
+            reported = now
+            sys.stdout.write(f"{done:,} of {chosen.times:,} in {now - started:.0f} s: {told}\n")
+            sys.stdout.flush()
+        if now - started >= chosen.seconds:
+            break
+    sys.stdout.write(f"done: {done:,} in {time.monotonic() - started:.0f} s, no fault: {told}\n")

@@ -1,0 +1,174 @@
+"""Scorers in scikit-learn's own cross-validation and searches."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, hamming_loss, make_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import streameval as se
+from streameval.adapters.sklearn import scorer
+
+X, Y = make_multilabel_classification(n_samples=120, n_classes=4, random_state=0)
+
+PREDICTING = [
+    KNeighborsClassifier(),
+    DecisionTreeClassifier(max_depth=3, random_state=0),
+    RandomForestClassifier(5, random_state=0),
+    MultiOutputClassifier(GaussianNB()),
+    OneVsRestClassifier(LogisticRegression()),
+    ClassifierChain(LogisticRegression()),
+    make_pipeline(StandardScaler(), MultiOutputClassifier(LogisticRegression())),
+]
+
+
+def probabilities(model: object, data: np.ndarray) -> np.ndarray:
+    given = model.predict_proba(data)
+    return np.column_stack([part[:, 1] for part in given]) if isinstance(given, list) else given
+
+
+@pytest.mark.parametrize("model", PREDICTING, ids=lambda model: type(model).__name__)
+def test_cross_validation_gives_the_numbers_of_scikit_learn(model):
+    theirs = make_scorer(f1_score, average="macro", zero_division=0.0)
+    want = cross_val_score(model, X, Y, scoring=theirs)
+    assert cross_val_score(model, X, Y, scoring=scorer("f1_macro")) == pytest.approx(want, rel=1e-12)
+    want = cross_val_score(model, X, Y, scoring=make_scorer(hamming_loss, greater_is_better=False))
+    assert cross_val_score(model, X, Y, scoring=scorer("hamming_loss")) == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("model", PREDICTING, ids=lambda model: type(model).__name__)
+def test_thresholds_and_metrics_of_scores_read_probabilities(model):
+    fitted = clone(model).fit(X[:80], Y[:80])
+    likely = probabilities(fitted, X[80:])
+    want = f1_score(Y[80:], likely >= 0.3, average="micro")
+    assert scorer("f1_micro", threshold=0.3)(fitted, X[80:], Y[80:]) == pytest.approx(want, rel=1e-12)
+    got = scorer(["roc_auc_macro", "ranking_loss"])(fitted, X[80:], Y[80:])
+    assert list(got) == ["roc_auc_macro", "neg_ranking_loss"]
+    bounds = se.Evaluator(["roc_auc_macro"])
+    bounds.update_many(Y[80:], likely)
+    interval = bounds.interval("roc_auc_macro")
+    assert interval.low - 1e-12 <= roc_auc_score(Y[80:], likely, average="macro") <= interval.high + 1e-12
+    assert got["roc_auc_macro"] == bounds.get("roc_auc_macro")
+
+
+def test_decision_functions_are_read_where_there_are_no_probabilities():
+    model = OneVsRestClassifier(LinearSVC(random_state=0)).fit(X, Y)
+    scores = model.decision_function(X)
+    assert scorer("coverage_error")(model, X, Y) == -se.score(Y, scores, "coverage_error")
+    chosen = scorer("f1_macro", threshold=0.1, response_method="decision_function")
+    assert chosen(model, X, Y) == se.score(Y, scores >= 0.1, "f1_macro")
+    with pytest.raises(se.InputError, match="OneVsRestClassifier has no predict_proba; "):
+        scorer("f1_macro", threshold=0.5)(model, X, Y)
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+def test_a_label_that_training_saw_in_one_way_only_has_that_probability(constant: int):
+    y = Y.copy()
+    y[:, 2] = constant
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    assert [part.shape[1] for part in model.predict_proba(X)] == [2, 2, 1, 2]
+    want = se.score(Y, model.predict_proba(X)[0][:, :1] * 0 + np.array([[0, 0, constant, 0]]), "f1_per_label")
+    only = scorer("f1_macro", threshold=0.999999)(model, X, Y)
+    likely = np.column_stack(
+        [p[:, 1] if p.shape[1] == 2 else np.full(len(X), constant) for p in model.predict_proba(X)]
+    )
+    assert only == se.score(Y, likely >= 0.999999, "f1_macro")
+    assert (want[2] > 0) == bool(constant)
+
+
+def test_a_search_ranks_by_several_metrics_of_one_prediction():
+    many = scorer(["f1_macro", "hamming_loss"], threshold=0.4)
+    search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=many, refit="f1_macro", cv=3)
+    search.fit(X, Y)
+    one = scorer("f1_macro", threshold=0.4)
+    alone = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=one, cv=3)
+    alone.fit(X, Y)
+    assert search.cv_results_["mean_test_f1_macro"].tolist() == alone.cv_results_["mean_test_score"].tolist()
+    assert (search.cv_results_["mean_test_neg_hamming_loss"] <= 0).all()
+    assert search.best_params_ == alone.best_params_
+    assert clone(search).scoring is not None
+
+
+def test_scorers_are_pickled_copied_and_used_in_other_processes():
+    made = scorer(["f1_macro", "roc_auc_micro"], threshold=0.5)
+    model = KNeighborsClassifier().fit(X, Y)
+    for twin in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), clone(made, safe=False)):
+        assert twin(model, X, Y) == made(model, X, Y)
+        assert repr(twin) == repr(made)
+    one = cross_val_score(KNeighborsClassifier(), X, Y, scoring=scorer("f1_macro"))
+    assert cross_val_score(KNeighborsClassifier(), X, Y, scoring=scorer("f1_macro"), n_jobs=2).tolist() == one.tolist()
+
+
+def test_a_scorer_remembers_nothing_of_what_it_scored():
+    made = scorer("f1_macro")
+    model = KNeighborsClassifier().fit(X, Y)
+    first = made(model, X, Y)
+    made(model, X[:10], Y[:10])
+    assert made(model, X, Y) == first
+
+
+def test_sample_weights_are_used_and_routed():
+    weights = np.arange(1, len(X) + 1) / 8
+    model = KNeighborsClassifier().fit(X, Y)
+    want = f1_score(Y, model.predict(X), average="micro", sample_weight=weights)
+    assert scorer("f1_micro")(model, X, Y, sample_weight=weights) == pytest.approx(want, rel=1e-12)
+    theirs = make_scorer(f1_score, average="micro")
+    with sklearn.config_context(enable_metadata_routing=True):
+        for asked in (True, False):
+            found = [
+                cross_validate(
+                    KNeighborsClassifier(), X, Y, params={"sample_weight": weights} if asked else None,
+                    scoring=each.set_score_request(sample_weight=asked),
+                )["test_score"]
+                for each in (scorer("f1_micro"), theirs)
+            ]  # fmt: skip
+            assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_sparse_truths_and_predictions_are_scored():
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, sp.csr_matrix(Y))
+    assert sp.issparse(model.predict(X))
+    want = f1_score(Y, model.predict(X).toarray(), average="macro")
+    assert scorer("f1_macro")(model, X, sp.csr_matrix(Y)) == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"metric": "f1_per_label"}, se.MetricError, "choose an average"),
+        ({"metric": "label_cardinality"}, se.MetricError, "neither better nor worse"),
+        ({"metric": []}, se.MetricError, "at least one metric"),
+        ({"metric": "f1_marco"}, se.MetricError, "did you mean"),
+        ({"metric": ["f1_macro", "roc_auc_macro"]}, se.MetricError, "threshold="),
+        ({"metric": "f1_macro", "response_method": "proba"}, se.InputError, "must be one of 'auto'"),
+        ({"metric": "f1_macro", "response_method": "predict_proba"}, se.InputError, "say with threshold="),
+        ({"metric": "roc_auc_macro", "response_method": "predict"}, se.InputError, "need scores"),
+    ],
+)
+def test_what_no_scorer_can_be_made_of_is_told(options: dict, error: type[Exception], told: str):
+    with pytest.raises(error, match=told):
+        scorer(options.pop("metric"), **options)
+
+
+def test_classes_beside_0_and_1_are_refused():
+    model = DecisionTreeClassifier().fit(X, Y + 1)
+    with pytest.raises(se.InputError, match="only 0 and 1 are understood"):
+        scorer("roc_auc_macro")(model, X, Y)

@@ -1,0 +1,80 @@
+"""Tensors are known by their methods: what is read of them, without the library that they come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.inputs.tensors import array_of
+
+VALUES = np.array([[0.25, 0.75], [0.5, 0.0]], np.float32)
+TRUTHS = np.array([[0, 1], [1, 1]])
+
+
+class Tensor:
+    """What torch's tensors have of methods, over an array."""
+
+    def __init__(self, array, dtype="torch.float32", device="cpu", layout="torch.strided", grad=False):
+        self.array, self.dtype, self.device, self.layout, self.grad = array, dtype, device, layout, grad
+        self.shape = array.shape
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("a tensor that requires grad, or is of a type that numpy does not have")
+
+    def __iter__(self):
+        return (Tensor(row, self.dtype, self.device, self.layout, self.grad) for row in self.array)
+
+    def __len__(self):
+        return len(self.array)
+
+    def detach(self):
+        return Tensor(self.array, self.dtype, self.device, self.layout)
+
+    def float(self):
+        return Tensor(self.array.copy())
+
+    def numpy(self):
+        if self.grad or self.dtype != "torch.float32":
+            raise RuntimeError("no numpy type")
+        return self.array
+
+
+def counted(y_true, y_pred, metrics=("f1_micro",), **more):
+    ev = se.Evaluator(metrics, labels=["a", "b"], threshold=0.5)
+    ev.update_many(y_true, y_pred, **more)
+    return ev.to_bytes()
+
+
+@pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16", "torch.float8_e5m2"])
+@pytest.mark.parametrize("metrics", [["f1_micro"], ["ranking_loss", "roc_auc_macro"]], ids=["decisions", "scores"])
+def test_a_tensor_counts_as_its_values_in_every_place(dtype, metrics):
+    expected = counted(TRUTHS, VALUES, metrics, weights=[0.25, 0.5])
+    tensor = Tensor(VALUES, dtype, grad=True)
+    weights = Tensor(np.array([0.25, 0.5], np.float32), dtype, grad=True)
+    for truths in (TRUTHS, Tensor(TRUTHS.astype(np.float32), dtype)):
+        for scores in (tensor, list(tensor), iter(tensor)):
+            assert counted(truths, scores, metrics, weights=weights) == expected
+    one = se.Evaluator(metrics, labels=["a", "b"], threshold=0.5)
+    for truth, scores, weight in zip(TRUTHS, tensor, [0.25, 0.5], strict=True):
+        one.update(truth, scores, weight=weight)
+    assert one.to_bytes() == expected
+
+
+def test_a_tensor_is_read_where_it_is():
+    assert np.shares_memory(array_of(Tensor(VALUES, grad=True), "y_pred"), VALUES)
+    assert array_of(VALUES, "y_pred") is VALUES
+
+
+@pytest.mark.parametrize(
+    ("tensor", "told"),
+    [
+        (Tensor(VALUES, device="cuda:0"), r"y_pred is a tensor on cuda:0; write y_pred\.cpu\(\)"),
+        (Tensor(VALUES, layout="torch.sparse_csr"), r"layout torch\.sparse_csr; write y_pred\.to_dense\(\)"),
+        (Tensor(VALUES, "torch.quint8"), "y_pred is a tensor that cannot be read: no numpy type"),
+    ],
+)
+def test_a_tensor_that_is_elsewhere_is_refused(tensor, told):
+    for given in (tensor, list(tensor)):
+        with pytest.raises(se.InputError, match=told):
+            counted(TRUTHS, given)
