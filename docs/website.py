@@ -43,12 +43,12 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
 """Pages by section, in order. One that is not there is left out; the reference and the examples come by themselves."""
 
 REFERENCE: dict[str, tuple[str, ...]] = {
-    "Evaluators": ("evaluator", "single", "label_table", "metrics.interval"),
-    "Many examples and files": ("tables", "columns", "inputs", "windows.loading"),
+    "Evaluators": ("evaluator", "single", "once", "label_table", "metrics.interval"),
+    "Many examples and files": ("tables", "columns", "inputs", "loading"),
     "Windows": ("windows",),
     "Slices": ("slices",),
     "Loops": ("progressive", "pending", "trace"),
-    "Reliability": ("ledger", "checkpoint", "checkpoints"),
+    "Reliability": ("ledger", "checkpoint", "checkpoints", "testing"),
     "Catalogue": ("metrics.catalogue", "metrics.entry", "metrics.spec", "propensities"),
     "Curves and thresholds": ("metrics.curves", "metrics.calibration", "thresholds"),
     "Pairs of labels": ("metrics.pairs",),
@@ -58,7 +58,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
 }
 """Pages of the reference: which modules, below `streameval`, have their public names there."""
 
-ALSO_PUBLIC = ("thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs")
+ALSO_PUBLIC = ("thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs", "testing")
 """Modules that users import from besides `streameval` itself and its adapters."""
 
 RIVER = "adapters.river.classes"
