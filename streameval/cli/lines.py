@@ -12,7 +12,7 @@ __all__ = ["BLOCK", "Stream", "blocks_of_lines"]
 BLOCK = 2**23
 """Bytes read at a time: enough for the cost of a call not to show, few enough to need no memory to speak of."""
 
-_LONGEST = 2**28
+_LONGEST, _QUOTED = 2**28, 2**26
 
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
 
@@ -37,7 +37,7 @@ def blocks_of_lines(
         size = len(chunk)
         end = chunk.rfind(b"\n") + 1
         waiting += size
-        if end and (whole(data := b"".join([*parts, memoryview(chunk)[:end]])) or len(data) > 8 * BLOCK):
+        if end and (whole(data := b"".join([*parts, memoryview(chunk)[:end]])) or len(data) > _QUOTED):
             yield line, data.removeprefix(_MARK) if line == 1 else data, waiting
             line += data.count(b"\n")
             parts, waiting = [chunk[end:]], 0

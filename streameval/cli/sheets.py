@@ -111,7 +111,7 @@ def _slices(shown: Shown, sliced: Sliced[Any]) -> list[Sheet]:
     for axis in [*sliced.by, *sliced.cross]:
         title = axis if isinstance(axis, str) else " x ".join(axis)
         rows: list[tuple[Cell, ...]] = []
-        for part in sliced.slices(axis):
+        for part in sliced.slices(axis if isinstance(axis, str) else tuple(axis)):
             single = _single(values_of(part.evaluator, shown.metrics))
             name = " x ".join(printable(str(value)) for value in part.where.values())
             rows.append((name, part.evaluator.examples, *(single[key] for key in keys)))
