@@ -98,6 +98,7 @@ def example_pages() -> dict[str, str]:
     for path in sorted((ROOT / "examples").glob("*.py")):
         source = path.read_text(encoding="utf-8")
         text = inspect.cleandoc(source.split('"""')[1])
+        text = re.sub(r"\[(?![^\]]*\]\()", r"\\[", text)  # [path] of a usage line is no link
         code = source.split('"""', 2)[2].strip()
         made[f"examples/{path.stem}.md"] = (
             f"# {path.stem}\n\n{text}\n\n```bash\npython examples/{path.name}\n```\n\n```python\n{code}\n```\n"
