@@ -17,6 +17,7 @@ from pathlib import Path
 import dask
 import dask.array as da
 import dask.bag as db
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -27,8 +28,6 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.adapters.dask import evaluate, evaluate_arrays, state
-
-dd = pytest.importorskip("dask.dataframe")
 
 ROOT = Path(__file__).parents[2]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))

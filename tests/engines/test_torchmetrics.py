@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 
 import pytest
-
-torch = pytest.importorskip("torch")
-classification = pytest.importorskip("torchmetrics.classification")
+import torch
+from torchmetrics import classification
 
 
 def test_batches_of_rows_are_read_and_shards_merged_but_nothing_is_taken_back():
