@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
+from tests.naming import case_name
 
 NAN, INF = math.nan, math.inf
 SURROGATE = "cat\ud800"
@@ -703,7 +704,7 @@ def test_a_bad_weight_among_many_is_refused(kind: str):
         pd.Series([1.0, None]), pd.Series([1, None], dtype="Int64"), pl.Series([1.0, None]), pa.array([1.0, None]),
         sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.ma.array([1.0, 2.0], mask=[False, True]),
     ],
-    ids=lambda weights: " ".join(f"{type(weights).__name__} {weights!r}".split())[:40],
+    ids=lambda weights: " ".join(f"{type(weights).__name__} {case_name(weights)}".split())[:40],
 )  # fmt: skip
 def test_weights_that_are_no_vector_of_numbers_are_refused(weights: object):
     Bad("", words, lambda ev: ev.update_many([{"cat"}] * 2, [{"dog"}] * 2, weights=weights), ("weights",)).check()
@@ -882,7 +883,7 @@ def test_labels_that_cannot_be_declared_are_refused(kind: str):
 
 
 @pytest.mark.parametrize(
-    "unknown", ["eror", "ERROR", "", None, 1, True, ["error"], b"add", np.array(["error", "add"])], ids=repr
+    "unknown", ["eror", "ERROR", "", None, 1, True, ["error"], b"add", np.array(["error", "add"])], ids=case_name
 )
 def test_policies_for_unknown_labels_that_do_not_exist_are_refused(unknown: object):
     with pytest.raises(se.InputError) as caught:
@@ -1017,7 +1018,7 @@ def test_merging_objects_built_differently_is_refused_by_name(kind: str):
             assert (one.to_bytes(), other.to_bytes()) == before
 
 
-@pytest.mark.parametrize("other", [None, 1, "cat", b"", {}, [], object(), se.Evaluator], ids=repr)
+@pytest.mark.parametrize("other", [None, 1, "cat", b"", {}, [], object(), se.Evaluator], ids=case_name)
 def test_merging_what_is_no_object_of_this_package_is_refused(other: object):
     Bad("", words, lambda ev: ev.merge(other), ("cannot merge", "Evaluator"), se.MergeError).check()
     with pytest.raises(TypeError):
@@ -1040,7 +1041,9 @@ def failing(good: int, example: object, error: BaseException) -> Iterator[object
 
 
 @pytest.mark.parametrize("good", [0, 1, 5000, 32768, 100_000])
-@pytest.mark.parametrize("error", [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("full")], ids=repr)
+@pytest.mark.parametrize(
+    "error", [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("full")], ids=case_name
+)
 def test_an_iterable_that_raises_half_way_leaves_nothing_counted(good: int, error: BaseException):
     for make in (words, weighed):
         for example in (["cat", "new"], {"cat": True, "newer": False}):

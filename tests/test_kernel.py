@@ -21,6 +21,7 @@ import streameval as se
 from streameval import kernel
 from streameval.kernel import _numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
+from tests.naming import case_name
 
 # Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -346,7 +347,7 @@ def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
         (["a", None], []), (("a", "z"), ()), ({"a"}, {"z"}), ({"a": 1}, {"a": np.int64(1)}),
         (np.zeros((1, 2), np.uint8), {"a"}), (np.zeros(3, np.uint8), {"a"}),
     ],
-    ids=repr,
+    ids=case_name,
 )  # fmt: skip
 def test_twins_leave_unusual_examples_to_others_and_change_nothing(true: object, pred: object):
     columns = {"a": 0, 1: 1}

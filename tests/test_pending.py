@@ -17,6 +17,7 @@ from river import datasets, linear_model, multioutput, preprocessing
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from tests.naming import case_name
 
 KEYS = st.sampled_from([0, 1, 2, "0", "a", (1, "b"), None, frozenset("x")])
 LABELS = st.frozensets(st.sampled_from("abc"))
@@ -149,7 +150,7 @@ TestModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=
     {"cat", "dog"}, frozenset({"cat", "dog"}), ["cat", "dog", "cat"], ("cat", "dog"), {"cat": True, "dog": True},
     {"cat": 1, "dog": np.int8(1), "bird": 0}, np.array([True, True, False]), np.array([1.0, 1.0, 0.0]),
     pd.Series({"cat": 1, "dog": 1}), dict.fromkeys(["cat", "dog"]).keys(), np.array(["cat", "dog"]),
-], ids=repr)  # fmt: skip
+], ids=case_name)  # fmt: skip
 def test_predictions_of_every_form_are_counted_as_update_counts_them(form: object):
     pending = se.Pending(se.Evaluator(labels=["cat", "dog", "bird"]))
     pending.predict(1, form)
@@ -159,7 +160,7 @@ def test_predictions_of_every_form_are_counted_as_update_counts_them(form: objec
     assert pending.evaluator.to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("form", [{"a"}, ["a", "b"], ("a",), {"a": True}, {"a": 0.5, "b": 1}, {}, set()], ids=repr)
+@pytest.mark.parametrize("form", [{"a"}, ["a", "b"], ("a",), {"a": True}, {"a": 0.5, "b": 1}, {}, set()], ids=case_name)
 def test_an_evaluator_is_given_what_was_predicted(form: object):
     class Recorder:
         def update(self, y_true, y_pred):
@@ -202,7 +203,7 @@ def test_labels_that_compare_equal_but_are_not_are_kept_apart():
     assert len(pending) == 0
 
 
-@pytest.mark.parametrize("wrong", [None, "cat", b"cat", 3, iter("ab"), True], ids=repr)
+@pytest.mark.parametrize("wrong", [None, "cat", b"cat", 3, iter("ab"), True], ids=case_name)
 def test_what_is_no_prediction_is_refused_when_it_is_given(wrong: object):
     pending = se.Pending(se.Evaluator())
     with pytest.raises(se.InputError, match="y_pred must be"):

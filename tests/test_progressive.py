@@ -21,6 +21,7 @@ from river import stream as river_stream
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from tests.naming import case_name
 
 ORDER = [f"Class{number}" for number in range(1, 15)]
 START = dt.datetime(2024, 1, 1)
@@ -117,7 +118,7 @@ def both(model: Callable[[], object], stream: Callable[[], object], **how: objec
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("delay", [None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40], ids=str)
+@pytest.mark.parametrize("delay", [None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40], ids=case_name)
 def test_counts_what_river_counts_in_the_same_order(name, delay):
     size = SIZES.get(name, 200)
     labels = FEW if name == "ProbabilisticClassifierChain" else ORDER
@@ -590,14 +591,16 @@ def test_the_evaluator_must_update_and_answer_and_be_an_object(evaluator):
         se.progressive_evaluate(Always(), moments(1), evaluator)
 
 
-@pytest.mark.parametrize("stream", [None, 3, [1], [({},)], [({}, {"a"}, {}, {})], [({}, {"a"}, 3)], [None]], ids=repr)
+@pytest.mark.parametrize(
+    "stream", [None, 3, [1], [({},)], [({}, {"a"}, {}, {})], [({}, {"a"}, 3)], [None]], ids=case_name
+)
 def test_the_stream_must_hold_pairs_or_triples(stream):
     assert refused("stream", Always(), stream) == se.Evaluator()
 
 
 @pytest.mark.parametrize("model", [
     linear_model.LogisticRegression(), linear_model.LinearRegression(), preprocessing.StandardScaler() | logistic(),
-], ids=str)  # fmt: skip
+], ids=case_name)  # fmt: skip
 @pytest.mark.parametrize("delay", [None, 1])
 def test_a_model_of_single_labels_or_numbers_is_refused_as_such(model, delay):
     assert refused("is no multi-label model", model, datasets.Phishing(), delay=delay) == se.Evaluator()
@@ -650,7 +653,7 @@ def test_the_first_moment_must_be_one(moment):
 @pytest.mark.parametrize(("delay", "moment"), [
     (dt.timedelta(1), None), ("soon", None), (3, "when"), (lambda *_: None, "when"), (dt.timedelta.max, "when"),
     (lambda *_: -dt.timedelta(1), "when"), (-1, None), (float("nan"), None),
-], ids=str)  # fmt: skip
+], ids=case_name)  # fmt: skip
 def test_a_delay_must_add_up_with_the_moment(delay, moment):
     model = Watched(Always())
     stream = [({"when": START, "soon": "soon"}, {"a"})]

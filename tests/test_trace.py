@@ -20,6 +20,7 @@ from river import metrics
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from tests.naming import case_name
 
 START = dt.datetime(2024, 2, 28, 23)
 
@@ -331,7 +332,7 @@ def test_one_object_under_two_names_would_count_twice():
 
 
 @pytest.mark.parametrize(
-    "how", [copy.copy, copy.deepcopy, se.Trace.copy, lambda one: pickle.loads(pickle.dumps(one))], ids=str
+    "how", [copy.copy, copy.deepcopy, se.Trace.copy, lambda one: pickle.loads(pickle.dumps(one))], ids=case_name
 )
 def test_copies_are_independent(how):
     trace = se.Trace({"all": se.Evaluator(["f1_micro"]), "one": RiverMetric("f1_macro")}, every=2)

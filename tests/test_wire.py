@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from tests.entries import decided_entries
+from tests.naming import case_name
 
 
 def unweighted() -> se.Evaluator:
@@ -173,7 +174,7 @@ def test_every_truncation_of_the_body_is_refused(image: str):
         b"\x89SEV\r\n" + bytes(4),
         b"\x89SEV\r\n\x01\x00" + bytes(4),
     ],
-    ids=repr,
+    ids=case_name,
 )
 def test_foreign_bytes_are_refused(data: bytes):
     for read in (se.Evaluator.from_bytes, se.F1.from_bytes):
@@ -190,7 +191,7 @@ def test_arbitrary_bytes_are_refused(data: bytes):
 
 
 @pytest.mark.parametrize(
-    "given_value", [None, "text", 0, [1, 2], {}, object(), np.zeros(4, np.uint8), 1.5, ()], ids=repr
+    "given_value", [None, "text", 0, [1, 2], {}, object(), np.zeros(4, np.uint8), 1.5, ()], ids=case_name
 )
 def test_what_is_not_bytes_is_refused(given_value: object):
     for read in (se.Evaluator.from_bytes, se.F1.from_bytes):

@@ -67,7 +67,8 @@ class EvaluationCollector(Collector):
         self._sources = dict(sources) if isinstance(sources, Mapping) else {"all": sources}
         if not self._sources or not all(isinstance(name, str) for name in self._sources):
             raise InputError(f"sources must be a window, or a mapping name -> window, not {shown(sources)}")
-        if not isinstance(namespace, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", namespace):
+        given: object = namespace
+        if not isinstance(given, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", given):
             raise InputError(f"namespace must be letters, digits and underscores, not {shown(namespace)}")
         self._most, self._namespace, self.lock = checked_most(most), namespace, threading.RLock()
         asked = None if metrics is None else _listed(metrics)

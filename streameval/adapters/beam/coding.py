@@ -10,7 +10,7 @@ from streameval.columns import State
 from streameval.evaluator import Evaluator
 from streameval.single import METRIC_CLASSES, Metric
 from streameval.slices import Sliced
-from streameval.windows.loading import revived
+from streameval.windows.loading import restored
 
 __all__ = ["StateCoder"]
 
@@ -31,7 +31,7 @@ class StateCoder(Coder):  # type: ignore[misc]  # Beam is untyped here
 
     def decode(self, encoded: bytes) -> State:
         """The state that some bytes are of. No pickle is ever read."""
-        return revived(encoded)  # type: ignore[return-value]  # windows are not coded
+        return restored(encoded)  # type: ignore[return-value]  # windows are not coded
 
     def is_deterministic(self) -> bool:
         """Whether equal states have equal bytes."""

@@ -12,7 +12,7 @@ from apache_beam.transforms.window import GlobalWindow
 
 from streameval.columns import State
 from streameval.errors import InputError, MergeError, shown
-from streameval.windows.loading import revived
+from streameval.windows.loading import restored
 
 __all__ = ["Firing", "Firings", "Panes", "Place"]
 
@@ -154,7 +154,7 @@ class Panes:
                 f"pane {firing.pane} of {place} came before with another state; collect the panes of one run of one "
                 "pipeline"
             )
-        part: Any = revived(firing.state)
+        part: Any = restored(firing.state)
         for other in [held.state] if held.state is not None else [first.state for _, first in self._some()]:
             part + other  # which refuses what is of another job
         if held.state is None or not self._replaces:
