@@ -56,6 +56,22 @@ def scored(metrics: list[str], **options: Any) -> Any:
     return ev
 
 
+def scores_in(target: Any) -> Any:
+    for score in (0.9, 0.4, 0.30000001, -2.5):
+        target.update({"a", "b"} if score > 0.35 else {"c"}, {"a": score, "b": 0.4, "c": -score})
+    return target
+
+
+def sliced(**options: Any) -> Any:
+    """Slices of every kind of value."""
+    made = se.Sliced(se.Evaluator(METRICS[:1]), by=["region", "device"], cross=[("region", "device")], **options)
+    for (y_true, y_pred), region, device in zip(
+        SETS, ("eu", None, 7, True, "eu"), ("x", "x", "y", "é", None), strict=True
+    ):
+        made.update(y_true, y_pred, where={"region": region, "device": device})
+    return made
+
+
 def large() -> Any:
     """Counts that take all eight bytes."""
     ev = fed(se.Evaluator(["hamming_loss"]))
@@ -95,6 +111,14 @@ MAKE: dict[str, Callable[[], Any]] = {
     "tumbling-period": lambda: timed(se.Tumbling(se.F1(), period=timedelta(hours=2), keep=3)),
     "fading": lambda: fed(se.Fading(se.Evaluator(METRICS[:1]), half_life=3)),
     "fading-time": lambda: timed(se.Fading(se.F1(), half_life=timedelta(hours=1))),
+    "pairs-parts": lambda: scored(["scumble", "distinct_labelsets"], keep=["contributions"], threshold=0.4),
+    "rolling-scores": lambda: scores_in(se.Rolling(se.Evaluator(["ranking_loss", "roc_auc_micro"]), size=2)),
+    "tumbling-scores": lambda: scores_in(se.Tumbling(se.Evaluator(["roc_auc_macro"]), size=2, keep=2)),
+    "fading-scores": lambda: scores_in(
+        se.Fading(se.Evaluator(["one_error", "mlcm_f1_macro"], threshold=0.4), half_life=3)
+    ),
+    "sliced": sliced,
+    "sliced-overflow": lambda: sliced(most=1),
     "ledger": lambda: ledger(compacted=False),
     "ledger-compacted": lambda: ledger(compacted=True),
     "ledger-empty": lambda: se.Ledger(se.F1()),
@@ -112,6 +136,9 @@ def readings(target: Any) -> Any:
     if isinstance(target, se.Ledger):
         found["shards"] = [[shard, *version] for shard, version in target.shards().items()]
         found["compacted"] = [list(names) for names in target.compacted()]
+    elif isinstance(target, se.Sliced):
+        parts = [part for axis in (*target.by, *target.cross) for part in target.slices(axis)]
+        found["values"] = [[str(part.where), exact(part.evaluator.get())] for part in parts]
     else:
         found["labels"] = list(target.labels)
     return found
