@@ -7,13 +7,21 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 
-from streameval.adapters.monitored import Monitored, checked_most, frozen, most_frequent, specs_of
+from streameval.adapters.monitored import (
+    Monitored,
+    checked_most,
+    choices_of,
+    frozen,
+    help_of,
+    most_frequent,
+    specs_of,
+    texts_of,
+)  # fmt: skip
 from streameval.errors import DependencyError, InputError, MetricError, shown
 from streameval.evaluator import Evaluator, MetricLike, _listed
 from streameval.labels import Label
-from streameval.metrics.naming import ENTRIES, evaluate
-from streameval.metrics.spec import MetricSpec, choice_text, number_text
-from streameval.report.text import printable
+from streameval.metrics.naming import evaluate
+from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric
 
 try:
@@ -96,21 +104,21 @@ class EvaluationCollector(Collector):
         for specs in self._specs.values():
             for spec in specs:
                 name = _name_of(spec)
-                found.setdefault(name, Family(f"{self._namespace}_{name}", _help_of(spec), "gauge"))
+                found.setdefault(name, Family(f"{self._namespace}_{name}", help_of(spec), "gauge"))
         for name, (text, kind) in _OWN.items():
             found[name] = Family(f"{self._namespace}_{name}", text, kind)
         chosen: dict[Label, str] | None = None
         for window, counts in now.items():
             support = most_frequent(counts, self._most) if chosen is None else {}
             if chosen is None:
-                chosen = _texts(support)
+                chosen = texts_of(support)
             undefined = 0
             for spec in self._specs[window]:
                 for at, value in _values(spec, counts, chosen):
                     if math.isnan(value):
                         undefined += 1
                     else:
-                        tell(_name_of(spec), "", value, window=window, **_choices_of(spec), **at)
+                        tell(_name_of(spec), "", value, window=window, **choices_of(spec), **at)
             per_label = any(spec.average is None for spec in self._specs[window])
             kind = "examples" if window in self._overall else "window_examples"
             tell(kind, "", counts.examples, _OWN[kind][1], window=window)
@@ -148,27 +156,5 @@ def _values(
         yield {}, value
 
 
-def _texts(labels: Iterable[Label]) -> dict[Label, str]:
-    """Labels as text; of those that look alike (7 and "7") the more frequent one."""
-    found: dict[str, Label] = {}
-    for label in labels:
-        found.setdefault(printable(label), label)
-    return {label: text for text, label in found.items()}
-
-
 def _name_of(spec: MetricSpec) -> str:
     return spec.key.partition("(")[0]
-
-
-def _choices_of(spec: MetricSpec) -> dict[str, str]:
-    """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
-    found = {name: choice_text(value) for name, value in spec.parameters}
-    if number_text(spec.zero_division) != number_text(ENTRIES[spec.name].zero_division):
-        found["zero_division"] = number_text(spec.zero_division)
-    return found if spec.empty == "zero_division" else {**found, "empty": spec.empty}
-
-
-def _help_of(spec: MetricSpec) -> str:
-    entry = ENTRIES[spec.name]
-    better = {True: "; higher is better", False: "; lower is better", None: ""}[entry.bigger_is_better]
-    return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."
