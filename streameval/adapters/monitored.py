@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError, MetricError, shown
 from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
 from streameval.labels import Label
-from streameval.metrics.naming import ENTRIES
+from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.text import printable
 from streameval.single import Metric
 from streameval.windows.base import Window
 
 __all__ = [
-    "Monitored", "checked_most", "choices_of", "frozen", "help_of", "most_frequent", "specs_of", "texts_of",
+    "Monitored", "checked_most", "choices_of", "frozen", "help_of", "most_frequent", "specs_of", "texts_of", "values_of",
 ]  # fmt: skip
 
 Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
@@ -73,3 +74,17 @@ def help_of(spec: MetricSpec) -> str:
     entry = ENTRIES[spec.name]
     better = {True: "; higher is better", False: "; lower is better", None: ""}[entry.bigger_is_better]
     return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."
+
+
+def values_of(
+    spec: MetricSpec, counts: Evaluator | Metric, chosen: Mapping[Label, str]
+) -> Iterator[tuple[dict[str, str], float]]:
+    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the others."""
+    try:
+        value = evaluate(spec, counts._readings().of(spec))
+    except MetricError:
+        value = math.nan
+    if isinstance(value, dict):
+        yield from (({"label": text}, value[label]) for label, text in chosen.items() if label in value)
+    else:
+        yield {}, value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from streameval.adapters.monitored import (
     Monitored,
@@ -17,10 +17,9 @@ from streameval.adapters.monitored import (
     specs_of,
     texts_of,
 )  # fmt: skip
-from streameval.errors import DependencyError, InputError, MetricError, shown
+from streameval.errors import DependencyError, InputError, shown
 from streameval.evaluator import Evaluator, MetricLike, _listed
 from streameval.labels import Label
-from streameval.metrics.naming import evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric
 
@@ -114,7 +113,7 @@ class EvaluationCollector(Collector):
                 chosen = texts_of(support)
             undefined = 0
             for spec in self._specs[window]:
-                for at, value in _values(spec, counts, chosen):
+                for at, value in values_of(spec, counts, chosen):
                     if math.isnan(value):
                         undefined += 1
                     else:
@@ -140,20 +139,6 @@ _OWN = {
     "labels_not_exposed": ("Labels whose own values are not exposed, since others have a larger support.", "gauge"),
     "values_undefined": ("Values that are left out, since they are not a number or cannot be read.", "gauge"),
 }
-
-
-def _values(
-    spec: MetricSpec, counts: Evaluator | Metric, chosen: Mapping[Label, str]
-) -> Iterator[tuple[dict[str, str], float]]:
-    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the others."""
-    try:
-        value = evaluate(spec, counts._readings().of(spec))
-    except MetricError:
-        value = math.nan
-    if isinstance(value, dict):
-        yield from (({"label": text}, value[label]) for label, text in chosen.items() if label in value)
-    else:
-        yield {}, value
 
 
 def _name_of(spec: MetricSpec) -> str:

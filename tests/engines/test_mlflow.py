@@ -16,6 +16,8 @@ import streameval as se
 from streameval.adapters.mlflow import log, metrics_of
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # of MLflow's own tables
+
 STORES = ["sqlite", "files"]
 
 
