@@ -16,6 +16,7 @@ from streameval.adapters.monitored import (
     most_frequent,
     specs_of,
     texts_of,
+    values_of,
 )  # fmt: skip
 from streameval.errors import DependencyError, InputError, shown
 from streameval.evaluator import Evaluator, MetricLike, _listed
