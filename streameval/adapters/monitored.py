@@ -19,7 +19,8 @@ from streameval.single import Metric
 from streameval.windows.base import Window
 
 __all__ = [
-    "Monitored", "checked_most", "choices_of", "frozen", "help_of", "most_frequent", "specs_of", "texts_of", "values_of",
+    "Monitored", "checked_most", "choices_of", "frozen", "help_of", "most_frequent", "specs_of", "texts_of",
+    "values_of",
 ]  # fmt: skip
 
 Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
