@@ -35,7 +35,7 @@ except ImportError:
 __all__ = ["EvaluationCollector"]
 
 
-class EvaluationCollector(Collector):
+class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # where the library is absent
     """Exposes evaluators, metrics and windows; register it with a registry of ``prometheus_client``.
 
     Every metric is a gauge such as ``streameval_f1_macro{window="all"}``, whose parameters are labels. A value that is
@@ -75,7 +75,7 @@ class EvaluationCollector(Collector):
         self._sources = dict(sources) if isinstance(sources, Mapping) else {"all": sources}
         if not self._sources or not all(isinstance(name, str) for name in self._sources):
             raise InputError(f"sources must be a window, or a mapping name -> window, not {shown(sources)}")
-        if not isinstance(namespace, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", namespace):
+        if not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", str(namespace)):
             raise InputError(f"namespace must be letters, digits and underscores, not {shown(namespace)}")
         self._most, self._namespace, self.lock = checked_most(most), namespace, threading.RLock()
         asked = None if metrics is None else _listed(metrics)
