@@ -53,7 +53,7 @@ def log(
         raise InputError(f"step must be an integer or None, not {shown(step)}")
     metrics = metrics_of(evaluator, prefix=prefix, most=most)
     counts = frozen(evaluator, "evaluator")
-    parts = ["streameval", *filter(None, [_legal(prefix).strip("_-. "), "" if step is None else f"step-{step}"])]
+    parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
     with tempfile.TemporaryDirectory() as folder:
         evaluator.save(Path(folder) / "state.bin")
         if report and isinstance(counts, Evaluator):
@@ -99,12 +99,8 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
 
 def _legal(prefix: str) -> str:
     """A prefix in the characters that MLflow allows, without folders that lead elsewhere."""
-    legal = re.sub(r"[^A-Za-z0-9_. /-]+", "_", prefix)
-    return (
-        "/".join(part for part in legal.split("/")[:-1] if part.strip(". "))
-        + ("/" if "/" in legal else "")
-        + (legal.split("/")[-1])
-    )
+    *folders, last = re.sub(r"[^A-Za-z0-9_. /-]+", "_", prefix).split("/")
+    return "/".join([*(folder for folder in folders if folder.strip(".")), last]).lstrip(".")
 
 
 def _legal_label(text: str) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError, MetricError, shown
 from streameval.evaluator import Evaluator
 from streameval.label_table import LabelTable
 from streameval.labels import Label
-from streameval.metrics.spec import MetricSpec
+from streameval.metrics.naming import ENTRIES, evaluate
+from streameval.metrics.spec import MetricSpec, choice_text, number_text
+from streameval.report.text import printable
 from streameval.single import Metric
 from streameval.windows.base import Window
 
-__all__ = ["Monitored", "checked_most", "frozen", "most_frequent", "specs_of"]
+__all__ = [
+    "Monitored", "checked_most", "choices_of", "frozen", "help_of", "most_frequent", "specs_of", "texts_of",
+    "values_of",
+]  # fmt: skip
 
 Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
 
@@ -45,3 +52,40 @@ def most_frequent(counts: Evaluator | Metric, most: int) -> dict[Label, float]:
     table = LabelTable.of(counts._tables())
     first = np.argsort(-table.support, kind="stable")[:most].tolist()
     return {table.labels[place]: table.support[place].item() for place in first}
+
+
+def texts_of(labels: Iterable[Label]) -> dict[Label, str]:
+    """Labels as text; of those that look alike (7 and "7") the more frequent one."""
+    found: dict[str, Label] = {}
+    for label in labels:
+        found.setdefault(printable(label), label)
+    return {label: text for text, label in found.items()}
+
+
+def choices_of(spec: MetricSpec) -> dict[str, str]:
+    """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
+    found = {name: choice_text(value) for name, value in spec.parameters}
+    if number_text(spec.zero_division) != number_text(ENTRIES[spec.name].zero_division):
+        found["zero_division"] = number_text(spec.zero_division)
+    return found if spec.empty == "zero_division" else {**found, "empty": spec.empty}
+
+
+def help_of(spec: MetricSpec) -> str:
+    """What a metric says, and its range and direction."""
+    entry = ENTRIES[spec.name]
+    better = {True: "; higher is better", False: "; lower is better", None: ""}[entry.bigger_is_better]
+    return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."
+
+
+def values_of(
+    spec: MetricSpec, counts: Evaluator | Metric, chosen: Mapping[Label, str]
+) -> Iterator[tuple[dict[str, str], float]]:
+    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the others."""
+    try:
+        value = evaluate(spec, counts._readings().of(spec))
+    except MetricError:
+        value = math.nan
+    if isinstance(value, dict):
+        yield from (({"label": text}, value[label]) for label, text in chosen.items() if label in value)
+    else:
+        yield {}, value

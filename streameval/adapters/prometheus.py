@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from streameval.adapters.monitored import Monitored, checked_most, frozen, most_frequent, specs_of
-from streameval.errors import DependencyError, InputError, MetricError, shown
+from streameval.adapters.monitored import (
+    Monitored,
+    checked_most,
+    choices_of,
+    frozen,
+    help_of,
+    most_frequent,
+    specs_of,
+    texts_of,
+    values_of,
+)  # fmt: skip
+from streameval.errors import DependencyError, InputError, shown
 from streameval.evaluator import Evaluator, MetricLike, _listed
 from streameval.labels import Label
-from streameval.metrics.naming import ENTRIES, evaluate
-from streameval.metrics.spec import MetricSpec, choice_text, number_text
-from streameval.report.text import printable
+from streameval.metrics.spec import MetricSpec
 from streameval.single import Metric
 
 try:
@@ -27,7 +35,7 @@ except ImportError:
 __all__ = ["EvaluationCollector"]
 
 
-class EvaluationCollector(Collector):
+class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # where the library is absent
     """Exposes evaluators, metrics and windows; register it with a registry of ``prometheus_client``.
 
     Every metric is a gauge such as ``streameval_f1_macro{window="all"}``, whose parameters are labels. A value that is
@@ -97,21 +105,21 @@ class EvaluationCollector(Collector):
         for specs in self._specs.values():
             for spec in specs:
                 name = _name_of(spec)
-                found.setdefault(name, Family(f"{self._namespace}_{name}", _help_of(spec), "gauge"))
+                found.setdefault(name, Family(f"{self._namespace}_{name}", help_of(spec), "gauge"))
         for name, (text, kind) in _OWN.items():
             found[name] = Family(f"{self._namespace}_{name}", text, kind)
         chosen: dict[Label, str] | None = None
         for window, counts in now.items():
             support = most_frequent(counts, self._most) if chosen is None else {}
             if chosen is None:
-                chosen = _texts(support)
+                chosen = texts_of(support)
             undefined = 0
             for spec in self._specs[window]:
-                for at, value in _values(spec, counts, chosen):
+                for at, value in values_of(spec, counts, chosen):
                     if math.isnan(value):
                         undefined += 1
                     else:
-                        tell(_name_of(spec), "", value, window=window, **_choices_of(spec), **at)
+                        tell(_name_of(spec), "", value, window=window, **choices_of(spec), **at)
             per_label = any(spec.average is None for spec in self._specs[window])
             kind = "examples" if window in self._overall else "window_examples"
             tell(kind, "", counts.examples, _OWN[kind][1], window=window)
@@ -135,41 +143,5 @@ _OWN = {
 }
 
 
-def _values(
-    spec: MetricSpec, counts: Evaluator | Metric, chosen: Mapping[Label, str]
-) -> Iterator[tuple[dict[str, str], float]]:
-    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the others."""
-    try:
-        value = evaluate(spec, counts._readings().of(spec))
-    except MetricError:
-        value = math.nan
-    if isinstance(value, dict):
-        yield from (({"label": text}, value[label]) for label, text in chosen.items() if label in value)
-    else:
-        yield {}, value
-
-
-def _texts(labels: Iterable[Label]) -> dict[Label, str]:
-    """Labels as text; of those that look alike (7 and "7") the more frequent one."""
-    found: dict[str, Label] = {}
-    for label in labels:
-        found.setdefault(printable(label), label)
-    return {label: text for text, label in found.items()}
-
-
 def _name_of(spec: MetricSpec) -> str:
     return spec.key.partition("(")[0]
-
-
-def _choices_of(spec: MetricSpec) -> dict[str, str]:
-    """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
-    found = {name: choice_text(value) for name, value in spec.parameters}
-    if number_text(spec.zero_division) != number_text(ENTRIES[spec.name].zero_division):
-        found["zero_division"] = number_text(spec.zero_division)
-    return found if spec.empty == "zero_division" else {**found, "empty": spec.empty}
-
-
-def _help_of(spec: MetricSpec) -> str:
-    entry = ENTRIES[spec.name]
-    better = {True: "; higher is better", False: "; lower is better", None: ""}[entry.bigger_is_better]
-    return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."

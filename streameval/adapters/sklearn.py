@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 
-import numpy as np
-
+from streameval.adapters.responses import methods_of, response_of
 from streameval.config import Ties, Unknown
-from streameval.errors import DependencyError, InputError, MetricError, shown
+from streameval.errors import DependencyError, MetricError
 from streameval.evaluator import Evaluator, MetricLike
 from streameval.labels import Label
 from streameval.metrics.naming import ENTRIES
@@ -28,7 +27,6 @@ __all__ = ["Scorer", "scorer"]
 
 Method: TypeAlias = Literal["auto", "predict", "predict_proba", "decision_function"]
 Value: TypeAlias = float | dict[str, float]
-_METHODS = ("auto", "predict", "predict_proba", "decision_function")
 
 
 def scorer(
@@ -90,7 +88,7 @@ def scorer(
             raise MetricError(f"{spec.key} has one value per label, but a scorer gives a number; choose an average")
         if ENTRIES[spec.name].bigger_is_better is None:
             raise MetricError(f"{spec.key} describes the data, and is neither better nor worse; use streameval.score")
-    return Scorer(counts, _methods(response_method, counts.reads_scores, threshold is None), single)
+    return Scorer(counts, methods_of(response_method, counts.reads_scores, threshold is None), single)
 
 
 class Scorer:
@@ -104,7 +102,7 @@ class Scorer:
         """How good the estimator's predictions for ``X`` are; greater is better."""
         refuse_rows(y_true, "y_true")
         counts = self._counts.copy()
-        counts.update_many(y_true, _response(estimator, X, self._methods), weights=sample_weight)
+        counts.update_many(y_true, response_of(estimator, X, self._methods), weights=sample_weight)
         found: dict[str, float] = {}
         for spec in counts.metrics:
             value = counts.get(spec)
@@ -127,40 +125,3 @@ class Scorer:
     def __repr__(self) -> str:
         names = ", ".join(spec.key for spec in self._counts.metrics)
         return f"<scorer of {names} from {' or '.join(self._methods)}>"
-
-
-def _methods(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
-    """What to ask estimators for; ``free`` if no threshold says what scores mean."""
-    if chosen not in _METHODS:
-        raise InputError(f"response_method must be one of {', '.join(map(repr, _METHODS))}, not {shown(chosen)}")
-    if chosen == "auto":  # a threshold of probabilities means nothing to other scores
-        return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
-    if scores == (chosen == "predict"):
-        told = (
-            "need scores" if scores else "read decisions; say with threshold= from which score on a label is predicted"
-        )
-        raise InputError(f"response_method={chosen!r} does not fit: the metrics, or the threshold, {told}")
-    return (chosen,)
-
-
-def _response(estimator: object, X: object, methods: tuple[str, ...]) -> object:  # noqa: N803  # scikit-learn's name
-    """What the first of these methods that there is says; if one array per label, its probabilities of being true."""
-    method = next((name for name in methods if hasattr(estimator, name)), None)
-    if method is None:
-        raise InputError(
-            f"{type(estimator).__name__} has no {' or '.join(methods)}; leave the threshold out, or choose another "
-            "response_method and a threshold that fits it"
-        )
-    given: Any = getattr(estimator, method)(X)
-    if not isinstance(given, list):
-        return given
-    classes: Any = getattr(estimator, "classes_", [(0, 1)] * len(given))
-    return np.column_stack([_of_true(part, known) for part, known in zip(given, classes, strict=True)])
-
-
-def _of_true(part: Any, classes: Any) -> Any:
-    """The column of class 1; where a label never occurred in training there is none, and its probability is 0."""
-    known = list(classes)
-    if not set(known) <= {0, 1}:
-        raise InputError(f"a label of the estimator has the classes {shown(known)}; only 0 and 1 are understood")
-    return np.asarray(part)[:, known.index(1)] if 1 in known else np.zeros(len(part))
