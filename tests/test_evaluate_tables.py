@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +255,21 @@ def test_what_is_no_table_is_refused(source: object):
         evaluated(source)
     with pytest.raises(se.InputError, match="a batch must be an Arrow record batch"):
         evaluated([source])
+
+
+def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
+    page = (Path(__file__).parent.parent / "docs" / "engines" / "adapters.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[:2]:
+        exec(block, names)  # noqa: S102  # what the page shows must run
+    assert names["job"].columns.names == ("tags", "guess", "region")
+    names["ProcessPoolExecutor"] = ThreadPoolExecutor  # functions of a page cannot be sent to processes
+    table = pa.table({"tags": [["cat"], ["dog"], []], "guess": [["cat"], ["cat"], []], "region": ["eu", "us", None]})
+    paths = [tmp_path / f"{number}.parquet" for number in range(4)]
+    for number, path in enumerate(paths):
+        pq.write_table(table.slice(number, 1), path)
+    total = names["evaluate"](paths, names["job"])
+    assert total.examples == 3
+    assert total.to_bytes() == names["job"].merged([names["job"].state([table])]).to_bytes()
+    with pytest.raises(se.InputError, match="no column 'region'"):
+        names["job"].add(names["job"].fresh(), table.drop_columns(["region"]).slice(0, 0))
