@@ -484,6 +484,7 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
     def run(window: Any) -> None:
         attempted(lambda: OPERATIONS[operation](window, kind))
 
+    run(filled(kind, weight))  # imports what is imported when it is first needed
     before, window = filled(kind, weight).to_bytes(), filled(kind, weight)
     executed = interrupted(lambda: run(window), -1)
     after = window.to_bytes()
