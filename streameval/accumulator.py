@@ -12,6 +12,7 @@ from streameval.errors import FormatError, InputError, MergeError, MetricError, 
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.label_table import LabelTable
 from streameval.labels import Label, LabelIndex
+from streameval.mergeable import Mergeable
 from streameval.metrics.averaging import as_float
 from streameval.metrics.kept import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
 from streameval.metrics.naming import parse_spec
@@ -71,7 +72,7 @@ class _Core:
         )
 
 
-class Accumulator:
+class Accumulator(Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
     __slots__ = ("_config", "_core", "_patience", "_specs")
@@ -362,23 +363,6 @@ class Accumulator:
         twin._specs, twin._config, twin._patience = self._specs, self._config, 64
         twin._core = _Core(self._config, labels, state)
         return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, Accumulator):
-            return NotImplemented
-        both = self.copy()
-        both.merge(other)
-        return both
-
-    def __radd__(self, other: object) -> Self:
-        """So that ``sum(parts)``, which starts at 0, works."""
-        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Accumulator):

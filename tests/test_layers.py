@@ -13,9 +13,9 @@ PACKAGE = Path(streameval.__file__).parent
 
 LAYERS = (
     "errors", "kernel", "labels", "config", "batch", "inputs", "states", "metrics", "thresholds", "propensities",
-    "wire", "frames", "label_table", "report", "accumulator", "single", "classes", "evaluator", "once", "slices",
-    "windows", "ledger", "checkpoint", "loading", "testing", "columns", "tables", "feed", "pending", "plots", "trace",
-    "progressive", "", "adapters", "cli", "__main__",
+    "wire", "frames", "label_table", "report", "mergeable", "accumulator", "single", "classes", "evaluator", "once",
+    "slices", "windows", "ledger", "checkpoint", "loading", "testing", "columns", "tables", "feed", "pending",
+    "plots", "trace", "progressive", "", "adapters", "cli", "__main__",
 )  # fmt: skip
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 

@@ -12,6 +12,7 @@ from streameval.evaluator import Evaluator, MetricLike
 from streameval.labels import Label, in_order, normalise
 from streameval.ledger.alike import StateT, add, emptied, refuse_foreign, refuse_unlike, refuse_unmergeable, summed
 from streameval.ledger.newest import covers, not_separable
+from streameval.mergeable import Mergeable
 from streameval.single import Metric
 from streameval.windows.loading import AnyState, restored
 from streameval.wire import Given, SavedSum
@@ -26,7 +27,7 @@ class Version(NamedTuple):
     sequence: int
 
 
-class Ledger(Generic[StateT]):
+class Ledger(Mergeable, Generic[StateT]):
     """The newest state of each shard; their sum is the result.
 
     Where messages arrive twice, late or out of order, merging what they bring counts examples twice. Instead, each
@@ -324,23 +325,6 @@ class Ledger(Generic[StateT]):
         twin._template, twin._empty = self._template, self._empty
         twin._sums, twin._total = dict(self._sums), self._total
         return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, Ledger):
-            return NotImplemented
-        both = self.copy()
-        both.merge(other)
-        return both
-
-    def __radd__(self, other: object) -> Self:
-        """So that ``sum(ledgers)``, which starts at 0, works."""
-        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ledger):

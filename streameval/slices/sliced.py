@@ -17,6 +17,7 @@ from streameval.errors import (
     shown,
 )
 from streameval.evaluator import Evaluator, MetricLike
+from streameval.mergeable import Mergeable
 from streameval.single import Metric
 from streameval.slices.asking import (
     Reading,
@@ -55,7 +56,7 @@ class Slice(Generic[A]):
     evaluator: A
 
 
-class Sliced(Shelves[A]):
+class Sliced(Shelves[A], Mergeable):
     """An evaluator or a metric for each slice of the examples: for each region, each device, each region and device.
 
     Parameters
@@ -261,23 +262,6 @@ class Sliced(Shelves[A]):
         twin._declared, twin._axes = self._declared, self._axes
         twin._change = twin._undo = None
         return twin
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, Sliced):
-            return NotImplemented
-        both = self.copy()
-        both.merge(other)
-        return both
-
-    def __radd__(self, other: object) -> Self:
-        """So that ``sum(parts)``, which starts at 0, works."""
-        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sliced):

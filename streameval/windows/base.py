@@ -15,6 +15,7 @@ from streameval.errors import FormatError, InputError, MergeError, StreamevalErr
 from streameval.evaluator import Evaluator, MetricLike
 from streameval.label_table import LabelTable
 from streameval.labels import Label
+from streameval.mergeable import Mergeable
 from streameval.single import Metric
 from streameval.states.content import Content
 
@@ -24,7 +25,7 @@ A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
 
 
-class Window(ABC, Generic[A]):
+class Window(Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
     __slots__ = ("_template",)
@@ -183,23 +184,6 @@ class Window(ABC, Generic[A]):
         if found:
             raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
         self._template.copy().merge(other._template)
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, Window):
-            return NotImplemented
-        both = self.copy()
-        both.merge(other)
-        return both
-
-    def __radd__(self, other: object) -> Self:
-        """So that ``sum(parts)``, which starts at 0, works."""
-        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Window):
