@@ -129,8 +129,8 @@ def _torchmetrics_areas(number: str, theirs: str, ours: str, expected: float) ->
     )
 
 
-def _meka(number: str, theirs: str, ours: str, *, scored: bool = False) -> Published:
-    return Published(f"meka-{number}", MEKA, theirs, ours, MEKA_TRUE, MEKA_PRED, 0.5, 1e-8, scored=scored)
+def _meka(number: str, theirs: str, ours: str, *, value: float = 0.5, scored: bool = False) -> Published:
+    return Published(f"meka-{number}", MEKA, theirs, ours, MEKA_TRUE, MEKA_PRED, value, 1e-8, scored=scored)
 
 
 def _spark(number: str, theirs: str, ours: str) -> Published:
@@ -214,6 +214,9 @@ CASES: tuple[Published, ...] = (
         threshold=0.5,
         cell_weights=((0.5, 0.2), (0.3, 0.8)),
     ),
+    # capped at the logarithm of the number of labels, and of examples: 4 of each
+    _meka("0547", "L_LogLossL", f"log_loss_micro(eps=0,cap={math.log(4)})", value=0.6931471805599453, scored=True),
+    _meka("0548", "L_LogLossD", f"log_loss_micro(eps=0,cap={math.log(4)})", value=0.6931471805599453, scored=True),
     _meka("0559", "P_macroAUPRC", "average_precision_macro", scored=True),
     _meka("0561", "P_microAUPRC", "average_precision_micro", scored=True),
     _meka("0560", "P_macroAUROC", "roc_auc_macro", scored=True),

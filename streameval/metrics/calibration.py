@@ -175,23 +175,31 @@ def _brier(held: _Bins) -> Bounds | None:
 
 
 def log_loss(
-    tables: CurveTables, *, average: Average = "macro", zero_division: float = 0.0, eps: float = 2.0**-52
+    tables: CurveTables,
+    *,
+    average: Average = "macro",
+    zero_division: float = 0.0,
+    eps: float = 2.0**-52,
+    cap: float = math.inf,
 ) -> Interval | dict[Label, Interval]:
     """Mean negative logarithm of the probability given to what was true.
 
     -mean(truth log p + (1 - truth) log(1 - p)), natural logarithm, p clipped to [eps, 1 - eps] (scikit-learn's for
-    float64; 0 for no clipping, and then the loss may be infinite), at least 0, lower is better. ``value`` takes the
-    scores of a class in a bin at their mean, which is least (Jensen); the bound above adds the most their spread
-    allows. Undefined without scores.
+    float64; 0 for no clipping, and then the loss may be infinite), at least 0, lower is better. No cell costs more
+    than ``cap`` (MEKA caps at the logarithm of the number of labels, or of examples). ``value`` takes the scores of a
+    class in a bin at their mean, which is least (Jensen) where no cap comes between; the bound above adds the most
+    their spread allows. Undefined without scores.
 
     Source: Good 1952, Rational decisions, JRSS B 14(1).
     """
     if not 0 <= eps < 0.5:
         raise MetricError(f"eps must be in [0, 0.5), not {shown(eps)}")
+    if not cap > 0:
+        raise MetricError(f"cap must be positive, not {shown(cap)}")
     checked_average(average)
     parts, support = [], []
     for held in _each(tables, average):
-        parts.append(_log_loss(held, eps))
+        parts.append(_log_loss(held, eps, cap))
         support.append(int(held.weights(1).sum()))
     if any(part is not None and math.isinf(part[1]) for part in parts):
         return _infinite(tables, parts, support, average)
@@ -225,7 +233,7 @@ def _infinite(
     return Interval(math.inf, math.inf, math.inf, True)
 
 
-def _log_loss(held: _Bins, eps: float) -> _Losses | None:
+def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
     """The least loss, the value, the most, and whether all scores are known."""
     upper, head, k = _magnitudes(held.bins)
     unit = np.ldexp(1.0, 41 - k)
@@ -245,15 +253,17 @@ def _log_loss(held: _Bins, eps: float) -> _Losses | None:
         # the logarithm is greatest where its argument is least.
         nearest = np.where(far, 1.0 - high, low)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gap = np.where(known | (high <= eps), 0.0, 0.125 * ((high - low) / nearest) ** 2)
-        bottom, top = cost, cost + gap
-        cut = (~known & (low < eps) & (eps < high)) | ~np.isfinite(gap)
-        if cut.any():  # only the ends of the bin are sure
-            ends = [np.maximum(end, eps) for end in (low, high)]
-            losses = [np.where(far, _minus_log_rest(end), _minus_log(end)) for end in ends]
-            bottom = np.where(cut, np.minimum(*losses), bottom)
-            top = np.where(cut, np.maximum(*losses), top)
-        exact = exact and bool((known | (high <= eps)).all())
+            gap = np.where(known, 0.0, 0.125 * ((high - low) / nearest) ** 2)
+        ends = [np.maximum(end, eps) for end in (low, high)]
+        losses = [np.where(far, _minus_log_rest(end), _minus_log(end)) for end in ends]
+        fewest, greatest = np.minimum(*losses), np.maximum(*losses)
+        capped = (high <= eps) | (fewest >= cap)  # all scores in the bin cost the same
+        gap = np.where(capped, 0.0, gap)
+        # Where the loss is not convex in the bin, only its ends are sure.
+        cut = ~known & ~capped & ((low < eps) | (greatest > cap) | ~np.isfinite(gap))
+        bottom = np.minimum(np.where(cut, fewest, cost), cap)
+        top = np.minimum(np.where(cut, greatest, cost + gap), cap)
+        exact = exact and bool((known | capped).all())
         for name, loss in (("low", bottom), ("value", np.clip(cost, bottom, top)), ("high", top)):
             terms[name] += np.where(weight > 0, weight * loss, 0.0).tolist()
     if not whole:
