@@ -1,6 +1,6 @@
 """Atomic: whatever is raised, wherever, an object is left as it was before the call, or as it is after it.
 
-How many interruptions are tried is set by ``STREAMEVAL_INTERRUPTIONS``: in all, shared by the cases.
+About 300 interruptions are tried, shared by the cases; `tests.effort` tells how to try more.
 """
 
 from __future__ import annotations
