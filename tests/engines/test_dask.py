@@ -54,7 +54,8 @@ def rows_of(count, seed=0):
     ]
 
 
-ROWS = rows_of(20_000)
+FILE = cases(5_000)
+ROWS = rows_of(4 * FILE)
 TABLE = pa.Table.from_pylist(ROWS)
 FEW = ROWS[:300]
 
@@ -69,7 +70,7 @@ def counted(rows, empty=None):
 def parquet(tmp_path_factory):
     path = tmp_path_factory.mktemp("rows")
     for part in range(4):
-        pq.write_table(TABLE.slice(part * 5_000, 5_000), path / f"{part}.parquet")
+        pq.write_table(TABLE.slice(part * FILE, FILE), path / f"{part}.parquet")
     return str(path)
 
 
@@ -105,7 +106,7 @@ def test_files_give_the_bytes_of_one_process(parquet, scheduler):
     assert found.to_bytes() == counted(ROWS)
     paths = [Path(parquet) / f"{part}.parquet" for part in (3, 1)]
     sliced = evaluate(paths, "actual", "predicted", by="region", scheduler=scheduler)
-    assert sliced.total().to_bytes() == counted(ROWS[15_000:] + ROWS[5_000:10_000])
+    assert sliced.total().to_bytes() == counted(ROWS[3 * FILE :] + ROWS[FILE : 2 * FILE])
     with pytest.raises(se.InputError, match="there is no file"):
         evaluate(parquet, "actual", "predicted")
 

@@ -59,7 +59,8 @@ def rows_of(count, seed=0):
     ]
 
 
-TABLE = pa.Table.from_pylist(rows_of(20_000))
+MANY = cases(20_000)
+TABLE = pa.Table.from_pylist(rows_of(MANY))
 FEW = TABLE.slice(0, 300)
 
 
@@ -96,7 +97,7 @@ def cluster():
 
 @pytest.mark.parametrize("blocks", [1, 7, 40])
 def test_any_number_of_blocks_gives_the_bytes_of_one_process(blocks):
-    dataset = blocks_of(TABLE, range(0, 20_000, 20_000 // blocks))
+    dataset = blocks_of(TABLE, range(0, MANY, MANY // blocks))
     assert evaluate(dataset, "actual", "predicted").to_bytes() == alone(TABLE)
 
 
@@ -109,7 +110,7 @@ def test_blocks_of_any_size_also_empty_ones_give_the_bytes_of_one_process(ends, 
 
 def test_files_are_counted_with_the_columns_that_matter(tmp_path):
     for part in range(4):
-        pq.write_table(TABLE.slice(part * 5000, 5000), tmp_path / f"{part}.parquet")
+        pq.write_table(TABLE.slice(part * MANY // 4, MANY // 4), tmp_path / f"{part}.parquet")
     found = evaluate(ray.data.read_parquet(str(tmp_path)), "actual", "predicted", metrics=se.F1(average="macro"))
     assert type(found) is se.F1
     assert found.to_bytes() == alone(TABLE, se.F1(average="macro"))
@@ -123,8 +124,8 @@ def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
             die(killed)
         return block
 
-    middle = TABLE.column("actual")[10_000].as_py()
-    dataset = blocks_of(TABLE, range(0, 20_000, 1000)).map_batches(dying, batch_format="pyarrow", batch_size=None)
+    middle = TABLE.column("actual")[MANY // 2].as_py()
+    dataset = blocks_of(TABLE, range(0, MANY, MANY // 20)).map_batches(dying, batch_format="pyarrow", batch_size=None)
     assert evaluate(dataset, "actual", "predicted").to_bytes() == alone(TABLE)
     assert Path(killed).exists()
 
@@ -209,7 +210,7 @@ def test_what_is_no_dataset_is_refused(given):
 
 
 def shards(count):
-    return [alone(TABLE.slice(start, 20_000 // count)) for start in range(0, 20_000, 20_000 // count)]
+    return [alone(TABLE.slice(start, MANY // count)) for start in range(0, MANY, MANY // count)]
 
 
 @pytest.mark.parametrize("at_once", [2, 3, 16])

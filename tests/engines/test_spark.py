@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.effort import cases
 
 ROOT = Path(__file__).parents[2]
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -54,6 +55,9 @@ def counted(rows, metrics=None):
     return made
 
 
+FILE = cases(5_000)
+
+
 @pytest.fixture(scope="module")
 def spark():
     with warnings.catch_warnings():
@@ -83,7 +87,7 @@ def adapter(spark):
 
 @pytest.fixture(scope="module")
 def rows():
-    return rows_of(20_000)
+    return rows_of(4 * FILE)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +95,7 @@ def df(spark, rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("rows")
     table = pa.Table.from_pylist(rows)
     for part in range(4):
-        pq.write_table(table.slice(part * 5_000, 5_000), path / f"{part}.parquet")
+        pq.write_table(table.slice(part * FILE, FILE), path / f"{part}.parquet")
     return spark.read.parquet(str(path)).cache()
 
 
