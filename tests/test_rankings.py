@@ -21,6 +21,7 @@ from streameval.metrics.averaging import as_float
 from streameval.propensities import jain_propensities
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import RankingOptions, Rankings
+from tests.effort import cases
 from tests.ranking_cases import CASES, RankingCase
 from tests.ranking_oracle import DIGITS, Ranked, View, discount, mean_over
 from tests.ranking_streams import (
@@ -168,7 +169,7 @@ def compared(
 @pytest.mark.parametrize("seed", range(20))
 def test_values_are_those_of_scikit_learn(seed: int, kind: type):
     rng = np.random.default_rng(seed)
-    for _ in range(60):
+    for _ in range(cases(60)):
         rows, width = int(rng.integers(1, 12)), int(rng.integers(1, 12))
         true = (rng.random((rows, width)) < rng.choice([0.0, 0.1, 0.5, 0.9, 1.0])).astype(np.uint8)
         scores = (rng.integers(0, int(rng.choice([1, 2, 4, 1000])), (rows, width)) / 3).astype(kind)

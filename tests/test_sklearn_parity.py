@@ -13,12 +13,13 @@ import sklearn
 from sklearn import metrics as sk
 
 import streameval as se
+from tests.effort import cases
 
 AVERAGES = ("micro", "macro", "weighted", "samples", None)
 ZERO_DIVISIONS = (0.0, 1.0, math.nan)
 BETAS = (0.5, 1.0, 2.0)
 KINDS_OF_WEIGHTS = ("none", "eighths", "uniform", "wide")
-STREAMS = 50  # in each block
+STREAMS = cases(30)  # in each block
 
 
 @dataclass

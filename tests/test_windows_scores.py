@@ -187,7 +187,8 @@ def test_label_churn_over_many_turns_of_the_window_leaves_nothing_behind(weighte
     rng = random.Random(1)
     build = lambda: se.Evaluator(["ndcg", "roc_auc_macro", "f1_macro"], threshold=0.5, keep=KEEP)  # noqa: E731
     window, last, largest, held = se.Rolling(build(), 11), [], 0, 0
-    for step in range(700):
+    steps = max(200, cases(700))
+    for step in range(steps):
         pool = [f"{step // 20}-{number}" for number in range(5)] + ["always", step // 100]
         true = set(rng.sample(pool, rng.randrange(4)))
         pred = {label: rng.random() for label in rng.sample(pool, rng.randrange(6))}
@@ -196,7 +197,7 @@ def test_label_churn_over_many_turns_of_the_window_leaves_nothing_behind(weighte
         put(window, last[-1:])
         largest = max(largest, len(window._now[0].labels))
         held = max(held, len(window._now[0].several.others["pairs"]._counts.items()[1]))
-        if step % 9 == 0 or step > 680:
+        if step % 9 == 0 or step > steps - 20:
             assert same(window, put(build(), last))
     assert largest < 150
     assert held < 1500
@@ -553,7 +554,6 @@ def test_damaged_bytes_are_refused(kind: str, weight: float):
             kept += 1
             assert found.to_bytes() == edited
             found.labels, found.weight, found.snapshot(), attempted(found.get)
-    assert tried > 100
     assert kept < tried
 
 
