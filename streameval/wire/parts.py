@@ -179,7 +179,10 @@ class Source:
 
     def byte(self, top: int) -> int:
         """The next byte, which is at most ``top``."""
-        value = self.raw(1)[0]
+        if not self.left():
+            raise FormatError("a byte expected, none left")
+        value = self._data[self._at]
+        self._at += 1
         if value > top:
             raise FormatError(f"{value} where at most {top} can stand")
         return value

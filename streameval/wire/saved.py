@@ -26,6 +26,7 @@ from streameval.wire.parts import (
     zigzag,
 )
 from streameval.wire.recordings import put_recording, take_recording
+from streameval.wire.remembered import Remembered
 from streameval.wire.states import nothing_counted, put_content, take_content
 
 __all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
@@ -205,41 +206,18 @@ def _take(source: Source) -> Saved:
     return saved
 
 
-class _Heads:
-    """The heads that were read last: states that are read together nearly always have the same one.
-
-    No head is the beginning of another, so one that stands at the beginning is the one that would be read.
-    """
-
-    def __init__(self) -> None:
-        self._known: tuple[tuple[bytes, Head], ...] = ()  # replaced as a whole, for there may be threads
-
-    def take(self, source: Source) -> Head:
-        """How examples are read, and the names of the metrics."""
-        for raw, head in self._known:
-            if source.skips(raw):
-                return head
-        head, raw = _take_head(source)
-        if len(raw) <= _SHORT:
-            self._known = ((raw, head), *self._known[: _MANY - 1])
-        return head
-
-
-_HEADS = _Heads()
-_MANY, _SHORT = 8, 2**16
-"""How many heads are kept, and of how many bytes at most."""
-
-
-def _take_head(source: Source) -> tuple[Head, bytes]:
-    """How examples are read, and the names of the metrics; and their bytes."""
+def _take_head(source: Source) -> Head:
+    """How examples are read, and the names of the metrics."""
     start = source.place()
     config = _take_config(source)
     parts: list[bytes] = []
     _put_config(parts, config)
     if b"".join(parts) != source.since(start):
         raise FormatError(NEVER_WRITTEN)
-    metrics = tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
-    return (config, metrics), source.since(start)
+    return config, tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
+
+
+_HEADS = Remembered(_take_head)
 
 
 def _take_states(source: Source, config: Config, least: int = 0) -> tuple[Content, Mapping[str, Any]]:

@@ -22,6 +22,7 @@ from streameval.wire.parts import (
     require,
     varint,
 )
+from streameval.wire.remembered import Remembered
 
 __all__ = ["nothing_counted", "put_content", "take_content"]
 
@@ -52,13 +53,24 @@ def nothing_counted(declared: tuple[Label, ...]) -> Content:
     )
 
 
+def _take_labels(source: Source) -> tuple[Label, ...]:
+    labels = source.labels()
+    if not ascending(labels):
+        raise FormatError(_DISORDER)
+    return tuple(labels)
+
+
+_LABELS = Remembered(_take_labels)
+_DISORDER = "labels are repeated or not in order"
+
+
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> Content:
     """What `put_content` wrote, where these labels are declared."""
     examples = source.varint()
-    grown = source.labels()
+    grown = _LABELS.take(source)
     labels = (*declared, *grown)
-    if not ascending(grown) or (declared and len(set(labels)) != len(labels)):
-        raise FormatError("labels are repeated or not in order")
+    if declared and len(set(labels)) != len(labels):
+        raise FormatError(_DISORDER)
     cells = source.columns(len(labels), 5, least)
     distinct = source.count()
     keys = source.columns(distinct, 4)
