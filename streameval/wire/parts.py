@@ -280,8 +280,8 @@ class Source:
                 raise FormatError(NEVER_WRITTEN)
             if width:
                 column[:] = _integers(raw, width)
-        if np.minimum.reduce(table, axis=None, initial=0) < 0:
-            raise FormatError("a count beyond 64 bits")
+            if width == 8 and column.min() < 0:
+                raise FormatError("a count beyond 64 bits")
         return table.T
 
     def wide(self, length: int) -> WordArray:

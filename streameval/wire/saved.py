@@ -156,7 +156,7 @@ def _flags(config: Config) -> int:
 
 def _ranked(details: Details) -> bool:
     """Whether anything is said about rankings."""
-    return replace(details, parts=()) != Details()
+    return details != Details() and replace(details, parts=()) != Details()
 
 
 def _put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
