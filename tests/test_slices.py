@@ -529,9 +529,9 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
     sides = [[set(rng.choice(7, rng.integers(0, 4)).tolist()) for _ in range(size)] for _ in range(2)]
     true: list[Any] = list(sides[0])
     for place in range(5000, 5100):  # only one piece holds mappings, and one unknown truths
-        true[place] = {label: True for label in true[place]} | {7: False}
+        true[place] = dict.fromkeys(true[place], True) | {7: False}
     for place in range(9000, 9100):
-        true[place] = {label: True for label in true[place]} | {8: None}
+        true[place] = dict.fromkeys(true[place], True) | {8: None}
     value = rng.integers(0, groups, size)
     weights = rng.choice([0.1, 1.0, 3.0], size) if weighted else None
     sliced = se.Sliced(se.Evaluator(METRICS), by="value", most=groups)
