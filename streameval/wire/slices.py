@@ -89,8 +89,10 @@ def decode_slices(data: bytes) -> SavedSlices:
     try:
         saved = _take(Source(body, len(MAGIC) + 2))
         # Slices of nothing but decisions are made of pieces that have one form each; what stands before them is not.
-        twin = saved if saved.empty.config.states else replace(saved, shelves=())
-        exact = body.startswith(encode_slices(twin)[:-4])
+        if saved.empty.config.states:
+            exact = encode_slices(saved)[:-4] == body
+        else:
+            exact = body.startswith(encode_slices(replace(saved, shelves=()))[:-4])
     except FormatError as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     except (ValueError, OverflowError) as error:
