@@ -375,25 +375,6 @@ def test_contents_that_no_stream_can_leave_are_refused(kind: str):
         se.Evaluator.from_bytes(CONTRADICTIONS[kind])
 
 
-def test_what_was_read_before_changes_nothing_that_is_read():
-    made = [
-        se.Evaluator(names, labels=labels, unknown=unknown)
-        for labels in (["a"], ["ab"], ["a", "b"], ["a", "b", 0], [0, "a"], list(range(130)))
-        for unknown in ("error", "add")
-        for names in ([], ["f1_micro"], ["f1_micro", "f1_macro"])
-    ]
-    growing = [se.Evaluator([]) for _ in range(12)]
-    for number, ev in enumerate(growing):
-        ev.update(set("abcdefgh"[: 1 + number // 2]) | {5} - {5 * (number % 2)}, {"a"})
-    images = [ev.to_bytes() for ev in (*made, *growing)]
-    draw = random.Random(0)
-    for image in draw.choices(images, k=2000):
-        assert se.Evaluator.from_bytes(image).to_bytes() == image
-        worse = bytearray(image[:-4])
-        worse[draw.randrange(7, len(worse))] = draw.randrange(256)
-        refused_or_exact(sealed(worse))
-
-
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_made_up_contents_are_refused_or_are_exactly_what_they_say(data: st.DataObject):
@@ -541,6 +522,25 @@ def test_memory_is_bounded_by_the_size_of_the_bytes(kind: str):
         tracemalloc.stop()
     assert len(str(caught.value)) < 500
     assert peak <= 64 * len(data) + 2**20, f"{peak / len(data):.0f} times the input"
+
+
+def test_what_was_read_before_changes_nothing_that_is_read():
+    made = [
+        se.Evaluator(names, labels=labels, unknown=unknown)
+        for labels in (["a"], ["ab"], ["a", "b"], ["a", "b", 0], [0, "a"], list(range(130)))
+        for unknown in ("error", "add")
+        for names in ([], ["f1_micro"], ["f1_micro", "f1_macro"])
+    ]
+    growing = [se.Evaluator([]) for _ in range(12)]
+    for number, ev in enumerate(growing):
+        ev.update(set("abcdefgh"[: 1 + number // 2]) | {5} - {5 * (number % 2)}, {"a"})
+    images = [ev.to_bytes() for ev in (*made, *growing)]
+    draw = random.Random(0)
+    for image in draw.choices(images, k=2000):
+        assert se.Evaluator.from_bytes(image).to_bytes() == image
+        worse = bytearray(image[:-4])
+        worse[draw.randrange(7, len(worse))] = draw.randrange(256)
+        refused_or_exact(sealed(worse))
 
 
 # -- classes and files ------------------------------------------------------------------------------------------------
