@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from streameval import wire
@@ -404,12 +405,7 @@ class Accumulator(Mergeable):
         if saved.window is not None:
             what = wire.WINDOWS[saved.window.kind - 1]
             raise FormatError(f"the bytes hold a {what}, not {cls.__name__}; use streameval.load or its own class")
-        try:
-            specs = tuple(parse_spec(name) for name in saved.metrics)
-        except MetricError as error:
-            raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
-        if tuple(spec.key for spec in specs) != saved.metrics or len(set(specs)) != len(specs):
-            raise FormatError(f"the bytes are damaged: metric names {shown(saved.metrics)}")
+        specs = _specs_of(saved.metrics)
         if saved.kind != cls._kind or not cls._fits(specs):
             what = "an Evaluator" if saved.kind == 0 else f"the metric {_names(specs)}"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
@@ -442,6 +438,18 @@ def _refuse_order(read: Read, config: Config) -> None:
     """Curves need scores, not only the order of labels."""
     if "curves" in config.states and read.numeric is not None and not read.numeric.all():
         raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
+
+
+@lru_cache(maxsize=64)
+def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
+    """The metrics that bytes name."""
+    try:
+        specs = tuple(parse_spec(name) for name in names)
+    except MetricError as error:
+        raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
+    if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
+        raise FormatError(f"the bytes are damaged: metric names {shown(names)}")
+    return specs
 
 
 def _kept_for(specs: tuple[MetricSpec, ...], saved: wire.Saved) -> bool:

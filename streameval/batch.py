@@ -10,7 +10,17 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray, Lists, Places, Ragged, RowKey, ScoreArray, UInt8Array
 
-__all__ = ["Batch", "DenseBatch", "Example", "ListBatch", "ScoreBatch", "Scored", "ScoredLists", "ScoredRows"]
+__all__ = [
+    "Batch",
+    "DenseBatch",
+    "Example",
+    "ListBatch",
+    "ScoreBatch",
+    "Scored",
+    "ScoredLists",
+    "ScoredRows",
+    "chained",
+]
 
 
 class Example(NamedTuple):
@@ -111,6 +121,37 @@ class ListBatch:
         true, pred, hidden, named = (_taken(side, rows) for side in (self.true, self.pred, self.hidden, self.named))
         weights = None if self.weights is None else self.weights[rows]
         return ListBatch(len(rows), true, pred, hidden, named, self.everywhere, weights)
+
+    def like(self, other: ListBatch) -> bool:
+        """Whether the two say the same kinds of things of their examples, so that they can be `chained`."""
+        mine, theirs = (
+            (batch.true is None, batch.pred is None, batch.hidden is None, batch.named is None, batch.weights is None)
+            for batch in (self, other)
+        )
+        return mine == theirs and np.array_equal(self.everywhere, other.everywhere)
+
+
+def chained(batches: list[ListBatch]) -> ListBatch:
+    """The examples of several batches that are alike, one after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    sides = [(batch.true, batch.pred, batch.hidden, batch.named) for batch in batches]
+    true, pred, hidden, named = map(_chained, zip(*sides, strict=True))
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    examples = sum(batch.examples for batch in batches)
+    factors = np.concatenate(weights) if weights else None
+    return ListBatch(examples, true, pred, hidden, named, batches[0].everywhere, factors)
+
+
+def _chained(sides: tuple[Lists | None, ...]) -> Lists | None:
+    parts = [side for side in sides if side is not None]
+    if not parts:
+        return None
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    distinct = all(part.distinct and part.columns is None for part in parts)
+    return Lists(offsets, np.concatenate([part.found() for part in parts]).astype(np.int64), distinct=distinct)
 
 
 def _gather(offsets: Places, rows: IntArray) -> tuple[IntArray, Places]:

@@ -65,7 +65,7 @@ class LabelIndex:
 
     def __init__(self, fixed: Iterable[Label] = ()) -> None:
         self.labels: list[Label] = list(fixed)
-        self.columns: dict[Label, int] = {label: column for column, label in enumerate(self.labels)}
+        self.columns: dict[Label, int] = dict(zip(self.labels, range(len(self.labels)), strict=True))
         self.fixed = len(self.labels)
         self._order: IntArray | None = None
 
@@ -91,7 +91,11 @@ class LabelIndex:
         """All columns: those of declared labels as declared, then the others by label. Remembered between changes."""
         order = self._order
         if order is None or len(order) != len(self.labels):
-            grown = sorted(range(self.fixed, len(self.labels)), key=lambda column: in_order(self.labels[column]))
+            columns = range(self.fixed, len(self.labels))
+            if len(set(map(type, self.labels[self.fixed :]))) == 1:
+                grown = sorted(columns, key=self.labels.__getitem__)
+            else:
+                grown = sorted(columns, key=lambda column: in_order(self.labels[column]))
             order = self._order = np.array([*range(self.fixed), *grown], np.int64)
         return order
 

@@ -522,6 +522,33 @@ def test_slices_of_a_batch_are_what_each_slice_counts_by_itself(name: str, weigh
     assert sliced.total() == whole
 
 
+@pytest.mark.parametrize("groups", [2, 150])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, weighted: bool):
+    rng = np.random.default_rng(groups)
+    size = 13_000  # an iterable is read a few thousand examples at a time
+    sides = [[set(rng.choice(7, rng.integers(0, 4)).tolist()) for _ in range(size)] for _ in range(2)]
+    true: list[Any] = list(sides[0])
+    for place in range(5000, 5100):  # only one piece holds mappings, and one unknown truths
+        true[place] = dict.fromkeys(true[place], True) | {7: False}
+    for place in range(9000, 9100):
+        true[place] = dict.fromkeys(true[place], True) | {8: None}
+    value = rng.integers(0, groups, size)
+    weights = rng.choice([0.1, 1.0, 3.0], size) if weighted else None
+    sliced = se.Sliced(se.Evaluator(METRICS), by="value", most=groups)
+    sliced.update_many(iter(true), iter(sides[1]), where={"value": value}, weights=weights)
+    for part in sliced.slices()[:20]:
+        chosen = np.flatnonzero(value == part.where["value"])
+        alone = se.Evaluator(METRICS)
+        alone.update_many(
+            [true[place] for place in chosen],
+            [sides[1][place] for place in chosen],
+            weights=None if weights is None else weights[chosen],
+        )
+        assert part.evaluator.to_bytes() == alone.to_bytes()
+    assert sliced.examples == size
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import pickle
+import random
 import struct
 import tracemalloc
 import zlib
@@ -344,6 +345,10 @@ CONTRADICTIONS = {
     "true negatives of a declared label": content(1, [], [[1, 0, 0, 0, 0]], [(0, 0, 0, 0, 1)], declared=[b"a"]),
     "examples past 63 bits": content(2**63, [], [], [(0, 0, 0, 0, 2**63)]),
     "keys past 63 bits": content(2**63, [], [], [(0, 0, 0, 0, 2**62)] * 2),
+    "numbers that agree but for multiples of 2**64": content(
+        1, [b"%d" % number for number in range(8)], [[0, 0, 0, 1, 0]] * 8,
+        [*((true, pred, 0, 0, 2**62) for true in (0, 4) for pred in (0, 4)), (8, 8, 8, 0, 1)],
+    ),
     "cells past 63 bits": content(1, [b"a"], [[0, 0, 0, 2**63, 0]], [(2**63, 2**63, 2**63, 0, 1)]),
     "weights that are the counts": content(
         1, [b"a"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)], (0, [[0, 0, 1, 0]], [1])
@@ -518,6 +523,25 @@ def test_memory_is_bounded_by_the_size_of_the_bytes(kind: str):
         tracemalloc.stop()
     assert len(str(caught.value)) < 500
     assert peak <= 64 * len(data) + 2**20, f"{peak / len(data):.0f} times the input"
+
+
+def test_what_was_read_before_changes_nothing_that_is_read():
+    made = [
+        se.Evaluator(names, labels=labels, unknown=unknown)
+        for labels in (["a"], ["ab"], ["a", "b"], ["a", "b", 0], [0, "a"], list(range(130)))
+        for unknown in ("error", "add")
+        for names in ([], ["f1_micro"], ["f1_micro", "f1_macro"])
+    ]
+    growing = [se.Evaluator([]) for _ in range(12)]
+    for number, ev in enumerate(growing):
+        ev.update(set("abcdefgh"[: 1 + number // 2]) | {5} - {5 * (number % 2)}, {"a"})
+    images = [ev.to_bytes() for ev in (*made, *growing)]
+    draw = random.Random(0)
+    for image in draw.choices(images, k=2000):
+        assert se.Evaluator.from_bytes(image).to_bytes() == image
+        worse = bytearray(image[:-4])
+        worse[draw.randrange(7, len(worse))] = draw.randrange(256)
+        refused_or_exact(sealed(worse))
 
 
 # -- classes and files ------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class Ledger(Mergeable, Generic[StateT]):
         self._empty = b""
         # The sum that each shard is part of. No shard is in two of them.
         self._sums: dict[Label, SavedSum] = {}
-        # The sum of all, if it is known; only read.
+        # The sum of all, if it is known; no other ledger's.
         self._total: AnyState | None = None
         if evaluator is not None:
             template = emptied(evaluator, "Ledger")
@@ -135,13 +135,14 @@ class Ledger(Mergeable, Generic[StateT]):
             return
         if held is not None and not covers(given, held):
             raise not_separable(given, held)
-        total = self._total.copy() if held is None and self._total is not None else None
+        total = self._total if held is None else None
+        self._total = None  # whatever interrupts this, it is summed anew then
         if total is not None:
             try:
                 add(total, state)
             except StreamevalError:  # reading will say what is wrong
                 total = None
-        self._total, self._template = None, template
+        self._template = template
         self._sums[name] = given
         self._total = total
 
@@ -321,9 +322,9 @@ class Ledger(Mergeable, Generic[StateT]):
     def copy(self) -> Self:
         """An independent ledger with the same content."""
         twin = type(self)()
-        # States in a ledger are bytes, and templates and totals never change.
+        # States in a ledger are bytes, and templates never change.
         twin._template, twin._empty = self._template, self._empty
-        twin._sums, twin._total = dict(self._sums), self._total
+        twin._sums, twin._total = dict(self._sums), None if self._total is None else self._total.copy()
         return twin
 
     def __eq__(self, other: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from streameval.accumulator import Accumulator
+from streameval.batch import ListBatch, chained
 from streameval.errors import InputError
 from streameval.kernel.types import IntArray
 from streameval.states.several import Joint
@@ -15,6 +16,10 @@ from streameval.states.several import Joint
 __all__ = ["gathered"]
 
 A = TypeVar("A", bound=Accumulator)
+
+_EACH, _MOST, _ENTRIES = 64, 2**17, 2**22
+"""Counting a part takes as long as a few dozen examples. Weight sums are exact below 2**20 examples, and so many
+labels in lists take about a hundred megabytes."""
 
 
 def gathered(
@@ -35,7 +40,8 @@ def gathered(
     examples = len(groupings[0][0])
     states: list[list[Any]] = [[core.state.empty(core.labels) for _ in range(groups)] for _, groups in groupings]
     start = 0
-    for joint in empty._joint_many(y_true, y_pred, mask, weights, core.reader):
+    least = min(_MOST, _EACH * max(groups for _, groups in groupings))
+    for joint in _gathered(empty._joint_many(y_true, y_pred, mask, weights, core.reader), least):
         stop = start + _examples(joint)
         if stop > examples:
             raise _differ(f"at least {stop}", examples)
@@ -46,6 +52,31 @@ def gathered(
     if start != examples:
         raise _differ(str(start), examples)
     return [[empty._over(core.labels, state) for state in of_groups] for of_groups in states]
+
+
+def _gathered(joints: Iterator[Joint], least: int) -> Iterator[Joint]:
+    """The same examples with batches of lists put together until there are ``least``, or a few million labels."""
+    waiting: list[ListBatch] = []
+    for joint in joints:
+        batch: Any = joint.decided
+        plain = isinstance(batch, ListBatch) and joint.scored is None
+        if waiting and not (plain and waiting[0].like(batch)):
+            yield Joint(chained(waiting), None)
+            waiting = []
+        if not plain:
+            yield joint
+            continue
+        waiting.append(batch)
+        if sum(one.examples for one in waiting) >= least or sum(map(_entries, waiting)) >= _ENTRIES:
+            yield Joint(chained(waiting), None)
+            waiting = []
+    if waiting:
+        yield Joint(chained(waiting), None)
+
+
+def _entries(batch: ListBatch) -> int:
+    sides = (batch.true, batch.pred, batch.hidden, batch.named)
+    return sum(len(side.places) for side in sides if side is not None)
 
 
 def _examples(joint: Joint) -> int:

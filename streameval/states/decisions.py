@@ -13,6 +13,7 @@ counts, so a stream whose weights are all 1 is the same state as an unweighted o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, cast
 
@@ -206,13 +207,12 @@ class Decisions:
         theirs, ours = other._labels, self._labels
         if theirs.labels is ours.labels or (theirs.fixed == ours.fixed and theirs.labels == ours.labels):
             return None
-        columns: list[int | None] = list(map(ours.columns.get, theirs.labels))
-        if None in columns:
-            mentioned = other._counts.mentioned(len(columns)).tolist()
-            new = zip(theirs.labels, columns, mentioned, strict=True)
-            ours.extend([label for label, column, there in new if there and column is None])
-            columns = [ours.columns.get(label, 0) for label in theirs.labels]
-        return np.array(columns, np.int64)
+        names = theirs.labels
+        with suppress(KeyError):
+            return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
+        mentioned = other._counts.mentioned(len(names)).tolist()
+        ours.extend([name for name, there in zip(names, mentioned, strict=True) if there and name not in ours.columns])
+        return np.array([ours.columns.get(name, 0) for name in names], np.int64)
 
     def _finish(self, code: int) -> None:
         """Complete a change whose counts were changed, or undo its plan if they declined."""

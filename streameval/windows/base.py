@@ -208,7 +208,10 @@ class Window(Mergeable, ABC, Generic[A]):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        saved = wire.decode(data)
+        return cls._decoded(wire.decode(data), data)
+
+    @classmethod
+    def _decoded(cls, saved: wire.Saved, data: bytes) -> Self:
         made = cls._from_saved(saved)
         if made.to_bytes() != bytes(data):
             raise FormatError("the bytes are damaged: no window holds this")

@@ -35,5 +35,5 @@ def restored(data: bytes) -> AnyState:
         return Sliced.from_bytes(data)
     saved = wire.decode(data)
     if saved.window is not None:
-        return _WINDOWS[saved.window.kind - 1].from_bytes(data)
+        return _WINDOWS[saved.window.kind - 1]._decoded(saved, data)
     return Evaluator._from_saved(saved) if saved.kind == Evaluator._kind else Metric._from_saved(saved)

@@ -39,9 +39,10 @@ def opened(data: bytes) -> bytes:
         raise FormatError(
             f"format version {data[len(MAGIC)]} is not known here (this is version {VERSION}); upgrade streameval"
         )
-    if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
+    body = data[:-4]
+    if zlib.crc32(body) != struct.unpack("<I", data[-4:])[0]:
         raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
-    return data[:-4]
+    return body
 
 
 def kind_of(data: bytes) -> int | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from streameval.errors import FormatError, StreamevalError
 from streameval.labels import Label
 from streameval.wire.envelope import CHECKPOINT, LEDGER, MAGIC, opened, sealed
-from streameval.wire.parts import Source, ascending, put_label, varint
+from streameval.wire.parts import NEVER_WRITTEN, Source, ascending, put_label, varint
 
 __all__ = [
     "MOST", "Given", "SavedLedger", "SavedSum", "decode_checkpoint", "decode_ledger", "digest", "encode_checkpoint",
@@ -81,7 +81,7 @@ def decode_ledger(data: bytes) -> SavedLedger:
     except (StreamevalError, ValueError, OverflowError) as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     if not exact:
-        raise FormatError("the bytes are damaged: they hold the right values in a form that is never written")
+        raise FormatError(f"the bytes are damaged: {NEVER_WRITTEN}")
     return SavedLedger(template, sums)
 
 

@@ -1,27 +1,37 @@
-"""The pieces that all bytes are made of: integers, text, labels and columns, written and read."""
+"""The pieces that all bytes are made of: integers, text, labels and columns, written and read.
+
+Each piece has one form: whatever else would read as the same value is refused here. So what is made of these pieces
+alone need not be written again to see that it is as it would be written.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
 from operator import lt
+from typing import Any
 
 import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.types import IntArray, WordArray
-from streameval.labels import Label, normalise
+from streameval.labels import Label
 from streameval.states.exact import trailing_zeros
 
 __all__ = [
-    "FINEST", "LONGEST", "Source", "ascending", "joined", "put_column", "put_integer", "put_label",
-    "put_labels", "put_text", "put_wide", "require", "varint", "zigzag",
+    "FINEST", "LONGEST", "NEVER_WRITTEN", "Source", "ascending", "joined", "put_column", "put_columns", "put_integer",
+    "put_label", "put_labels", "put_text", "put_wide", "require", "varint", "zigzag",
 ]  # fmt: skip
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
 FINEST = 1074 + 65 + 53
 # Sums of at most 2**63 weights below 2**1024 in the finest units.
 LONGEST = (63 + 1024 + FINEST) // 8 + 1
+
+NEVER_WRITTEN = "they hold the right values in a form that is never written"
+
+_FORMS: dict[int, np.dtype[Any]] = {1: np.dtype("u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
+"""What numpy reads and writes integers of so many bytes as; of others it reads and writes the bytes."""
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -56,12 +66,14 @@ def put_label(parts: list[bytes], label: Label) -> None:
 def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
     """How many, then each of them."""
     parts.append(varint(len(labels)))
-    for label in labels:
-        raw = label.encode() if isinstance(label, str) else b""
-        if raw and len(raw) < 64:  # nearly all of them, and there may be many
-            parts += (_SHORT[len(raw)], raw)
+    for label in labels:  # as `put_label` does, but there may be many
+        if isinstance(label, str):
+            raw = label.encode()
+            size = 2 * len(raw)
         else:
-            put_label(parts, label)
+            raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
+            size = 2 * len(raw) + 1
+        parts.append((_SHORT[size] if size < 128 else varint(size)) + raw)
 
 
 def zigzag(value: int) -> bytes:
@@ -71,9 +83,23 @@ def zigzag(value: int) -> bytes:
 
 def put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
     """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
-    width = max(least, (int(column.max(initial=0)).bit_length() + 7) // 8)
-    raw = np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)
-    parts += (bytes((width,)), raw[:, :width].tobytes())
+    put_columns(parts, column[:, np.newaxis], least)
+
+
+def put_columns(parts: list[bytes], table: IntArray, least: int = 0) -> None:
+    """Each column of a table."""
+    tops = np.maximum.reduce(table, axis=0, initial=0).tolist()
+    for column, top in zip(table.T, tops, strict=True):
+        width = max(least, (top.bit_length() + 7) // 8)
+        parts += (bytes((width,)), _raw(column, width) if width else b"")
+
+
+def _raw(column: IntArray, width: int) -> bytes:
+    """The first bytes of each integer."""
+    form = _FORMS.get(width)
+    if form is not None:
+        return column.astype(form).tobytes()
+    return np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)[:, :width].tobytes()
 
 
 def put_integer(parts: list[bytes], value: int) -> None:
@@ -102,16 +128,17 @@ def joined(words: WordArray) -> list[int]:
     return [low | high << 64 for low, high in words.tolist()]
 
 
-_SHORT = [varint(2 * size) for size in range(64)]
-"""The lengths of short texts."""
+_SHORT = [varint(size) for size in range(128)]
+"""What stands before short labels."""
 
 
 def ascending(labels: Sequence[Label]) -> bool:
     """Whether labels are in order and distinct: integers by value, then strings by code point."""
-    texts = sum(isinstance(label, str) for label in labels)
-    numbers, words = labels[: len(labels) - texts], labels[len(labels) - texts :]
-    if any(isinstance(label, str) for label in numbers):
+    kinds = list(map(type, labels))
+    integers = kinds.count(int)
+    if str in kinds[:integers]:
         return False
+    numbers, words = labels[:integers], labels[integers:]
     return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, words[1:]))
 
 
@@ -123,6 +150,21 @@ class Source:
 
     def __init__(self, data: bytes, position: int) -> None:
         self._data, self._at = data, position
+
+    def place(self) -> int:
+        """How many bytes stand before the next."""
+        return self._at
+
+    def since(self, place: int) -> bytes:
+        """The bytes that were read since a place."""
+        return self._data[place : self._at]
+
+    def skips(self, raw: bytes) -> bool:
+        """Whether these bytes are the next; they are read then."""
+        found = self._data.startswith(raw, self._at)
+        if found:
+            self._at += len(raw)
+        return found
 
     def left(self) -> int:
         """How many bytes are left."""
@@ -137,19 +179,27 @@ class Source:
 
     def byte(self, top: int) -> int:
         """The next byte, which is at most ``top``."""
-        value = self.raw(1)[0]
+        if not self.left():
+            raise FormatError("a byte expected, none left")
+        value = self._data[self._at]
+        self._at += 1
         if value > top:
             raise FormatError(f"{value} where at most {top} can stand")
         return value
 
     def varint(self) -> int:
         """What `varint` made."""
+        if self.left() and self._data[self._at] < 128:  # nearly all of them
+            self._at += 1
+            return self._data[self._at - 1]
         value = shift = 0
         while True:
             part = self.byte(255)
             value |= (part & 127) << shift
             shift += 7
             if part < 128:
+                if not part:
+                    raise FormatError(NEVER_WRITTEN)
                 return value
             if shift > 63:
                 raise FormatError("an integer of more than 64 bits")
@@ -165,22 +215,34 @@ class Source:
         """What `put_label` wrote."""
         size = self.varint()
         raw = self.raw(size // 2)
-        return normalise(int.from_bytes(raw, "little", signed=True) if size & 1 else raw.decode())
+        if not size & 1:
+            return raw.decode()
+        value = int.from_bytes(raw, "little", signed=True)
+        if (value.bit_length() + 8) // 8 != size // 2:
+            raise FormatError(NEVER_WRITTEN)
+        return value
 
     def labels(self) -> list[Label]:
         """What `put_labels` wrote."""
         count = self.count()
-        data, at, found = self._data, self._at, list[Label]()
+        data, at, end, found = self._data, self._at, len(self._data), list[Label]()
         for _ in range(count):
-            size = data[at] if at < len(data) else 1
+            size = data[at] if at < end else 128
             stop = at + 1 + (size >> 1)
-            if size & 129 or stop > len(data):  # an integer, a long text, or nothing that can be read
+            if size > 127 or stop > end:  # a long label, or nothing that can be read
                 self._at = at
                 found.append(self.label())
                 at = self._at
-            else:
-                found.append(data[at + 1 : stop].decode())
-                at = stop
+                continue
+            raw = data[at + 1 : stop]
+            at = stop
+            if not size & 1:
+                found.append(raw.decode())
+                continue
+            value = int.from_bytes(raw, "little", signed=True)
+            if (value.bit_length() + 8) // 8 != size // 2:
+                raise FormatError(NEVER_WRITTEN)
+            found.append(value)
         self._at = at
         return found
 
@@ -194,7 +256,10 @@ class Source:
         size = self.varint()
         if size > longest:
             raise FormatError(f"a sum of {size} bytes")
-        return int.from_bytes(self.raw(size), "little")
+        raw = self.raw(size)
+        if raw and not raw[-1]:
+            raise FormatError(NEVER_WRITTEN)
+        return int.from_bytes(raw, "little")
 
     def integer_of_64_bits(self) -> int:
         """What `zigzag` made."""
@@ -203,15 +268,21 @@ class Source:
 
     def column(self, length: int, least: int = 0) -> IntArray:
         """What `put_column` wrote."""
-        width = self.byte(8)
-        if width < least:
-            raise FormatError(f"{width} bytes where {least} are the least")
-        padded = np.zeros((length, 8), np.uint8)
-        padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
-        column = padded.view("<i8").astype(np.int64).reshape(-1)
-        if column.min(initial=0) < 0:
-            raise FormatError("a count beyond 64 bits")
-        return column
+        return self.columns(length, 1, least)[:, 0]
+
+    def columns(self, length: int, count: int, least: int = 0) -> IntArray:
+        """What `put_columns` wrote, of shape (length, count)."""
+        table = np.zeros((count, length), np.int64)
+        for column in table:
+            width = self.byte(8)
+            raw = self.raw(length * width)
+            if width < least or (width > least and raw[width - 1 :: width].count(0) == length):
+                raise FormatError(NEVER_WRITTEN)
+            if width:
+                column[:] = _integers(raw, width)
+            if width == 8 and column.min() < 0:
+                raise FormatError("a count beyond 64 bits")
+        return table.T
 
     def wide(self, length: int) -> WordArray:
         """What `put_wide` wrote."""
@@ -225,6 +296,16 @@ class Source:
             high = words[:, 1] << np.uint64(zeros) | words[:, 0] >> np.uint64(64 - zeros)
             words = np.stack([words[:, 0] << np.uint64(zeros), high], axis=1)
         return words
+
+
+def _integers(raw: bytes, width: int) -> IntArray:
+    """What `_raw` made."""
+    form = _FORMS.get(width)
+    if form is not None:
+        return np.frombuffer(raw, form)
+    padded = np.zeros((len(raw) // width, 8), np.uint8)
+    padded[:, :width] = np.frombuffer(raw, np.uint8).reshape(-1, width)
+    return padded.view("<i8").reshape(-1)
 
 
 def require(holds: bool) -> None:

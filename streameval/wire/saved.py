@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from streameval.config import PARTS, STATES, Config, Details, checked_propensities
 from streameval.errors import FormatError, StreamevalError
@@ -14,11 +14,24 @@ from streameval.labels import Label
 from streameval.states.content import Content
 from streameval.states.recording import Recording
 from streameval.wire.envelope import MAGIC, opened, refuse_holder, sealed
-from streameval.wire.parts import Source, put_integer, put_label, put_text, require, varint, zigzag
+from streameval.wire.parts import (
+    NEVER_WRITTEN,
+    Source,
+    put_integer,
+    put_label,
+    put_labels,
+    put_text,
+    require,
+    varint,
+    zigzag,
+)
 from streameval.wire.recordings import put_recording, take_recording
+from streameval.wire.remembered import Remembered
 from streameval.wire.states import nothing_counted, put_content, take_content
 
 __all__ = ["RECORDED", "WINDOWS", "Saved", "SavedWindow", "decode", "encode"]
+
+Head: TypeAlias = tuple[Config, tuple[str, ...]]
 
 _POLICIES = ("error", "ignore", "add")
 
@@ -98,11 +111,13 @@ def decode(data: bytes) -> Saved:
     refuse_holder(body[len(MAGIC) + 1], "an Evaluator, a metric or a window")
     try:
         saved = _take(Source(body, len(MAGIC) + 1))
-        exact = encode(saved)[:-4] == body
+        # Configurations were compared; what else there is of decisions alone is made of pieces that have one form each.
+        recorded = saved.window is not None and saved.window.recording is not None
+        exact = not (saved.config.states or recorded) or encode(saved)[:-4] == body
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
         raise FormatError(f"the bytes are damaged: {error}") from None
     if not exact:
-        raise FormatError("the bytes are damaged: they hold the right values in a form that is never written")
+        raise FormatError(f"the bytes are damaged: {NEVER_WRITTEN}")
     return saved
 
 
@@ -114,9 +129,7 @@ def _put_config(parts: list[bytes], config: Config) -> None:
     kind = 0 if config.threshold is None else 1 if scalar else 2
     parts.append(bytes((_flags(config), _POLICIES.index(config.unknown), kind)))
     if config.labels is not None:
-        parts.append(varint(len(config.labels)))
-        for label in config.labels:
-            put_label(parts, label)
+        put_labels(parts, config.labels)
     if isinstance(config.threshold, float):
         parts.append(struct.pack("<d", config.threshold))
     elif config.threshold is not None:
@@ -143,7 +156,7 @@ def _flags(config: Config) -> int:
 
 def _ranked(details: Details) -> bool:
     """Whether anything is said about rankings."""
-    return replace(details, parts=()) != Details()
+    return details != Details() and replace(details, parts=()) != Details()
 
 
 def _put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
@@ -181,8 +194,7 @@ def _put_states(
 
 def _take(source: Source) -> Saved:
     window, kind = divmod(source.byte(2 * len(WINDOWS) + 1), 2)
-    config = _take_config(source)
-    metrics = tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
+    config, metrics = _HEADS.take(source)
     declared = config.labels or ()
     if window:
         saved = Saved(kind, config, metrics, nothing_counted(declared), _take_window(source, window, config))
@@ -192,6 +204,20 @@ def _take(source: Source) -> Saved:
     if source.left():
         raise FormatError(f"{source.left()} bytes too many")
     return saved
+
+
+def _take_head(source: Source) -> Head:
+    """How examples are read, and the names of the metrics."""
+    start = source.place()
+    config = _take_config(source)
+    parts: list[bytes] = []
+    _put_config(parts, config)
+    if b"".join(parts) != source.since(start):
+        raise FormatError(NEVER_WRITTEN)
+    return config, tuple(source.raw(source.varint()).decode() for _ in range(source.count()))
+
+
+_HEADS = Remembered(_take_head)
 
 
 def _take_states(source: Source, config: Config, least: int = 0) -> tuple[Content, Mapping[str, Any]]:
@@ -206,7 +232,7 @@ def _take_states(source: Source, config: Config, least: int = 0) -> tuple[Conten
 def _take_config(source: Source) -> Config:
     flags, policy, kind = source.byte(255), _POLICIES[source.byte(2)], source.byte(2)
     declared, missing, last, *kept, ranked, partial = (flags >> place & 1 for place in range(5 + len(STATES)))
-    labels = [source.label() for _ in range(source.count())] if declared else None
+    labels = source.labels() if declared else None
     threshold = (None, source.number, lambda: dict(_take_numbers(source)))[kind]
     bound = None if threshold is None else threshold()
     details = _take_details(source) if ranked else Details()

@@ -10,7 +10,19 @@ from streameval.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
 from streameval.states.exact import trailing_zeros
-from streameval.wire.parts import FINEST, Source, ascending, put_column, put_integer, put_labels, require, varint
+from streameval.states.tables import Integers
+from streameval.wire.parts import (
+    FINEST,
+    Source,
+    ascending,
+    put_column,
+    put_columns,
+    put_integer,
+    put_labels,
+    require,
+    varint,
+)
+from streameval.wire.remembered import Remembered
 
 __all__ = ["nothing_counted", "put_content", "take_content"]
 
@@ -20,11 +32,9 @@ def put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
     parts.append(varint(content.examples))
     grown = content.labels[content.fixed :]
     put_labels(parts, grown)
-    for outcome in range(5):
-        put_column(parts, content.cells[:, outcome], least)
+    put_columns(parts, content.cells, least)
     parts.append(varint(len(content.times)))
-    for part in range(4):
-        put_column(parts, content.keys[:, part])
+    put_columns(parts, content.keys)
     put_column(parts, content.times)
     if content.scale is None or content.cell_weights is None or content.key_weights is None:
         parts.append(b"\0")
@@ -43,22 +53,29 @@ def nothing_counted(declared: tuple[Label, ...]) -> Content:
     )
 
 
+def _take_labels(source: Source) -> tuple[Label, ...]:
+    labels = source.labels()
+    if not ascending(labels):
+        raise FormatError(_DISORDER)
+    return tuple(labels)
+
+
+_LABELS = Remembered(_take_labels)
+_DISORDER = "labels are repeated or not in order"
+
+
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> Content:
     """What `put_content` wrote, where these labels are declared."""
     examples = source.varint()
-    grown = source.labels()
+    grown = _LABELS.take(source)
     labels = (*declared, *grown)
-    if not ascending(grown) or (declared and len(set(labels)) != len(labels)):
-        raise FormatError("labels are repeated or not in order")
-    cells = np.empty((len(labels), 5), np.int64)
-    for outcome in range(5):
-        cells[:, outcome] = source.column(len(labels), least)
+    if declared and len(set(labels)) != len(labels):
+        raise FormatError(_DISORDER)
+    cells = source.columns(len(labels), 5, least)
     distinct = source.count()
-    keys = np.empty((distinct, 4), np.int64)
-    for part in range(4):
-        keys[:, part] = source.column(distinct)
+    keys = source.columns(distinct, 4)
     times = source.column(distinct)
-    require(bool((times > 0).all()) and increasing(keys))
+    require(bool(times.all()) and increasing(keys))
     scale: int | None = None
     cell_weights: list[list[int]] | None = None
     key_weights: list[int] | None = None
@@ -73,41 +90,52 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
 
 def _check(content: Content) -> None:
     """Refuse what no stream of examples can leave; above all, the two marginals must tell of the same cells."""
-    examples, fixed, width = content.examples, content.fixed, len(content.labels)
-    rows = content.cells.tolist()
-    keys: list[tuple[int, ...]] = [tuple(key) for key in content.keys.tolist()]
-    times: list[int] = content.times.tolist()
-    require(examples <= COUNT_MAX and sum(times) == examples)
-    require(all(both <= min(true, pred) and true + pred - both + hidden <= width for true, pred, both, hidden in keys))
-    require(max(map(sum, rows), default=0) <= examples)
-    require(all(row[0] == 0 for row in rows[:fixed]) and all(map(any, rows[fixed:])))
-    require(_agree(rows, keys, times))
-    if content.scale is None or content.cell_weights is None or content.key_weights is None:
-        return
-    sums, key_sums = content.cell_weights, content.key_weights
-    require(content.scale <= FINEST)
+    examples, fixed = content.examples, content.fixed
+    cells, keys, times = _addable(content.cells, content.keys, content.times)
+    true, pred, both, hidden = keys.T
+    mentions = cells.sum(axis=1)
+    require(examples <= COUNT_MAX and times.sum() == examples)
+    require(bool(((both <= true) & (both <= pred) & (true + pred - both + hidden <= len(cells))).all()))
+    require(bool((mentions <= examples).all() and mentions[fixed:].all()) and not cells[:fixed, 0].any())
+    require(_agree(cells.sum(axis=0).tolist(), (times @ keys).tolist()))
+    if content.scale is not None and content.cell_weights is not None and content.key_weights is not None:
+        _check_weights(content, content.scale, content.cell_weights, content.key_weights)
+
+
+def _addable(cells: IntArray, keys: IntArray, times: IntArray) -> tuple[Integers, Integers, Integers]:
+    """The same arrays, or of Python integers where what is added up of them could pass 64 bits."""
+    cell, key, time = (int(array.max(initial=0)) for array in (cells, keys, times))
+    if 5 * max(cell, (key + 1) * (time + 1)) * max(len(cells), len(keys)) < 2**63:
+        return cells, keys, times
+    return cells.astype(object), keys.astype(object), times.astype(object)
+
+
+def _check_weights(content: Content, scale: int, sums: list[list[int]], key_sums: list[int]) -> None:
+    """Refuse weight sums that no stream of examples can leave, or that would be written in another way."""
+    rows: list[list[int]] = content.cells.tolist()
+    keys: list[list[int]] = content.keys.tolist()
+    require(scale <= FINEST)
     zeros = trailing_zeros(value for values in (*sums, key_sums) for value in values)
-    require(content.scale == 0 or zeros == 0)
-    require(content.scale > 0 or key_sums != times or any(s[1:] != c[1:] for s, c in zip(sums, rows, strict=True)))
+    require(scale == 0 or zeros == 0)
+    plain = key_sums == content.times.tolist() and all(s[1:] == c[1:] for s, c in zip(sums, rows, strict=True))
+    require(scale > 0 or not plain)
     whole = sum(key_sums)
     require(all(sum(values) <= whole for values in sums))
     require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))
-    require(_agree(sums, keys, key_sums))
+    by_label = list(map(sum, zip(*sums, strict=True))) or [0] * 5
+    by_example = [sum(key[part] * value for key, value in zip(keys, key_sums, strict=True)) for part in range(4)]
+    require(_agree(by_label, by_example))
 
 
 def increasing(keys: IntArray) -> bool:
     """Whether row keys are in lexicographic order and distinct."""
-    later, decided = np.zeros(max(0, len(keys) - 1), np.bool_), np.zeros(max(0, len(keys) - 1), np.bool_)
-    for part in range(4):
-        step = np.diff(keys[:, part])
-        later |= ~decided & (step > 0)
-        decided |= step != 0
-    return bool(later.all())
+    base = int(keys.max(initial=0)) + 1
+    places = np.array([base**3, base**2, base, 1], np.int64 if base**4 < 2**63 else object)
+    numbers = keys @ places
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
-def _agree(rows: list[list[int]], keys: list[tuple[int, ...]], times: list[int]) -> bool:
+def _agree(by_label: list[int], by_example: list[int]) -> bool:
     """Whether true, predicted, both and masked cells are as many by label as by example."""
-    by_label = list(map(sum, zip(*rows, strict=True))) or [0] * 5
-    by_example = [sum(key[part] * count for key, count in zip(keys, times, strict=True)) for part in range(4)]
     _, fn, fp, tp, masked = by_label
     return by_example == [tp + fn, tp + fp, tp, masked]
