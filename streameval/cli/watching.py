@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from rich.progress import (
 
 from streameval.cli.sheets import Shown, sheets_of
 from streameval.cli.showing import console_of, drawn
-from streameval.cli.sources import Source
+from streameval.cli.sources import STDIN, Source
 
 __all__ = ["watched"]
 
@@ -36,7 +37,7 @@ def watched(sources: list[Source], shown: Callable[[], Shown]) -> Iterator[Advan
     if not sys.stderr.isatty():
         yield lambda _: None
     elif any(source.size is None for source in sources):
-        with _live(shown) as advance:
+        with _live(shown, reads_stdin=any(source.file == STDIN for source in sources)) as advance:
             yield advance
     else:
         with _bar(sum(source.size or 0 for source in sources)) as advance:
@@ -52,7 +53,7 @@ def _bar(size: int) -> Iterator[Advance]:
 
 
 @contextmanager
-def _live(shown: Callable[[], Shown]) -> Iterator[Advance]:
+def _live(shown: Callable[[], Shown], *, reads_stdin: bool) -> Iterator[Advance]:
     console = console_of(sys.stderr)
     began, after = time.monotonic(), 0.0
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -60,8 +61,9 @@ def _live(shown: Callable[[], Shown]) -> Iterator[Advance]:
         def advance(_: int) -> None:
             nonlocal after
             start = time.monotonic()
-            if start < after:
+            if start < after and not (reads_stdin and _idle(after - start)):
                 return
+            start = time.monotonic()
             now = shown()
             rate = now.whole.examples / max(start - began, 1e-9)
             headline = f"{now.headline}, {rate:,.0f} a second; Ctrl-C ends"
@@ -70,3 +72,11 @@ def _live(shown: Callable[[], Shown]) -> Iterator[Advance]:
             after = end + (end - start) * _SHARE
 
         yield advance
+
+
+def _idle(seconds: float) -> bool:
+    """Whether standard input brings nothing for so long, so that what is shown would stay behind what is counted."""
+    try:
+        return not select.select([sys.stdin], [], [], seconds)[0]
+    except (OSError, ValueError):  # it is no file of the system; on Windows also if it is no socket
+        return False

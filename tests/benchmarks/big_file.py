@@ -1,4 +1,4 @@
-"""What the command costs on lines of JSON, beside a loop that only parses them: ``python -m tests.benchmarks.big_file``.
+"""What the command costs on lines of JSON, beside a loop that parses them: ``python -m tests.benchmarks.big_file``.
 
 Each side is a process of its own, timed with its start. They run in turn, and the smallest time of each counts, of the
 processor and of the clock. A file of a tenth of the size shows that memory does not grow with the file.
