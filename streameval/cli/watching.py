@@ -14,10 +14,12 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.table import Column
 
 from streameval.cli.sheets import Shown, sheets_of
 from streameval.cli.showing import console_of, drawn
@@ -26,6 +28,9 @@ from streameval.cli.sources import STDIN, Source
 __all__ = ["watched"]
 
 Advance: TypeAlias = Callable[[int], None]
+
+_WIDE = 72
+"""Columns of a terminal from which on there is room for all that a bar can tell."""
 
 _SHARE = 20
 """Drawing takes one part in so many of the time, at most."""
@@ -46,8 +51,13 @@ def watched(sources: list[Source], shown: Callable[[], Shown]) -> Iterator[Advan
 
 @contextmanager
 def _bar(size: int) -> Iterator[Advance]:
-    columns = BarColumn(None), DownloadColumn(), TransferSpeedColumn(), TextColumn("left"), TimeRemainingColumn()
-    with Progress(*columns, console=console_of(sys.stderr), transient=True, expand=True) as progress:
+    console = console_of(sys.stderr)
+    whole = Column(no_wrap=True)  # a line that is broken in two would jump
+    columns: list[ProgressColumn] = [BarColumn(None), TextColumn("{task.percentage:>3.0f}%", table_column=whole)]
+    if console.width >= _WIDE:
+        columns += [DownloadColumn(table_column=whole), TransferSpeedColumn(table_column=whole), TextColumn("left")]
+    columns.append(TimeRemainingColumn(table_column=whole))
+    with Progress(*columns, console=console, transient=True, expand=True) as progress:
         task = progress.add_task("", total=size)
         yield lambda done: progress.advance(task, done)
 

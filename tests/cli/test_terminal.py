@@ -166,11 +166,10 @@ def waiting(process: subprocess.Popen[bytes]) -> int:
 
 def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
     (tmp_path / "r.jsonl").write_bytes(LINES * 20_000)
-    size = 2000 * len(LINES) * 20_000 / 1e9
     screen = Terminal()
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": screen.slave}
     with started(tmp_path, [*MANY, *COLUMNS, "-f", "json"], **streams) as process:
-        screen.until(lambda text: re.search(rf"━.*[1-9][0-9.]*/{size:.1f} GB.*[MG]B/s", text))
+        screen.until(lambda text: re.search(r"━.* 0% .*/[0-9.]+ GB [0-9.]+ [kMG]B/s left [0-9:]+", text))
         process.send_signal(signal.SIGINT)
         told = json.loads(process.stdout.read())
         assert process.wait(PATIENCE) == 130
@@ -188,12 +187,25 @@ def test_the_bar_is_gone_when_the_result_is_there(tmp_path, name):
     (tmp_path / "r.jsonl").write_bytes(LINES)
     rows = [{"tags": true, "guess": guess} for true, guess in ROWS]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "r.parquet")
-    size = (tmp_path / name).stat().st_size
     screen = Terminal()
     streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
     with started(tmp_path, [name, *COLUMNS], **streams) as process:
         screen.until(lambda text: "f1_macro" in text)
         assert process.wait(PATIENCE) == 0
     screen.rest()
-    assert f"{size}/{size} bytes" in screen.text
+    size = (tmp_path / name).stat().st_size
+    assert re.search(rf"100% {size}/{size} bytes", screen.text)
     assert "\x1b[2K" in screen.raw.rpartition("bytes")[2].partition("3 examples")[0]
+
+
+def test_a_narrow_terminal_has_a_short_bar_and_the_column_that_matters_most(tmp_path):
+    (tmp_path / "r.jsonl").write_bytes(LINES)
+    screen = Terminal(columns=30)
+    streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
+    with started(tmp_path, ["r.jsonl", *COLUMNS], **streams) as process:
+        screen.until(lambda text: "3 more columns" in text)
+        assert process.wait(PATIENCE) == 0
+    lines = screen.rest().splitlines()
+    assert max(map(len, lines[1:])) <= 30
+    assert re.search(r"━+ 100% 0:00:00", screen.text)
+    assert [line.split() for line in lines if " label " in line] == [["label", "support", "f1"]]
