@@ -36,10 +36,15 @@ class Format(StrEnum):
     markdown = "markdown"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # not the end with code 1 that rich makes of it
+
+
 def console_of(stream: Any) -> Console:
     """A console that neither colours nor cuts what is no terminal's."""
     # A pipe has no width, and cutting names there would lose them.
-    return Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
+    return _Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
 
 
 def show(shown: Shown, how: Format, *, top: int, extra: dict[str, object] | None = None) -> None:
