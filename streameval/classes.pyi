@@ -956,7 +956,7 @@ class LogLoss(Metric):
         self,
         *,
         eps: float = 2.220446049250313e-16,
-        cap: float = inf,
+        cap: float | None = None,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
         zero_division: float | None = None,
         labels: Iterable[Label] | None = None,

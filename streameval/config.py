@@ -202,10 +202,11 @@ def _threshold(
                 f"{'no declared' if labels is None else len(labels)} labels; give one per label, or a mapping"
             )
         pairs = list(zip(labels, values, strict=True))
-    if labels is not None and (missing := [label for label in labels if label not in dict(pairs)]):
+    given, declared = dict(pairs), frozenset(labels or ())
+    if missing := [label for label in labels or () if label not in given]:
         raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
-        pairs = [(label, value) for label, value in pairs if label in set(labels)]
+        pairs = [(label, value) for label, value in pairs if label in declared]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
 

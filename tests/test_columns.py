@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.effort import cases
 
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 TRUE = [["a", "b"], [], ["c"], ["a"], ["b", "c"]]
@@ -169,7 +170,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(
     st.lists(st.tuples(*(st.lists(st.sampled_from("abcd"), max_size=3),) * 2, st.sampled_from("xyz")), max_size=15),
     st.data(),

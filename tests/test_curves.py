@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from fractions import Fraction
 
@@ -24,14 +23,15 @@ from streameval.states.curves import Curves
 from streameval.states.steps import CurveTables
 from tests import curve_oracle as oracle
 from tests.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
+from tests.effort import cases
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 if kernel.BACKEND == "compiled":
     from streameval.kernel import _binned
 
-CASES = int(os.environ.get("STREAMEVAL_CURVE_CASES", "2000"))
+CASES = cases(2000)
 EXACT_KINDS = {"tenths", "all equal", "float16", "bfloat16"}
-CHECK = settings(max_examples=60, deadline=None)
+CHECK = settings(max_examples=cases(60), deadline=None)
 
 
 # -- bins -------------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def random_lists(rng: np.random.Generator, examples: int, width: int, *, repeats
 
 
 @needs_compiled
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(30)))
 def test_twins_agree_about_any_history(seed: int):
     rng = np.random.default_rng([7, seed])
     width = int(rng.integers(1, 40))
@@ -737,7 +737,7 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
     true, scores, weights, kind = probabilities(seed)
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = np.ones(len(true)) if weights is None else weights
-    for eps, cap in ((2.0**-52, math.inf), (1e-7, math.inf), (1e-3, math.inf), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
+    for eps, cap in ((2.0**-52, None), (1e-7, None), (1e-3, None), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
         for label, found in calibration.log_loss(tables, average=None, eps=eps, cap=cap).items():
             wide = scores[:, label].astype(np.float64)
             inside = np.clip(wide, eps, 1 - eps)
@@ -746,9 +746,9 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
             # where 1 - eps is rounded, the clipped complement is not eps itself
             if eps:
                 cost = np.where((true[:, label] == 0) & (wide >= 1 - eps), -math.log(eps), cost)
-            expected = math.fsum(every * np.minimum(cost, cap)) / math.fsum(every)
+            expected = math.fsum(every * np.minimum(cost, cap or math.inf)) / math.fsum(every)
             assert found.low * (1 - 1e-13) - 1e-300 <= expected <= found.high * (1 + 1e-13) + 1e-300
-            coarse = eps == 1e-3 or cap < math.inf  # a bin where the loss has a bend is known by its ends alone
+            coarse = eps == 1e-3 or cap  # a bin where the loss has a bend is known by its ends alone
             assert found.high - found.low <= (1e-3 if coarse else 2e-7) * max(1, expected)
             if kind in EXACT_KINDS:
                 assert found.exact

@@ -22,8 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.effort import cases
 
-CHECK = settings(max_examples=150, deadline=None)
+CHECK = settings(max_examples=cases(150), deadline=None)
 
 Bits = np.ndarray
 """0, 1, and in truths NaN where unknown; shape (examples, labels)."""
@@ -903,7 +904,7 @@ def test_scores_and_thresholds_are_compared_as_real_numbers(form: str, dtype: ty
         bounds = np.iinfo(dtype)
         return [dtype(n) for n in (math.floor(value) + step for step in range(-3, 4)) if bounds.min <= n <= bounds.max]
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=cases(40), deadline=None)
     @given(
         st.sampled_from(
             [0.7, 0.1, 1 / 3, -0.7, 0.5, 0.0, 5e-324, 2.0**53, 2.0**53 + 4, 2.0**63, 2.0**63 + 2048, -(2.0**62)]
@@ -1031,8 +1032,8 @@ def test_a_threshold_mapping_serves_labels_that_are_not_declared():
 
 
 def test_thresholds_for_many_labels_are_the_same_from_arrays_mappings_and_bytes():
-    labels = [f"label {number}" for number in range(5000)]
-    limits = np.linspace(0.0, 1.0, 5000)
+    labels = [f"label {number}" for number in range(20_000)]  # which takes minutes if each is looked for among all
+    limits = np.linspace(0.0, 1.0, 20_000)
     ev = se.Evaluator([], labels=labels, threshold=limits)
     assert ev == se.Evaluator([], labels=labels, threshold=dict(zip(labels, limits.tolist(), strict=True)))
     assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
@@ -1150,7 +1151,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 @given(
     st.sampled_from([0, 1, 2, 3, 254, 255, 256, 257]),
     st.sampled_from([0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130]),

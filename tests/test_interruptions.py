@@ -5,7 +5,6 @@ How many interruptions are tried is set by ``STREAMEVAL_INTERRUPTIONS``: in all,
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -18,9 +17,10 @@ import pytest
 from river import metrics as river_metrics
 
 import streameval as se
+from tests.effort import cases
 from tests.interruptions import Interrupted, attempted, chosen, interrupted
 
-HITS = int(os.environ.get("STREAMEVAL_INTERRUPTIONS", "400"))
+HITS = cases(300)
 MANY = tuple(f"many-{number:02}" for number in range(12))
 LABELS = (*"abcdxyz", "new", "newer", "newest", "later", *MANY, *(f"gone-{number}" for number in range(40)))
 

@@ -20,8 +20,9 @@ import streameval as se
 from streameval.adapters.river import RiverMetric
 from streameval.inputs.scores import TopK
 from streameval.metrics.interval import Interval
+from tests.effort import cases
 
-CHECK = settings(max_examples=30, deadline=None)
+CHECK = settings(max_examples=cases(30), deadline=None)
 KEEP = ["rankings", "curves", "pairs"]
 PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
 LABELS = ["a", "b", 3, "d", 2**70]

@@ -21,6 +21,7 @@ import streameval as se
 from streameval import kernel
 from streameval.kernel import _numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
+from tests.effort import cases
 from tests.naming import case_name
 
 # Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
@@ -266,7 +267,7 @@ def test_twins_weigh_lists_alike(kind: str, seed: int):
 
 
 @needs_compiled
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 @given(st.data())
 def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
     labels = ["a", "b", "c", "d", 7]
@@ -335,7 +336,7 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
 
 
 @needs_compiled
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
     labels = ["a", "b", "c", "d", 7]

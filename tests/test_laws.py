@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
+from tests.effort import cases
 from tests.entries import decided_entries
 from tests.streams import (
     KINDS,
@@ -34,7 +35,7 @@ from tests.streams import (
     weights,
 )
 
-CHECK = settings(max_examples=40, deadline=None)
+CHECK = settings(max_examples=cases(40), deadline=None)
 PACKAGE = str(Path(se.__file__).parent)
 MOST = 2**63 - 1
 
@@ -82,7 +83,7 @@ def test_associative_three_may_be_merged_in_either_grouping(stream: Stream, data
     assert ((a + b) + c).to_bytes() == (a + (b + c)).to_bytes()
 
 
-@settings(CHECK, max_examples=1000)
+@settings(CHECK, max_examples=cases(1000))
 @given(streams(), st.data())
 def test_split_any_sharding_order_and_batching_gives_the_same_bytes_and_bits(stream: Stream, data: st.DataObject):
     whole = stream.fed()
@@ -725,7 +726,7 @@ def test_a_wrong_revert_is_refused_or_leaves_what_some_stream_could_leave(declar
     mask = st.just(set()) | st.sets(st.sampled_from(["a", "c"]), max_size=1)
     example = st.tuples(side, mask, st.sampled_from([1.0, 5.0, 10.0] if weighted else [1.0]))
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=cases(250), deadline=None)
     @given(st.lists(example, min_size=2, max_size=4), st.lists(example, min_size=1, max_size=2), st.booleans())
     def check(counted_ones: list, others: list, both: bool):
         ev = se.Evaluator([], labels=declared)

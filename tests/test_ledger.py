@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import random
 from datetime import timedelta
@@ -16,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import streameval as se
+from tests.effort import cases
 
 LABELS = ("a", "b", "c")
 NAMES = (0, 1, "0", "p", "q")
-RUNS, STEPS = (int(part) for part in os.environ.get("STREAMEVAL_LEDGER_RUNS", "500x50").split("x"))
 
 
 def counted(examples: int, salt: object = 0) -> se.Evaluator:
@@ -150,8 +149,8 @@ class Model(RuleBasedStateMachine):
 
 def test_no_schedule_of_deliveries_merges_and_restarts_gives_a_wrong_total():
     few = settings(
-        max_examples=RUNS,
-        stateful_step_count=STEPS,
+        max_examples=cases(500),
+        stateful_step_count=50,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
@@ -172,7 +171,7 @@ def book(put: list[tuple]) -> se.Ledger:
     return ledger
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(deliveries, st.randoms(use_true_random=False))
 def test_any_order_repetition_and_sharding_of_deliveries_gives_the_same_bytes(sent: list[tuple], rng: random.Random):
     expected = book(sent).to_bytes()
@@ -189,7 +188,7 @@ def test_any_order_repetition_and_sharding_of_deliveries_gives_the_same_bytes(se
     assert parts[0].to_bytes() == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(deliveries, deliveries, deliveries)
 def test_merging_is_idempotent_commutative_and_associative(one: list[tuple], other: list[tuple], third: list[tuple]):
     a, b, c = book(one), book(other), book(third)
@@ -200,7 +199,7 @@ def test_merging_is_idempotent_commutative_and_associative(one: list[tuple], oth
     assert sum([a, b, c]) == a + b + c
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(deliveries, st.sets(st.sampled_from(NAMES)))
 def test_what_compacting_does_not_say_stays_as_it_was(sent: list[tuple], chosen: set):
     ledger = book(sent)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.metrics import averaging
+from tests.effort import cases
 from tests.entries import decided_entries
 from tests.oracle import DEFINITIONS, Example, Oracle, Value
 
@@ -23,7 +24,7 @@ ENTRIES = {entry.name: entry for entry in decided_entries()}
 NAMES = sorted(ENTRIES)
 ZERO_DIVISIONS = (0.0, 1.0, math.nan)
 EMPTIES = ("zero_division", "zero", "one", "nan", "drop")
-SETTINGS = settings(deadline=None, max_examples=60, derandomize=True, database=None)
+SETTINGS = settings(deadline=None, max_examples=cases(60), derandomize=True, database=None)
 
 WEIGHTS = (1.0, 0.0, 0.1, 0.25, 1 / 3, 3.0, 2.0**53, 1e300, 5e-324)
 BETAS = (1.0, 0.5, 2.0, 0.1, 31.0, 1e-3, 1e100, 5e-324, 1.7e308)
@@ -134,7 +135,7 @@ def test_every_value_is_within_one_ulp_of_its_definition(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_update_many_with_weights_and_masks_gives_every_value_of_the_definition(name: str):
-    @settings(SETTINGS, max_examples=15)
+    @settings(SETTINGS, max_examples=cases(15))
     @given(streams(max_size=12), parameters_of(name), st.sampled_from(ZERO_DIVISIONS))
     def check(stream: list[Example], parameters: dict, zero_division: float) -> None:
         true, pred, weights, masked = ([part[at] for part in stream] for at in range(4))
@@ -348,7 +349,7 @@ def test_counts_past_two_to_the_twenty_fourth_do_not_stick():
     assert counted(kinds).per_label().tp.tolist() == [2**24 + 1]
 
 
-@settings(SETTINGS, max_examples=150)
+@settings(SETTINGS, max_examples=cases(150))
 @given(st.lists(st.integers(0, 2**61 - 1), min_size=4, max_size=4), st.sampled_from(NAMES))
 def test_any_two_by_two_table_of_large_counts_is_read_within_one_ulp(times: list[int], name: str):
     kinds = table(*times)
@@ -426,7 +427,7 @@ def test_what_stands_for_0_over_0_may_cancel_the_values_that_are_defined(name: s
 
 
 @pytest.mark.parametrize("name", SIGNED)
-@settings(SETTINGS, max_examples=100)
+@settings(SETTINGS, max_examples=cases(100))
 @given(st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_small_tables_and_their_opposites_average_within_one_ulp(name: str, drawn: list[list[int]]):
     tables = []
@@ -482,7 +483,7 @@ def test_names_aliases_and_class_names_are_all_different():
 def test_values_lie_in_the_range_of_the_entry(name: str):
     entry = ENTRIES[name]
 
-    @settings(SETTINGS, max_examples=30)
+    @settings(SETTINGS, max_examples=cases(30))
     @given(streams(), parameters_of(name))
     def check(stream: list[Example], parameters: dict[str, float]) -> None:
         ev = evaluated(stream)
@@ -496,7 +497,7 @@ def test_values_lie_in_the_range_of_the_entry(name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(SETTINGS, max_examples=15)
+@settings(SETTINGS, max_examples=cases(15))
 @given(streams((1.0, 0.5)))
 def test_the_function_the_class_and_the_string_give_the_same_value(name: str, stream: list[Example]):
     entry = ENTRIES[name]
@@ -532,7 +533,7 @@ def test_aliases_build_the_same_metric(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_key_of_every_spec_is_read_back_as_the_same_spec(name: str):
-    @settings(SETTINGS, max_examples=10)
+    @settings(SETTINGS, max_examples=cases(10))
     @given(parameters_of(name))
     def check(parameters: dict[str, float]) -> None:
         for average, chosen in choices(name, parameters):
@@ -547,7 +548,7 @@ def test_the_key_of_every_spec_is_read_back_as_the_same_spec(name: str):
     check()
 
 
-@settings(SETTINGS, max_examples=200)
+@settings(SETTINGS, max_examples=cases(200))
 @given(st.floats(min_value=0.0, exclude_min=True, allow_infinity=False))
 def test_any_beta_survives_the_key(beta: float):
     spec = se.FBeta(beta=beta).spec

@@ -18,6 +18,7 @@ from streameval import wire
 from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, Scumble
 from streameval.metrics import labelsets, pairs
 from streameval.states.pair_content import PARTS
+from tests.effort import cases
 from tests.test_pair_readings import plain_scumble
 from tests.test_pairs import POOL, Meant, heydarian, krstinic, meanings, shares_of
 
@@ -88,7 +89,7 @@ def scores(cells: Counter, labels: list, zero: float) -> dict[str, dict[str, Any
     return found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=cases(80), deadline=None)
 @given(streams(), st.sampled_from(sorted(RULES)), st.sampled_from(ZEROS))
 def test_scores_of_the_matrix_are_those_of_plain_loops(stream: tuple, values: str, zero: float):
     declared, examples = stream
@@ -138,7 +139,7 @@ def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_c
 # -- what is said of label sets ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams(), st.sampled_from(ZEROS))
 def test_metrics_of_label_sets_are_those_of_plain_loops(stream: tuple, zero: float):
     declared, examples = stream

@@ -22,6 +22,7 @@ from streameval.metrics import labelsets, pairs
 from streameval.metrics.averaging import as_float
 from streameval.states.pair_content import PARTS
 from streameval.states.pairs import Pairs
+from tests.effort import cases
 from tests.test_pairs import Meant, fed, heydarian, krstinic, meanings, shares_of
 
 heavy = st.sampled_from([0.0, 1.0, 0.5, 0.1, 3.0])
@@ -47,7 +48,7 @@ def same(one: float, other: float) -> bool:
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 @given(some)
 def test_matrices_are_those_of_plain_loops_rounded_once(examples: list[Meant]):
     state = state_of(examples)
@@ -88,7 +89,7 @@ def test_what_was_masked_is_no_confusion():
         assert np.array_equal(*matrices)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(some)
 def test_cooccurrence_counts_examples_that_have_both_labels(examples: list[Meant]):
     state = state_of(examples)
@@ -135,7 +136,7 @@ def test_no_label_is_a_class_where_an_example_has_none():
 # -- association ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 @given(some, st.sampled_from(["true", "pred"]))
 def test_association_is_what_its_formula_says(examples: list[Meant], side: str):
     state, which = state_of(examples), ("true", "pred").index(side)
@@ -183,7 +184,7 @@ def test_the_strongest_pairs_stand_once_and_in_order():
     assert confidence == [("a", "b", 1.0), ("c", "b", 1.0), ("b", "c", 2 / 3), ("b", "a", 1 / 3)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(some, st.sampled_from([Fraction(6635, 1000), Fraction(1, 2), Fraction(0), Fraction(5)]))
 def test_dependent_pairs_are_those_above_the_critical_value(examples: list[Meant], critical: Fraction):
     state = state_of(examples)
@@ -215,7 +216,7 @@ def plain_scumble(examples: list[Meant]) -> tuple[list[float], dict[str, float]]
     return values, ratios
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 @given(some)
 def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
     state = state_of(examples)
@@ -296,7 +297,7 @@ def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
     assert pairs.dependent_pairs(state) == Fraction(sum(found), 91)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(some)
 def test_label_sets_are_counted(examples: list[Meant]):
     state = state_of(examples)
@@ -309,7 +310,7 @@ def test_label_sets_are_counted(examples: list[Meant]):
     assert labelsets.labelset_peak(state) == (heaviest / whole if whole else None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(st.lists(meanings(), min_size=1, max_size=10))
 def test_rare_labels_tell_which_frequent_ones_they_meet(examples: list[Meant]):
     _, ratios = plain_scumble(examples) if any(e.sides[0] for e in examples) else ([], {})

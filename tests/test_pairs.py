@@ -24,6 +24,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED, Lists
 from streameval.labels import LabelIndex
 from streameval.states.pair_content import PARTS, Content
 from streameval.states.pairs import Pairs
+from tests.effort import cases
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
@@ -253,7 +254,7 @@ KEPT = {
 }  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 @given(streams())
 def test_the_state_holds_what_plain_loops_count(stream: tuple):
     declared, parts, examples = stream
@@ -289,7 +290,7 @@ def test_the_example_published_with_an_implementation_of_both_matrices():
     ]  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.lists(meanings(heavy), max_size=8))
 def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples: list[Meant]):
     found = held(fed((), ALL, examples).content())
@@ -302,7 +303,7 @@ def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples:
 # -- the laws ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(streams(), st.randoms(use_true_random=False))
 def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rng: random.Random):
     declared, parts, examples = stream
@@ -328,7 +329,7 @@ def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rn
     assert total.content() == reference.content()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(streams(), st.permutations(POOL))
 def test_dense_rows_count_as_their_lists(stream: tuple, names: list[str]):
     declared, parts, examples = stream
@@ -339,7 +340,7 @@ def test_dense_rows_count_as_their_lists(stream: tuple, names: list[str]):
     assert state == fed(declared, parts, everywhere)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(streams(), meanings(heavy))
 def test_reverting_undoes_updating(stream: tuple, example: Meant):
     declared, parts, examples = stream
@@ -356,7 +357,7 @@ def test_reverting_undoes_updating(stream: tuple, example: Meant):
         assert state == fresh(declared, parts)[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(streams(), meanings(heavy), st.sampled_from(ALL))
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, example: Meant, part: str):
     declared, parts, examples = stream
@@ -404,7 +405,7 @@ def test_a_weight_that_was_not_counted_is_refused():
         assert state.content() == before
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(streams())
 def test_contents_round_trip_and_copies_are_independent(stream: tuple):
     declared, parts, examples = stream
@@ -424,7 +425,7 @@ def test_contents_round_trip_and_copies_are_independent(stream: tuple):
         assert twin == fed(declared, parts, [*examples, more])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 @given(streams())
 def test_merging_with_itself_doubles_and_with_nothing_changes_nothing(stream: tuple):
     declared, parts, examples = stream
@@ -640,7 +641,7 @@ def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: in
 
 
 @needs_compiled
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(150), deadline=None)
 @given(
     st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
     st.sampled_from([1, 2, 4, 7]),
@@ -683,7 +684,7 @@ def test_twins_decline_alike_when_full():
         assert each.examples == 2**63 - 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 @given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.frozensets(st.integers(0, 6))), max_size=6),
        st.sampled_from([1, 2, 4, 7]))  # fmt: skip
 def test_pairs_of_many_examples_are_those_of_each(sides: list, parts: int):

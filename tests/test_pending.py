@@ -17,6 +17,7 @@ from river import datasets, linear_model, multioutput, preprocessing
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from tests.effort import cases
 from tests.naming import case_name
 
 KEYS = st.sampled_from([0, 1, 2, "0", "a", (1, "b"), None, frozenset("x")])
@@ -143,7 +144,7 @@ def state_of(pending: se.Pending) -> tuple:
 
 
 TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestModel.settings = settings(max_examples=cases(60), stateful_step_count=30, deadline=None)
 
 
 @pytest.mark.parametrize("form", [

@@ -19,6 +19,7 @@ from streameval.states.ranking_check import is_possible
 from streameval.states.ranking_content import Table
 from streameval.states.ranking_tables import RankingTables
 from streameval.states.rankings import RankingOptions, Rankings
+from tests.effort import cases
 from tests.ranking_oracle import Ranked
 from tests.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples
 
@@ -90,7 +91,7 @@ def alike(one: Rankings, other: Rankings) -> bool:
     return one == other and readings(one) == readings(other)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_merging_with_an_empty_state_changes_nothing(stream: Stream):
     whole, alone = stream.counted(stream.examples), stream.counted(stream.examples)
@@ -101,7 +102,7 @@ def test_merging_with_an_empty_state_changes_nothing(stream: Stream):
     assert alike(fresh, alone)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_any_order_batching_and_sharding_gives_the_same_state(stream: Stream):
     whole = stream.counted(stream.examples)
@@ -128,7 +129,7 @@ def test_any_order_batching_and_sharding_gives_the_same_state(stream: Stream):
     assert alike(again, whole)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream):
     stream.declared = LABELS
@@ -144,7 +145,7 @@ def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream)
     assert alike(narrow, stream.counted(stream.examples))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_few_examples_and_many_are_summed_alike(stream: Stream):
     many = stream.counted(stream.examples * 40)
@@ -155,7 +156,7 @@ def test_few_examples_and_many_are_summed_alike(stream: Stream):
     assert few == many
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_taking_back_is_the_inverse_of_counting(stream: Stream):
     kept = random_examples(stream.rng, LABELS, stream.rng.randint(0, 4), weighted=stream.weighted)
@@ -170,7 +171,7 @@ def test_taking_back_is_the_inverse_of_counting(stream: Stream):
     assert state.sparse() == (2 * len(state.columns()) < len(state._labels))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_content_goes_round_and_copies_are_independent(stream: Stream):
     state = stream.counted(stream.examples)
@@ -191,7 +192,7 @@ def test_content_goes_round_and_copies_are_independent(stream: Stream):
     assert all(table.keys.dtype == np.int64 for table in content.tables)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream):
     content = stream.counted(stream.examples).content()
@@ -229,7 +230,7 @@ def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream
         assert not is_possible(replace(content, **parts)), parts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_merging_with_itself_doubles(stream: Stream):
     state, twice = stream.counted(stream.examples), stream.counted(stream.examples * 2)
@@ -237,7 +238,7 @@ def test_merging_with_itself_doubles(stream: Stream):
     assert alike(state, twice)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_arguments_are_never_changed_and_never_kept(stream: Stream):
     state = stream.empty()
@@ -262,7 +263,7 @@ def test_arguments_are_never_changed_and_never_kept(stream: Stream):
     assert state.content() == content
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(streams())
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
     state = stream.counted(stream.examples)

@@ -22,6 +22,7 @@ from streameval.errors import InputError
 from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
 from streameval.report.page.markup import label_text, label_texts, number_text, safe_json
 from streameval.report.text import printable
+from tests.effort import cases
 from tests.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
 from tests.streams import feed_many, streams
 
@@ -201,7 +202,7 @@ def test_the_metrics_are_those_of_get(page: Page, request: pytest.FixtureRequest
     assert chosen <= {text for _, text in page.all("code")}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=cases(40), deadline=None)
 @given(st.data())
 def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
     stream = data.draw(streams())
@@ -218,7 +219,7 @@ def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
         assert [float("inf") if value == "inf" else value for value in values] == table[name]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(st.data())
 def test_equal_evaluators_give_equal_pages(data: st.DataObject):
     stream = data.draw(streams())
@@ -294,7 +295,7 @@ def test_a_trace_is_drawn_with_one_picture_for_each_metric():
 # -- escaping ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(60), deadline=None)
 @given(
     st.lists(st.text() | st.sampled_from(HOSTILE) | st.integers(), min_size=1, max_size=4, unique=True),
     st.text() | st.just(TITLE),
@@ -386,7 +387,7 @@ def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, f
         assert max(abs(x[place] - x[before]), abs(y[place] - y[before])) <= 0.002 + 1e-12
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50), deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
 def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float, float, float]]):
     x, one, two = np.array(sorted(points)).T

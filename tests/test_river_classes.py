@@ -164,11 +164,11 @@ def test_merging_metrics_that_differ_is_refused_and_changes_nothing():
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("name", ["MicroF1", "MacroF1", "WeightedRecall", "SamplesJaccard", "SubsetAccuracy"])
-def test_a_rolling_window_equals_recomputation_at_every_one_of_5000_steps(name: str, weighted: bool):
+def test_a_rolling_window_equals_recomputation_at_every_step(name: str, weighted: bool):
     size = 7
     rolling = utils.Rolling(CLASSES[name], window_size=size)
     window: deque[tuple[dict, dict, float]] = deque(maxlen=size)
-    for y_true, y_pred, weight in pairs(5000, 6, churn=True):
+    for y_true, y_pred, weight in pairs(1000 if weighted else 5000, 6, churn=True):
         given = (y_true, y_pred, weight) if weighted else (y_true, y_pred, 1.0)
         rolling.update(*given)
         window.append(given)

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.slices import OTHER
 from streameval.slices.values import key_of, rank_of
+from tests.effort import cases
 
-CHECK = settings(max_examples=25, deadline=None)
+CHECK = settings(max_examples=cases(25), deadline=None)
 VALUES = ("eu", "us", "", "é", "1", 0, 1, -1, 2**70, True, False, None)
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 LABELS = ("a", "b", "c", 7)

@@ -26,12 +26,13 @@ from streameval.config import Config
 from streameval.inputs import Reader, read_one
 from streameval.kernel import _numpy, _tape
 from streameval.labels import LabelIndex
+from tests.effort import cases, spread
 from tests.interruptions import Interrupted, attempted, interrupted
 from tests.streams import Example, Stream, feed_many, readings, streams
 from tests.test_kernel import everything, needs_compiled
 from tests.test_wire import sealed, varint
 
-CHECK = settings(max_examples=40, deadline=None)
+CHECK = settings(max_examples=cases(40), deadline=None)
 NAMES = ["f1_macro", "hamming_loss", "recall_samples"]
 NOON = datetime(2024, 5, 1, 12)
 
@@ -628,7 +629,7 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
     window = filled(kind, weight=weight)
     executed = interrupted(lambda: run(window), -1)
     after = window.to_bytes()
-    for hit in range(1, executed + 1, max(1, executed // 40)):
+    for hit in range(1, executed + 1, max(1, executed // cases(10))):
         window = filled(kind, weight=weight)
         with pytest.raises(Interrupted):
             interrupted(lambda window=window: run(window), hit)
@@ -700,7 +701,7 @@ def test_damaged_bytes_of_windows_are_refused(kind: str, weight: float):
             own.from_bytes(data[:cut])
     body, drawn = bytearray(data[:-4]), random.Random(4)
     kept = 0
-    for place in range(8, len(body)):
+    for place in spread(range(8, len(body)), 60):
         for value in {0, 1, 2, 255, body[place] ^ 1, body[place] ^ 128, drawn.randrange(256)}:
             if value != body[place]:
                 edited = bytes(body[:place]) + bytes([value]) + bytes(body[place + 1 :])
@@ -831,7 +832,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
 
 
 @needs_compiled
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: st.DataObject):
     names = [f"l{number}" for number in range(data.draw(st.integers(1, 12)))]

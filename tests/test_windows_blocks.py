@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.windows.decay import power, powers
+from tests.effort import cases
 from tests.streams import Stream, readings, streams
 
-CHECK = settings(max_examples=40, deadline=None)
+CHECK = settings(max_examples=cases(40), deadline=None)
 DAY = datetime(2024, 5, 1)
 
 BUILT = {

@@ -22,11 +22,12 @@ from river import linear_model, multioutput
 from scipy import sparse
 
 import streameval as se
+from tests.effort import cases, spread
 from tests.interruptions import Interrupted, attempted, interrupted
 from tests.test_joint import KEEP, LABELS, LEVELS, METRICS, PROPENSITIES, readings
 from tests.test_wire import sealed
 
-CHECK = settings(max_examples=20, deadline=None)
+CHECK = settings(max_examples=cases(20), deadline=None)
 CURVES = ("roc_auc", "average_precision")
 DECIDED = ["f1_macro", "hamming_loss"]
 HEAVY = [1.0, 0.1, 2.5, 0.0, 1e-300]
@@ -251,7 +252,7 @@ def test_every_form_of_scores_is_remembered(form: str, weighted: bool, ties: str
             ]
         return true[part], scores[part]
 
-    for size in (1, 7, 40, 89, 90, 200):
+    for size in spread((1, 200, 7, 90, 40, 89), 3):
         many, one = (se.Rolling(se.Evaluator(names, **setup), size) for _ in range(2))
         for part in (slice(0, 3), slice(3, 3), slice(3, 50), slice(50, 51), slice(51, 90)):
             many.update_many(*batch(part), weights=weights[part] if weighted else None)
@@ -488,7 +489,7 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
     before, window = filled(kind, weight).to_bytes(), filled(kind, weight)
     executed = interrupted(lambda: run(window), -1)
     after = window.to_bytes()
-    for hit in range(1, executed + 1, max(1, executed // 25)):
+    for hit in range(1, executed + 1, max(1, executed // cases(8))):
         window = filled(kind, weight)
         with pytest.raises(Interrupted):
             interrupted(lambda window=window: run(window), hit)
@@ -537,11 +538,11 @@ def test_an_example_that_uses_its_window_loses_nothing_in_silence(kind: str):
 def test_damaged_bytes_are_refused(kind: str, weight: float):
     data = filled(kind, weight, steps=4).to_bytes()
     own, body, drawn = type(filled(kind)), bytearray(data[:-4]), random.Random(4)
-    for cut in range(0, len(data), 3):
+    for cut in spread(range(len(data)), 200):
         with pytest.raises(se.FormatError):
             own.from_bytes(data[:cut])
     kept = tried = 0
-    for place in range(8, len(body), 1 if len(body) < 600 else 3):
+    for place in spread(range(8, len(body)), 60):
         for value in {0, 255, body[place] ^ 1, body[place] ^ 128, drawn.randrange(256)} - {body[place]}:
             edited = sealed(bytes(body[:place]) + bytes([value]) + bytes(body[place + 1 :]))
             tried += 1

@@ -25,6 +25,7 @@ from streameval.states.decisions import Decisions
 from streameval.states.pairs import Pairs
 from streameval.wire.pairs import put_pairs, take_pairs
 from streameval.wire.parts import Source, joined, put_wide
+from tests.effort import cases, spread
 from tests.test_wire import sealed, varint
 
 RANKED = ("ndcg", "label_coverage_at(k=2)", "map_at(k=2, divisor=hits)", "psp_at(k=2)", "psndcg_at(k=3)")
@@ -90,7 +91,7 @@ def counted(setup: dict, examples: list[Seen]) -> se.Evaluator:
 # -- round trips ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 @given(streams())
 def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
     ev = counted(*stream)
@@ -106,7 +107,7 @@ def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
         assert twin.to_bytes() == data
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(streams(), st.randoms(use_true_random=False))
 def test_equal_states_have_equal_bytes_whatever_their_history(stream: tuple[dict, list[Seen]], rng: random.Random):
     setup, examples = stream
@@ -125,14 +126,14 @@ def test_equal_states_have_equal_bytes_whatever_their_history(stream: tuple[dict
     assert read.to_bytes() == data
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(streams(), streams())
 def test_different_states_have_different_bytes(one: tuple[dict, list[Seen]], other: tuple[dict, list[Seen]]):
     first, second = counted(*one), counted(*other)
     assert (first == second) == (first.to_bytes() == second.to_bytes())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(streams())
 def test_what_was_read_counts_on_like_the_original(stream: tuple[dict, list[Seen]]):
     setup, examples = stream
@@ -159,7 +160,7 @@ def test_single_metrics_are_saved_and_loaded(entry: Any, tmp_path: Path):
     assert back.to_bytes() == target.to_bytes() == copy.copy(target).to_bytes()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(st.lists(st.integers(0, 2**128 - 1), max_size=6), st.integers(0, 127))
 def test_wide_columns_are_read_back(values: list[int], zeros: int):
     values = [value >> zeros << zeros for value in values]
@@ -171,7 +172,7 @@ def test_wide_columns_are_read_back(values: list[int], zeros: int):
     assert not source.left()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
     chosen = data.draw(st.sets(st.sampled_from(["confusions", "contributions", "cooccurrence", "labelsets"])))
@@ -354,16 +355,16 @@ def test_metrics_and_what_is_kept_must_belong_together():
 @pytest.mark.parametrize("image", IMAGES)
 def test_huge_numbers_anywhere_cost_no_memory(image: str):
     body = IMAGES[image]().to_bytes()[:-4]
-    for size in (2**16, 2**31, 2**62, 2**64 - 1):
-        for at in range(8, len(body)):
-            data = sealed(body[:at] + varint(size) + body[at + 1 :])
-            tracemalloc.start()
-            try:
-                sound(data)
-                peak = tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-            assert peak <= 2**21, (size, at)
+    sizes, places = (2**16, 2**31, 2**62, 2**64 - 1), range(8, len(body))
+    for at, size in spread([(at, size) for at in places for size in sizes], 403):
+        data = sealed(body[:at] + varint(size) + body[at + 1 :])
+        tracemalloc.start()
+        try:
+            sound(data)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak <= 2**21, (size, at)
 
 
 # -- sizes ------------------------------------------------------------------------------------------------------------

@@ -180,26 +180,26 @@ def log_loss(
     average: Average = "macro",
     zero_division: float = 0.0,
     eps: float = 2.0**-52,
-    cap: float = math.inf,
+    cap: float | None = None,
 ) -> Interval | dict[Label, Interval]:
     """Mean negative logarithm of the probability given to what was true.
 
     -mean(truth log p + (1 - truth) log(1 - p)), natural logarithm, p clipped to [eps, 1 - eps] (scikit-learn's for
     float64; 0 for no clipping, and then the loss may be infinite), at least 0, lower is better. No cell costs more
-    than ``cap`` (MEKA caps at the logarithm of the number of labels, or of examples). ``value`` takes the scores of a
-    class in a bin at their mean, which is least (Jensen) where no cap comes between; the bound above adds the most
-    their spread allows. Undefined without scores.
+    than ``cap``, if given (MEKA caps at the logarithm of the number of labels, or of examples). ``value`` takes the
+    scores of a class in a bin at their mean, which is least (Jensen) where no cap comes between; the bound above adds
+    the most their spread allows. Undefined without scores.
 
     Source: Good 1952, Rational decisions, JRSS B 14(1).
     """
     if not 0 <= eps < 0.5:
         raise MetricError(f"eps must be in [0, 0.5), not {shown(eps)}")
-    if not cap > 0:
-        raise MetricError(f"cap must be positive, not {shown(cap)}")
+    if cap is not None and not cap > 0:
+        raise MetricError(f"cap must be positive or None, not {shown(cap)}")
     checked_average(average)
     parts, support = [], []
     for held in _each(tables, average):
-        parts.append(_log_loss(held, eps, cap))
+        parts.append(_log_loss(held, eps, math.inf if cap is None else cap))
         support.append(int(held.weights(1).sum()))
     if any(part is not None and math.isinf(part[1]) for part in parts):
         return _infinite(tables, parts, support, average)

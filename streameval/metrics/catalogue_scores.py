@@ -226,7 +226,7 @@ CURVES: tuple[Entry, ...] = (
     _curve(
         "log_loss", "LogLoss", "Mean negative logarithm of the probability that was given to the truth.",
         "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)",
-        Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", math.inf, 0.0, math.inf, above=True),
+        Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True),
         module="calibration", high=math.inf, bigger_is_better=False,
         aliases=("cross_entropy",),
     ),

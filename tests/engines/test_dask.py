@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.adapters.dask import evaluate, evaluate_arrays, state
+from tests.effort import cases
 
 ROOT = Path(__file__).parents[2]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -154,7 +155,7 @@ def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, 
     assert found.to_bytes() == counted(ROWS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30), deadline=None)
 @given(cuts=st.lists(st.integers(0, 300)), split_every=st.integers(2, 5), order=st.randoms(use_true_random=False))
 def test_any_partitioning_order_and_tree_give_the_same_bytes(cuts, split_every, order):
     bounds = [0, *sorted(cuts), 300]

@@ -14,6 +14,7 @@ from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, MAX_METRICS_PER_BATCH
 
 import streameval as se
 from streameval.adapters.mlflow import log, metrics_of
+from tests.effort import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # of MLflow's own tables
@@ -110,7 +111,7 @@ LABELS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=cases(60))
 @given(st.lists(LABELS, max_size=6, unique=True), st.text("ab/._ ?é-", max_size=5))
 def test_names_are_legal_and_no_value_is_lost(labels: list[str | int], prefix: str):
     ev = se.Evaluator(["f1_per_label", "fbeta_macro(beta=0.5, zero_division=1)", "f1_macro"])

@@ -26,6 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 import streameval as se
 from streameval.adapters.prometheus import EvaluationCollector
+from tests.effort import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -79,7 +80,7 @@ def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
         assert not family.name.endswith(("_total", "_count", "_sum", "_bucket", "_info", "_created"))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=cases(30))
 @given(st.lists(st.lists(st.one_of(st.text(max_size=4), st.integers(0, 9)), max_size=5), max_size=8), st.integers(0, 4))
 def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list[str | int]], most: int):
     ev = se.Evaluator(["recall_per_label"])

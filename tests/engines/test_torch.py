@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.adapters.torch import sync
 from streameval.inputs.tensors import array_of
+from tests.effort import cases
 
 ROOT = Path(__file__).parents[2]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -82,7 +83,7 @@ def test_uneven_and_empty_ranks_give_the_bytes_of_one_process(ranks, kind, ends)
     assert agreed(ranks.sync([part.to_bytes() for part in parts])) == (kind, whole.to_bytes())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(owners=st.lists(st.integers(0, RANKS - 1), max_size=60), seed=st.integers(0, 2**32))
 def test_any_sharding_gives_the_bytes_of_one_process(ranks, owners, seed):
     rows = rows_of(len(owners), seed)
