@@ -166,6 +166,32 @@ def test_twins_tell_what_lists_are(kind: type, seed: int):
         assert twin.list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
 
 
+LABELS_OF_SCORES = st.sampled_from(["a", "b", "c", "", 1, 2, -3, True, 1.0, None, "unknown", 7])
+SCORES_OF_LABELS = st.one_of(
+    st.floats(), st.integers(), st.sampled_from([True, None, "0.5", 2**53, -(2**53), 2**53 + 1, 2**54, 10**400, -0.0]),
+    st.sampled_from([np.float64(0.5), np.int64(3)]),
+)  # fmt: skip
+
+
+@needs_compiled
+@given(st.lists(st.one_of(
+    st.dictionaries(LABELS_OF_SCORES, SCORES_OF_LABELS), st.dictionaries(st.sampled_from(["a", 1, 2]), st.floats(0, 1)),
+    st.sampled_from([[], ["a"], None, "a", {"a"}]),
+)))  # fmt: skip
+def test_twins_read_mappings_of_scores_alike(examples: list[object]):
+    columns = {"a": 0, "b": 3, "c": 1, "": 2, 1: 5, 2: 4, -3: 6}
+    ours, theirs = (twin.score_lists(columns, examples) for twin in (_compiled, _numpy))
+    assert (ours is None) == (theirs is None)
+    if ours is None:
+        return
+    for mine, other in zip(ours[:3], theirs[:3], strict=True):
+        assert (mine.dtype, mine.tobytes()) == (other.dtype, other.tobytes())
+    assert ours[3] is theirs[3]
+    cells = [(columns[label], float(score)) for example in examples for label, score in example.items()]
+    assert list(zip(ours[1].tolist(), ours[2].tolist(), strict=True)) == cells
+    assert ours[0].tolist() == [sum(map(len, examples[:end])) for end in range(len(examples) + 1)]
+
+
 WEIGHTS = {
     "equal": lambda _, rows: np.full(rows, 3.0),
     "uniform": lambda rng, rows: rng.random(rows),

@@ -478,3 +478,20 @@ def test_arguments_are_neither_changed_nor_kept(form: str):
         for row in given:
             row.clear()
     assert ev == expected
+
+
+def test_columns_without_names_are_refused_beside_scores_of_strings():
+    ev = se.Evaluator(["ndcg"])
+    with pytest.raises(se.InputError, match="columns without names"):
+        ev.update_many(np.array([[1, 0]]), [{"a": 0.5, "b": 0.25}])
+    assert ev == se.Evaluator(["ndcg"])
+
+
+def test_mappings_read_together_say_what_they_say_one_by_one():
+    rows = [{"a": 0.5, "b": 1}, {}, {7: -0.25, "c": 2**53}, {"b": 0.125}]
+    for choices in ({}, {"labels": ["a", "b"], "unknown": "ignore"}, {"labels": ["a", "b"], "unknown": "add"}):
+        together, apart = (se.Evaluator(["ndcg", "roc_auc_macro"], **choices) for _ in range(2))
+        together.update_many([{"a"}] * 4, rows)
+        for row in rows:
+            apart.update({"a"}, row)
+        assert together == apart

@@ -25,6 +25,8 @@ def main(args: Sequence[str] | None = None) -> int:
             f"streameval: the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'\n"
         )
         return 2
-    from streameval.cli.running import run  # only where everything it needs is there
-
+    try:
+        from streameval.cli.running import run  # only where everything it needs is there
+    except KeyboardInterrupt:  # before anything was counted
+        return 130
     return run(args)

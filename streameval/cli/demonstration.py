@@ -51,7 +51,7 @@ def demonstrate(number: int, write: Path | None, report: Path | None) -> None:
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=500)
     pause = _SHOWN_FOR / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
-    with watched([Source("-", None)], lambda: Shown.of(state, (), window)) as advance:
+    with watched([Source("demo", None)], lambda: Shown.of(state, (), window)) as advance:
         for start in range(0, len(rows), _STEP):
             block = rows[start : start + _STEP]
             given = [row["tags"] for row in block], [row["scores"] for row in block]

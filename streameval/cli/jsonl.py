@@ -43,7 +43,7 @@ class _Parser:
             given = self._by_arrow(data)
             if given is not None:
                 return given
-        rows = [orjson.loads(line) for line in data.split(b"\n") if not line.isspace() and line]
+        rows = list(map(orjson.loads, filter(bytes.strip, data.split(b"\n"))))
         return given_of(rows, self.columns) if rows else None
 
     def _by_arrow(self, data: bytes) -> Given | None:

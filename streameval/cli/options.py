@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,6 +92,10 @@ def refuse_unwritable(*paths: Path | None) -> None:
             raise UserError(f"{path} is a folder; name a file in it")
         if path is not None and not path.parent.is_dir():
             raise UserError(f"{path} cannot be written: there is no folder {path.parent}")
+        if path is not None and path.exists() and not path.is_file():  # a device would be replaced, not written to
+            raise UserError(f"{path} is no ordinary file; name one, or one that is not there yet")
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise UserError(f"{path} cannot be written: the folder {path.parent} does not allow it")
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def _slices(shown: Shown, sliced: Sliced[Any]) -> list[Sheet]:
             single = _single(values_of(part.evaluator, shown.metrics))
             name = " x ".join(printable(str(value)) for value in part.where.values())
             rows.append((name, part.evaluator.examples, *(single[key] for key in keys)))
-        sheets.append(Sheet((title, "examples", *keys), rows))
+        sheets.append(Sheet((title, "examples", *keys), rows, bar=keys[0] if keys else None))
     return sheets
 
 

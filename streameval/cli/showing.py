@@ -36,10 +36,15 @@ class Format(StrEnum):
     markdown = "markdown"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # not the end with code 1 that rich makes of it
+
+
 def console_of(stream: Any) -> Console:
     """A console that neither colours nor cuts what is no terminal's."""
     # A pipe has no width, and cutting names there would lose them.
-    return Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
+    return _Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
 
 
 def show(shown: Shown, how: Format, *, top: int, extra: dict[str, object] | None = None) -> None:
@@ -80,16 +85,22 @@ def table_of(sheet: Sheet, console: Console) -> Table:
     rows = _texts(sheet)
     widths = [max(map(len, (name, *(row[at] for row in rows)))) for at, name in enumerate(sheet.columns)]
     widths[0] = min(widths[0], 48)
-    room, fitting = console.width, 0
-    for width in widths:
-        room -= width + (3 if fancy else 2)
-        fitting += room >= 0
-    fitting = max(fitting, 2)
-    bar = sheet.bar if fancy and room >= _BAR + 3 and fitting == len(widths) else None
+    room, taken = console.width, [width + (3 if fancy else 2) for width in widths]
+    main = [at for at, name in enumerate(sheet.columns) if at and name == sheet.bar]
+    kept: list[int] = []
+    for at in dict.fromkeys([0, *main, *range(len(widths))]):  # what has a bar matters most
+        if room >= taken[at] or len(kept) < 2:
+            room -= taken[at]
+            kept.append(at)
+        else:
+            break
+    bar = sheet.bar if fancy and room >= _BAR + 3 and len(kept) == len(widths) else None
+    kept.sort()
     table = Table(
         box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
     )
-    for at, name in enumerate(sheet.columns[:fitting]):
+    for at in kept:
+        name = sheet.columns[at]
         words = at == 0 or (name == "" and at)
         style = "cyan" if at == 0 else "dim" if words else None
         table.add_column(
@@ -100,14 +111,14 @@ def table_of(sheet: Sheet, console: Console) -> Table:
             table.add_column("", no_wrap=True, width=_BAR)
     for row, cells in zip(sheet.rows, rows, strict=True):
         line = []
-        for name, cell, text in zip(sheet.columns[:fitting], row, cells, strict=False):
-            line.append(_coloured(name, text))
-            if name == bar:
-                line.append(_bar(cell))
+        for at in kept:
+            line.append(_coloured(sheet.columns[at], cells[at]))
+            if sheet.columns[at] == bar:
+                line.append(_bar(row[at]))
         table.add_row(*line)
-    if fitting < len(widths):
-        hidden = len(widths) - fitting
-        table.caption = Text(f"{hidden} more column{'s' * (hidden > 1)} in a wider terminal", style="dim")
+    hidden = len(widths) - len(kept)
+    if hidden:
+        table.caption = Text(f"{' ' * fancy}{hidden} more column{'s' * (hidden > 1)} in a wider terminal", style="dim")
         table.caption_justify = "left"
     return table
 

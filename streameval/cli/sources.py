@@ -85,6 +85,8 @@ def _begins_json(start: bytes) -> bool:
 
 def _opened(source: Source) -> io.BufferedReader:
     if source.file == STDIN:
+        if sys.stdin is None:
+            raise UserError("standard input is closed")
         return cast("io.BufferedReader", _Kept(sys.stdin.buffer))
     try:
         return Path(source.file).open("rb")

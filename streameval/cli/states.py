@@ -31,7 +31,7 @@ def load_state(path: Path) -> Any:
     try:
         return load(path)
     except StreamevalError as error:
-        raise UserError(f"{path} is no saved state: {error}") from None
+        raise UserError(f"{path} is no saved state: {str(error).removeprefix(f'{path}: ')}") from None
 
 
 def merged(paths: list[Path]) -> Any:

@@ -137,6 +137,10 @@ class Reader:
         self._spelled = False
         self._placed = None
 
+    def spell(self) -> None:
+        """Have `refuse_mixture` raise if columns have no names: a label is a string."""
+        self._spelled = True
+
     def refuse_mixture(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., stand beside labels that are strings."""
         name = next(iter(self._unnamed), self._counted)

@@ -17,6 +17,7 @@ from streameval.inputs.reader import IGNORED, PRED, Reader
 from streameval.inputs.sides import names_of, positions_of
 from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import plain_array
+from streameval.kernel import score_lists
 from streameval.kernel.types import FloatArray, IntArray, Ragged, ScoreArray, UInt8Array
 
 __all__ = ["DenseScores", "ListedScores", "ScoredSide", "TopK", "filtered", "no_scores", "offsets_of", "scored_side_of"]
@@ -338,6 +339,9 @@ class _Rankings:
 
     def take(self, size: int) -> DenseScores | ListedScores:
         examples = without_tensors(list(islice(self._source, size)), "y_pred")
+        plain = _plain_mappings(examples, self._reader)
+        if plain is not None:
+            return plain
         rows = [example for example in examples if isinstance(example, np.ndarray) and example.dtype.kind in "biuf"]
         if examples and len(rows) == len(examples) and {(row.ndim, row.size) for row in rows} == {(1, rows[0].size)}:
             columns = self._reader.positions(len(rows[0]), "y_pred")
@@ -363,6 +367,20 @@ class _Rankings:
             (np.array(ends, np.int64), np.array(absent, np.int64)) if absent else None,
             numeric=np.array(numeric, np.uint8),
         )
+
+
+def _plain_mappings(examples: list[Any], reader: Reader) -> ListedScores | None:
+    """Dicts of plain labels and numbers, all at once; None where one needs a closer look."""
+    found = score_lists(reader.labels.columns, examples)
+    if found is None and type(examples[0]) is dict and reader.config.unknown != "ignore":
+        reader.meet(examples)
+        found = score_lists(reader.labels.columns, examples)
+    if found is None:
+        return None
+    offsets, columns, scores, spelled = found
+    if spelled:
+        reader.spell()
+    return ListedScores((offsets, columns), scores, numeric=np.ones(len(scores), np.uint8))
 
 
 def _entries(example: object, reader: Reader) -> dict[int, float | None]:

@@ -9,6 +9,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -24,6 +25,7 @@ cdef extern from "Python.h":
     int PyFrozenSet_CheckExact(object)
     int _PySet_NextEntry(object, Py_ssize_t*, PyObject**, Py_hash_t*)
     long PyLong_AsLong(object) except? -1
+    double PyLong_AsDouble(object) except? -1.0
 
 cdef extern from "counting.h" nogil:
     ctypedef struct se_place:
@@ -84,6 +86,7 @@ cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
 cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
+cdef object EXACT = 2**53
 cdef uint64_t LOW = 4294967295
 cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
 cdef Py_ssize_t REMEMBERED = 4096
@@ -167,6 +170,46 @@ def list_order(offsets, places, int64_t limit):
     if order < 0:
         raise MemoryError
     return order
+
+
+def score_lists(dict columns, list examples):
+    cdef Py_ssize_t total = 0, place = 0, at, row = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef PyObject* found
+    cdef double score
+    cdef bint spelled = False
+    cdef int64_t[::1] ends, places
+    cdef double[::1] scores
+    for example in examples:
+        if not PyDict_CheckExact(example):
+            return None
+        total += PyDict_Size(example)
+    offsets, chosen, given = np.zeros(len(examples) + 1, np.int64), np.empty(total, np.int64), np.empty(total, np.float64)
+    ends, places, scores = offsets, chosen, given
+    for example in examples:
+        at = 0
+        # Nothing here runs code of the user, who could change the dict: labels and scores are plain.
+        while PyDict_Next(example, &at, &key, &value):
+            if PyUnicode_CheckExact(<object>key):
+                spelled = True
+            elif not PyLong_CheckExact(<object>key):
+                return None
+            if PyFloat_CheckExact(<object>value):
+                score = PyFloat_AS_DOUBLE(<object>value)
+            elif PyLong_CheckExact(<object>value):
+                score = PyLong_AsDouble(<object>value) if -EXACT <= <object>value <= EXACT else INFINITY
+            else:
+                return None
+            found = PyDict_GetItemWithError(columns, <object>key)
+            if not isfinite(score) or found is NULL:
+                return None
+            places[place] = PyLong_AsLong(<object>found)
+            scores[place] = score
+            place += 1
+        row += 1
+        ends[row] = place
+    return offsets, chosen, given, spelled
 
 
 cdef class Sums:

@@ -13,6 +13,7 @@ Row keys have four columns: labels true, labels predicted, labels in both, label
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from streameval.kernel.types import (
     Weighed,
 )
 
-__all__ = ["Counts", "list_order", "weigh_dense", "weigh_lists"]
+__all__ = ["Counts", "list_order", "score_lists", "weigh_dense", "weigh_lists"]
 
 LIMB_BITS = 32
 _COUNT_MAX = 2**63 - 1
@@ -432,6 +433,28 @@ def list_order(offsets: Places, places: Places, limit: int) -> int:
         return DISTINCT
     cells.sort()
     return REPEATING if (np.diff(cells) == 0).any() else DISTINCT
+
+
+def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArray, IntArray, FloatArray, bool] | None:
+    """Dicts label -> score as lists: their offsets, columns and scores, and whether a label is a string.
+
+    None unless all are dicts, every label is a plain string or integer that has a column, and every score a plain and
+    finite number that is a float64.
+    """
+    if not set(map(type, examples)) <= {dict}:
+        return None
+    labels: list[Any] = list(chain.from_iterable(examples))
+    values: list[Any] = list(chain.from_iterable(map(dict.values, examples)))
+    kinds = set(map(type, labels))
+    if not kinds <= {str, int} or not set(map(type, values)) <= {float, int}:
+        return None
+    if not all(type(value) is float or -(2**53) <= value <= 2**53 for value in values):
+        return None
+    places, scores = [columns.get(label, -1) for label in labels], np.array(values, np.float64)
+    if -1 in places or not np.isfinite(scores).all():
+        return None
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(list(map(len, examples)), dtype=np.int64)])
+    return offsets, np.array(places, np.int64), scores, str in kinds
 
 
 def list_rows(

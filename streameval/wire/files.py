@@ -24,8 +24,15 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write all of ``data`` or leave the old file: a temporary file beside it, flushed to disk, then renamed.
 
     Once this returns, the data is on disk, so that no crash can lose it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; also for what is there and is no file, such as a device, which would be replaced.
     """
     target = Path(path)
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
     temporary, file = _opened_beside(target)
     renamed = False
     try:

@@ -114,8 +114,39 @@ def test_without_its_libraries_one_line_says_how_to_get_them(monkeypatch, capsys
     assert capsys.readouterr().err == "streameval: the command line needs typer; run pip install 'streameval[cli]'\n"
 
 
-def test_the_module_is_the_command_and_a_closed_pipe_is_no_error():
-    command = [sys.executable, "-m", "streameval", "metrics"]
+@pytest.mark.parametrize("args", [["metrics"], ["metrics", "-f", "json"], ["demo", "--rows", "200"]])
+def test_the_module_is_the_command_and_a_closed_pipe_is_no_error(args):
+    command = [sys.executable, "-m", "streameval", *args]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_without_a_command_the_help_is_shown(run):
+    assert run() == run("--help")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there are streams closed by the shell")
+def test_streams_that_are_closed_are_no_error_unless_they_are_needed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def ended(shell: str) -> tuple[int, str, str]:
+        command = ["/bin/sh", "-c", f'exec "$0" -m streameval {shell}', sys.executable]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    saved("state", ({"a"}, {"a"}))
+    assert ended("show state >&-") == (0, "", "")
+    code, told, error = ended("show state 2>&-")
+    assert (code, told.splitlines()[0], error) == (0, "1 example, 1 label", "")
+    assert ended("evaluate - -a a -p p <&-") == (2, "", "streameval: standard input is closed\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")  # noqa: PTH110
+def test_a_full_disk_is_told_in_one_line():
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        command = [sys.executable, "-m", "streameval", "metrics", "-f", "json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "No space left" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -67,10 +69,12 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "--by", "a,a"], "a"),
     (["t.jsonl", *COLUMNS, "--save", "no/state"], "there is no folder no"),
     (["t.jsonl", *COLUMNS, "--report", "."], ". is a folder"),
+    (["t.jsonl", *COLUMNS, "--save", "pipe"], "pipe is no ordinary file"),
     (["t.jsonl", *COLUMNS, "--colour"], "--colour"),
 ])  # fmt: skip
 def test_options_that_cannot_be_are_refused(run, tmp_path, args, told):
     (tmp_path / "t.jsonl").write_bytes(OK)
+    os.mkfifo(tmp_path / "pipe")
     refused(run("evaluate", *args, stdin=OK), told)
 
 

@@ -1,0 +1,211 @@
+"""What a person sees on a terminal, and that Ctrl-C ends a process whose input goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+
+import streameval as se
+
+ROWS = [(["cat", "bird"], ["cat", "dog"]), (["dog"], ["dog"]), ([], ["bird"])]
+LINES = b"".join(orjson.dumps({"tags": true, "guess": guess}) + b"\n" for true, guess in ROWS)
+COMMAND = [sys.executable, "-m", "streameval", "evaluate"]
+COLUMNS = ["-a", "tags", "-p", "guess", "--save", "state"]
+MANY = ["r.jsonl"] * 2000
+"""A file that takes minutes to count, though it is small."""
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+PATIENCE = 120.0
+"""Seconds after which a process that says nothing is taken for stuck. Nothing waits so long that works."""
+
+
+def library(rows=ROWS) -> se.Evaluator:
+    ev = se.Evaluator()
+    ev.update_many(*map(list, zip(*rows, strict=True)))
+    return ev
+
+
+class Terminal:
+    """The screen of a process that runs in a pseudo terminal, as text."""
+
+    def __init__(self, columns: int = 100) -> None:
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        self._read = b""
+
+    @property
+    def raw(self) -> str:
+        return self._read.decode(errors="ignore")  # the last character may be half read
+
+    @property
+    def text(self) -> str:
+        return ESCAPE.sub("", self.raw)
+
+    def until(self, seen: Callable[[str], object]) -> None:
+        """Wait until the text is as it should be."""
+        end = time.monotonic() + PATIENCE
+        while not seen(self.text):
+            ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"never seen; there was only {self.raw!r}"
+            self._read += os.read(self.master, 65536)
+
+    def rest(self) -> str:
+        """All text, once nothing writes any more."""
+        os.close(self.slave)
+        while True:
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:  # how Linux says that the other end is closed
+                data = b""
+            if not data:
+                os.close(self.master)
+                return self.text
+            self._read += data
+
+
+@contextmanager
+def started(folder: Path, args: list[str], **streams: object) -> Iterator[subprocess.Popen[bytes]]:
+    chosen = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    chosen |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([*COMMAND, *args], cwd=folder, env=chosen, **streams)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def feed(process: subprocess.Popen[bytes], data: bytes) -> None:
+    process.stdin.write(data)
+    process.stdin.flush()
+
+
+def test_a_stream_shows_its_values_while_it_is_still_open(tmp_path):
+    screen = Terminal()
+    streams = {"stdin": subprocess.PIPE, "stdout": screen.slave, "stderr": screen.slave}
+    with started(tmp_path, ["-", *COLUMNS], **streams) as process:
+        feed(process, LINES)
+        screen.until(lambda text: f"{library().get('f1_micro'):.4f}" in text and "Ctrl-C ends" in text)
+        assert "3 examples" in screen.text
+        feed(process, LINES[: LINES.index(b"\n") + 1] * 2)
+        now = library([*ROWS, ROWS[0], ROWS[0]]).get("f1_micro")
+        screen.until(lambda text: "5 examples" in text and f"{now:.4f}" in text)
+        assert process.poll() is None
+        process.stdin.close()
+        end = len(screen.text)
+        screen.until(lambda text: "5 examples" in text[end:])
+        assert process.wait(PATIENCE) == 0
+    assert "Ctrl-C ends" not in screen.rest().rpartition("5 examples")[2]
+    assert se.load(tmp_path / "state").examples == 5
+
+
+def test_the_live_table_keeps_up_with_a_stream_that_pauses(tmp_path):
+    """Rows that come soon after others are shown too, though drawing is rare."""
+    screen = Terminal()
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": screen.slave}
+    with started(tmp_path, ["-", *COLUMNS], **streams) as process:
+        for number in range(1, 30):
+            feed(process, LINES)
+            if number % 10 == 0:
+                screen.until(lambda text, number=number: f"{3 * number} examples" in text)
+
+
+def test_ctrl_c_ends_a_stream_that_is_open_with_what_was_counted(tmp_path):
+    screen = Terminal()
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": screen.slave}
+    with started(tmp_path, ["-", *COLUMNS, "-f", "json"], **streams) as process:
+        feed(process, LINES)
+        screen.until(lambda text: "3 examples" in text)
+        process.send_signal(signal.SIGINT)
+        told = json.loads(process.stdout.read())
+        assert process.wait(PATIENCE) == 130
+    assert (told["examples"], told["interrupted"]) == (3, True)
+    assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
+    assert se.load(tmp_path / "state") == library()
+
+
+def test_ctrl_c_ends_a_stream_where_there_is_no_terminal(tmp_path):
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(tmp_path, ["-", *COLUMNS, "-f", "json"], **streams) as process:
+        for _ in range(2):  # what came first is counted once what came second is read
+            feed(process, LINES)
+            while waiting(process):
+                assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        told, error = process.stdout.read(), process.stderr.read().decode()
+        assert process.wait(PATIENCE) == 130
+    assert json.loads(told)["examples"] in (3, 6)
+    assert error == "interrupted: this is what was counted until then\n"
+    assert se.load(tmp_path / "state").examples == json.loads(told)["examples"]
+
+
+def waiting(process: subprocess.Popen[bytes]) -> int:
+    """Bytes in the pipe that the process has not read."""
+    held = fcntl.ioctl(process.stdin.fileno(), termios.FIONREAD, struct.pack("i", 0))
+    return struct.unpack("i", held)[0]
+
+
+def test_files_have_a_bar_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
+    (tmp_path / "r.jsonl").write_bytes(LINES * 20_000)
+    screen = Terminal()
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": screen.slave}
+    with started(tmp_path, [*MANY, *COLUMNS, "-f", "json"], **streams) as process:
+        screen.until(lambda text: re.search(r"━.* 0% .*/[0-9.]+ GB [0-9.]+ [kMG]B/s left [0-9:]+", text))
+        process.send_signal(signal.SIGINT)
+        told = json.loads(process.stdout.read())
+        assert process.wait(PATIENCE) == 130
+    assert told["interrupted"]
+    assert 0 < told["examples"] < 2000 * 60_000
+    assert se.load(tmp_path / "state").examples == told["examples"]
+    assert screen.rest().rstrip().endswith("interrupted: this is what was counted until then")
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
+def test_the_bar_is_gone_when_the_result_is_there(tmp_path, name):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "r.jsonl").write_bytes(LINES)
+    rows = [{"tags": true, "guess": guess} for true, guess in ROWS]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "r.parquet")
+    screen = Terminal()
+    streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
+    with started(tmp_path, [name, *COLUMNS], **streams) as process:
+        screen.until(lambda text: "f1_macro" in text)
+        assert process.wait(PATIENCE) == 0
+    screen.rest()
+    size = (tmp_path / name).stat().st_size
+    assert re.search(rf"100% {size}/{size} bytes", screen.text)
+    assert "\x1b[2K" in screen.raw.rpartition("bytes")[2].partition("3 examples")[0]
+
+
+def test_a_narrow_terminal_has_a_short_bar_and_the_column_that_matters_most(tmp_path):
+    (tmp_path / "r.jsonl").write_bytes(LINES)
+    screen = Terminal(columns=30)
+    streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
+    with started(tmp_path, ["r.jsonl", *COLUMNS], **streams) as process:
+        screen.until(lambda text: "3 more columns" in text)
+        assert process.wait(PATIENCE) == 0
+    lines = screen.rest().splitlines()
+    assert max(map(len, lines[1:])) <= 30
+    assert re.search(r"━+ 100% 0:00:00", screen.text)
+    assert [line.split() for line in lines if " label " in line] == [["label", "support", "f1"]]
