@@ -165,9 +165,15 @@ class Accumulator(Mergeable):
 
     def _joint_one(self, y_true: object, y_pred: object, weight: float, mask: object) -> Joint:
         """One example as every state reads it."""
-        reader = self._core.reader
+        core, reader = self._core, self._core.reader
+        plain = mask is None and not isinstance(self._config.threshold, tuple)
         if not self._config.scored:
-            return Joint(read_one(y_true, y_pred, mask, weight, reader), None)
+            example = core.decisions.place_plain(y_true, y_pred, core.threshold, weight) if plain else None
+            return Joint(example or read_one(y_true, y_pred, mask, weight, reader), None)
+        if plain and core.several is not None:
+            joint = core.several.place_plain(y_true, y_pred, core.threshold, weight)
+            if joint is not None:
+                return joint
         from streameval.inputs.scored import decisions_of, read_scored_one
         from streameval.states.placing import example_of
 

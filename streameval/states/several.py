@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from streameval.batch import Batch, Example, Scored
+import numpy as np
+
+from streameval.batch import Batch, Example, Scored, ScoredLists
+from streameval.kernel import score_lists
 from streameval.labels import LabelIndex
 from streameval.states.base import State
 from streameval.states.decisions import Decisions
@@ -70,6 +73,21 @@ class Several:
         return self.decisions.examples
 
     # -- changing -----------------------------------------------------------------------------------------------------
+
+    def place_plain(self, y_true: object, y_pred: object, threshold: float | None, weight: float) -> Joint | None:
+        """An example of a common form with a score for each label it names, its cells placed; nothing changes."""
+        found = score_lists(self.decisions._labels.columns, [y_pred])
+        if found is None or type(y_pred) is not dict:
+            return None
+        guessed = dict.fromkeys(y_pred, False) if threshold is None else y_pred
+        example = self.decisions.place_plain(y_true, guessed, threshold, weight)
+        if example is None:
+            return None
+        offsets, ranked, scores, _ = found
+        true = example.slots[example.slots % 5 & 1 == 1] // 5  # the odd outcomes are those of labels that are true
+        ends = np.array([0, len(true)], np.int64)
+        weights = None if weight == 1.0 else np.array([weight])
+        return Joint(example, ScoredLists(1, (ends, true), (offsets, ranked), scores, None, weights))
 
     def count_one(self, example: Joint, sign: int) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
