@@ -9,6 +9,7 @@ import numpy as np
 
 from streameval.accumulator import Accumulator
 from streameval.errors import InputError
+from streameval.kernel.codes import grouped
 from streameval.kernel.types import IntArray
 from streameval.states.several import Joint
 
@@ -68,11 +69,10 @@ def _parted(joint: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, J
         return
     decided: Any = joint.decided
     scored: Any = joint.scored
-    if (codes[1:] < codes[:-1]).any():
-        order = np.argsort(codes.astype(np.uint16) if groups < 2**16 else codes, kind="stable")
+    order, ends = grouped(codes, groups)
+    if order is not None:
         decided = decided.taken(order)
         scored = None if scored is None else scored.taken(order)
-    ends = np.cumsum(np.bincount(codes, minlength=groups))
     present = np.flatnonzero(np.diff(ends, prepend=0))
     start = 0
     for group, stop in zip(present.tolist(), ends[present].tolist(), strict=True):
