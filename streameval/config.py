@@ -136,6 +136,8 @@ class Config:
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
+        if self is other:  # as in copies, of which thousands may be merged
+            return []
         found = []
         if self.labels != other.labels:
             found.append(f"labels differ ({shown(self.labels)} and {shown(other.labels)})")

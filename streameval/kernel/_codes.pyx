@@ -22,8 +22,8 @@ cdef extern from "coding.h" nogil:
     int sc_ends(const int64_t*, int64_t, int64_t, int64_t*)
     void sc_sort(const int64_t*, int64_t, int64_t*, int64_t*)
     int64_t sc_held(const void*, int, int64_t, int64_t, const int64_t*, int64_t)
-    void sc_take_narrow(const int32_t*, const int32_t*, const int64_t*, int64_t, int32_t*, int32_t*)
-    void sc_take_wide(const int64_t*, const int64_t*, const int64_t*, int64_t, int64_t*, int64_t*)
+    void sc_take_narrow(const int32_t*, const int32_t*, int64_t, const int64_t*, int64_t, int32_t*, int32_t*, int64_t)
+    void sc_take_wide(const int64_t*, const int64_t*, int64_t, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
 
 # It decides where texts stand in a table, and nothing that is returned.
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
@@ -125,9 +125,13 @@ def taken(offsets, places, rows):
     if wide:
         wide_ends, wide_taken = ends, found
         with nogil:
-            sc_take_wide(&wide_offsets[0], &wide_places[0], &row[0], count, &wide_ends[0], &wide_taken[0])
+            sc_take_wide(
+                &wide_offsets[0], &wide_places[0], held, &row[0], count, &wide_ends[0], &wide_taken[0], total
+            )
     else:
         narrow_ends, narrow_taken = ends, found
         with nogil:
-            sc_take_narrow(&narrow_offsets[0], &narrow_places[0], &row[0], count, &narrow_ends[0], &narrow_taken[0])
+            sc_take_narrow(
+                &narrow_offsets[0], &narrow_places[0], held, &row[0], count, &narrow_ends[0], &narrow_taken[0], total
+            )
     return ends, found

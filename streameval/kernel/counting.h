@@ -183,7 +183,7 @@ SE_INLINE int se_count_pairs_of(
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
         uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
-        if (r % 512 == 0 && !se_reserve(h, 512)) return -1;
+        if (r % 512 == 0 && !se_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
         for (; t_start < t_end; t_start++) {
             uint64_t column = se_place_at(t.places, wide, t_start);
             if (column >= (uint64_t)t.limit) return -2;
