@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, Literal
 from streameval.kernel import _numpy, _tape
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 
-__all__ = ["BACKEND", "DONE", "FULL", "OTHER", "REFUSED", "Counts", "Tape", "list_order", "weigh_dense", "weigh_lists"]
+__all__ = [
+    "BACKEND",
+    "DONE",
+    "FULL",
+    "OTHER",
+    "REFUSED",
+    "Counts",
+    "Tape",
+    "count_groups",
+    "list_order",
+    "weigh_dense",
+    "weigh_lists",
+]
 
 
 def _chosen() -> Literal["compiled", "numpy"]:
@@ -46,7 +58,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
 BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
-    Counts, list_order, Tape = _numpy.Counts, _numpy.list_order, _tape.Tape
+    Counts, count_groups, list_order, Tape = _numpy.Counts, _numpy.count_groups, _numpy.list_order, _tape.Tape
     weigh_dense, weigh_lists = _numpy.weigh_dense, _numpy.weigh_lists
 else:
-    from streameval.kernel._compiled import Counts, Tape, list_order, weigh_dense, weigh_lists
+    from streameval.kernel._compiled import Counts, Tape, count_groups, list_order, weigh_dense, weigh_lists

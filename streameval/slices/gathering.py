@@ -11,6 +11,7 @@ from streameval.accumulator import Accumulator
 from streameval.errors import InputError
 from streameval.kernel.codes import grouped
 from streameval.kernel.types import IntArray
+from streameval.states.decisions import Decisions
 from streameval.states.several import Joint
 
 __all__ = ["gathered"]
@@ -41,6 +42,9 @@ def gathered(
         if stop > examples:
             raise _differ(f"at least {stop}", examples)
         for (codes, groups), of_groups in zip(groupings, states, strict=True):
+            batch: Any = joint.decided
+            if groups > 1 and core.several is None and Decisions.count_groups(of_groups, codes[start:stop], batch):
+                continue
             for group, part in _parted(joint, codes[start:stop], groups):
                 of_groups[group].count(part.decided if core.several is None else part)
         start = stop
