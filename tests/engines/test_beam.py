@@ -353,9 +353,9 @@ def test_a_row_that_cannot_be_counted_is_refused_each_time_that_it_is_looked_at(
     count = EvaluatorFn(JOB)
     part = count.add_inputs(count.create_accumulator(), [*FEW, {"actual": [1.5], "predicted": []}])
     for _ in range(2):
-        with pytest.raises(LabelError, match="actual"):
+        with pytest.raises(se.LabelError, match="actual"):
             count.extract_output(part)
-        with pytest.raises(LabelError, match="actual"):
+        with pytest.raises(se.LabelError, match="actual"):
             count.get_accumulator_coder().encode(part)
 
 
