@@ -192,7 +192,7 @@ class ScoredLists:
 
     def taken(self, rows: IntArray) -> ScoredLists:
         """These examples, in this order."""
-        ends, entries = taken(self.ranked[0], np.arange(len(self.ranked[1])), rows)
+        ends, entries = _ragged_taken((self.ranked[0], np.arange(len(self.ranked[1]))), rows)
         hidden = None if self.hidden is None else _ragged_taken(self.hidden, rows)
         weights = None if self.weights is None else self.weights[rows]
         ranked = ends, self.ranked[1][entries]
@@ -200,7 +200,8 @@ class ScoredLists:
 
 
 def _ragged_taken(lists: Ragged, rows: IntArray) -> Ragged:
-    return taken(*lists, rows)
+    ends, entries = taken(*lists, rows)
+    return ends.astype(np.int64, copy=False), entries.astype(np.int64, copy=False)
 
 
 def _ragged_part(lists: Ragged, start: int, stop: int) -> Ragged:

@@ -14,7 +14,7 @@ from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
 __all__ = ["encoded_texts", "lists_of_arrow"]
 
-_OFFSETS = {"string": np.int32, "large_string": np.int64}
+_OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
 """The types of text that the kernel reads, and how wide their offsets are."""
 
 _NOTHING = np.zeros(0, np.int64)
@@ -61,7 +61,7 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     elif not given:
         columns[:] = registered(labels, name, reader)
     # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
-    kind = np.int32 if max(end - start, len(labels)) < 2**31 else np.int64
+    kind: Any = np.int32 if max(end - start, len(labels)) < 2**31 else np.int64
     return (bounds - bounds[0]).astype(kind, copy=False), np.ascontiguousarray(codes, kind), columns
 
 
@@ -100,7 +100,7 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
 
-def _texts(values: Any, kind: type[np.signedinteger[Any]], name: str) -> tuple[Places, UInt8Array]:
+def _texts(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
     """Where texts begin and end, and the bytes of all, without a copy."""
     _, bounds, data = values.buffers()
     size = np.dtype(kind).itemsize

@@ -5,6 +5,8 @@ They tell what the compiled ones compute, and stand in for them where nothing wa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
@@ -60,7 +62,7 @@ def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Plac
     starts, stops = offsets[:-1][rows].astype(np.int64), offsets[1:][rows].astype(np.int64)
     if ((starts < 0) | (stops < starts) | (stops > len(places))).any():
         raise IndexError("a row or a list is out of range")
-    kind = np.int32 if offsets.dtype == places.dtype == np.int32 else np.int64
+    kind: Any = np.int32 if offsets.dtype == places.dtype == np.int32 else np.int64
     ends = np.zeros(len(rows) + 1, np.int64)
     lengths = stops - starts
     np.cumsum(lengths, out=ends[1:])
