@@ -23,6 +23,7 @@ from setuptools._distutils.sysconfig import customize_compiler
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
 KERNELS = {
     "_binned": ("binning.h",),
+    "_codes": ("coding.h",),
     "_compiled": ("counting.h", "dense.h", "dense_loop.h"),
     "_paired": ("pairing.h",),
     "_ranked": ("ranking.h",),

@@ -8,7 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.types import FloatArray, IntArray, Lists, Places, Ragged, RowKey, ScoreArray, UInt8Array
+from streameval.kernel.codes import taken
+from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, RowKey, ScoreArray, UInt8Array
 
 __all__ = [
     "Batch",
@@ -154,26 +155,11 @@ def _chained(sides: tuple[Lists | None, ...]) -> Lists | None:
     return Lists(offsets, np.concatenate([part.found() for part in parts]).astype(np.int64), distinct=distinct)
 
 
-def _gather(offsets: Places, rows: IntArray) -> tuple[IntArray, Places]:
-    """Where the lists of these rows begin and end if they stand one after the other, and which entries they hold."""
-    starts = offsets[:-1][rows].astype(np.int64)
-    ends = np.zeros(len(rows) + 1, np.int64)
-    lengths = offsets[1:][rows] - starts
-    np.cumsum(lengths, out=ends[1:])
-    # Memory is what this takes time for, so numbers are narrow where they can be.
-    narrow = np.int32 if int(offsets[-1]) < 2**31 else np.int64
-    entries = np.repeat((starts - ends[:-1]).astype(narrow), lengths)
-    entries += np.arange(ends[-1], dtype=narrow)
-    return ends, entries
-
-
 def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:
     if lists is None:
         return None
-    offsets, entries = _gather(lists.offsets, rows)
-    if lists.offsets.dtype == np.int32:
-        return lists._replace(offsets=offsets.astype(np.int32), places=lists.places[entries])
-    return lists._replace(offsets=offsets, places=lists.places[entries])
+    offsets, places = taken(lists.offsets, lists.places, rows)
+    return lists._replace(offsets=offsets, places=places)
 
 
 def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
@@ -247,7 +233,7 @@ class ScoredLists:
 
     def taken(self, rows: IntArray) -> ScoredLists:
         """These examples, in this order."""
-        ends, entries = _gather(self.ranked[0], rows)
+        ends, entries = _ragged_taken((self.ranked[0], np.arange(len(self.ranked[1]))), rows)
         hidden = None if self.hidden is None else _ragged_taken(self.hidden, rows)
         weights = None if self.weights is None else self.weights[rows]
         ranked = ends, self.ranked[1][entries]
@@ -255,8 +241,8 @@ class ScoredLists:
 
 
 def _ragged_taken(lists: Ragged, rows: IntArray) -> Ragged:
-    ends, entries = _gather(lists[0], rows)
-    return ends, lists[1][entries]
+    ends, entries = taken(*lists, rows)
+    return ends.astype(np.int64, copy=False), entries.astype(np.int64, copy=False)
 
 
 def _ragged_part(lists: Ragged, start: int, stop: int) -> Ragged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -35,18 +36,17 @@ def add_items(job: Job, state: State, items: Iterable[object]) -> None:
     InputError, LabelError
         If a column is missing, or holds what cannot be read; the message names the column. What came before is counted.
     """
-    rows: list[object] = []
-    for item in items:
-        if type(item) is dict or not is_table(item):
-            rows.append(item)
-            if len(rows) < _AT_ONCE:
-                continue
-        else:
-            job.add(state, item)
-            continue
-        add_rows(job, state, rows)
-        rows = []
-    add_rows(job, state, rows)
+    source = iter(items)
+    while block := list(islice(source, _AT_ONCE)):
+        if set(map(type, block)) != {dict}:
+            rows = []
+            for item in block:
+                if is_table(item):
+                    job.add(state, item)
+                else:
+                    rows.append(item)
+            block = rows
+        add_rows(job, state, block)
 
 
 def add_rows(job: Job, state: State, rows: list[object]) -> None:
@@ -126,20 +126,22 @@ def _value(row: Any, name: str, role: str) -> Any:
 
 
 def _filled(values: list[Any], name: str, null: str, empty: Any) -> list[Any]:
+    if type(None) not in set(map(type, values)):
+        return values
     nulls = sum(value is None for value in values)
-    if nulls and null == "error":
+    if null == "error":
         raise InputError(
             f"column {name!r} holds {nulls} nulls; drop those rows, or say with null='empty' that they are rows "
             "without labels"
         )
-    return [empty if value is None else value for value in values] if nulls else values
+    return [empty if value is None else value for value in values]
 
 
 def _labels(values: list[Any], name: str, null: str) -> list[Any]:
     """Labels as ``update_many`` reads them; lists of booleans as the rows of an array, which they are in a table."""
     return [
         np.array(value, np.bool_)
-        if type(value) is list and value and all(type(truth) is bool for truth in value)
+        if type(value) is list and value and type(value[0]) is bool and all(type(truth) is bool for truth in value)
         else value
         for value in _filled(values, name, null, ())
     ]

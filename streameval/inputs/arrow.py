@@ -8,25 +8,38 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.reader import Reader, registered
-from streameval.kernel.types import Lists
+from streameval.kernel import BACKEND
+from streameval.kernel.codes import text_codes
+from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-__all__ = ["lists_of_arrow"]
+__all__ = ["encoded_texts", "lists_of_arrow"]
+
+_OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
+"""The types of text that the kernel reads, and how wide their offsets are."""
+
+_NOTHING = np.zeros(0, np.int64)
 
 
 def lists_of_arrow(array: Any, name: str, reader: Reader) -> Lists:
     """The lists of an array or chunked array of lists; may lead to `IGNORED`."""
     chunks = [chunk for chunk in (array.chunks if hasattr(array, "chunks") else [array]) if len(chunk)]
-    parts = [_arrow_lists(chunk, name, reader) for chunk in chunks]
-    if len(parts) == 1:
-        return parts[0]
-    ends = np.cumsum([0, *(len(part.places) for part in parts)])
-    offsets = [part.offsets[1:].astype(np.int64) + end for part, end in zip(parts, ends.tolist(), strict=False)]
-    found = [part.found() for part in parts]
-    return Lists(np.concatenate([[0], *offsets]), np.concatenate([np.zeros(0, np.int64), *found]))
+    read = [_arrow_lists(chunk, name, reader) for chunk in chunks]
+    if len(read) == 1:
+        return Lists(*read[0])
+    entries, labels = (sum(len(part[position]) for part in read) for position in (1, 2))
+    kind = np.int32 if max(entries, labels) < 2**31 else np.int64
+    offsets, places, leads = [np.zeros(1, kind)], [np.zeros(0, kind)], [_NOTHING]
+    entries = labels = 0
+    for bounds, codes, columns in read:
+        offsets.append((bounds[1:] + kind(entries)).astype(kind, copy=False))
+        places.append((codes + kind(labels)).astype(kind, copy=False))
+        leads.append(columns)
+        entries, labels = entries + len(codes), labels + len(columns)
+    return Lists(np.concatenate(offsets), np.concatenate(places), np.concatenate(leads))
 
 
-def _arrow_lists(chunk: Any, name: str, reader: Reader) -> Lists:
-    """The lists of one chunk, as codes of its labels."""
+def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places, IntArray]:
+    """The lists of one chunk: where they begin and end, the codes of their labels, and the column of each code."""
     bounds = chunk.offsets.to_numpy()
     start, end = int(bounds[0]), int(bounds[-1])
     if start < 0 or end > len(chunk.values) or (bounds[1:] < bounds[:-1]).any():
@@ -36,10 +49,9 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> Lists:
         raise InputError(f"{name} holds null labels; drop them first")
     given = str(values.type).startswith("dictionary<")
     try:
-        encoded = values if given else values.dictionary_encode()
+        codes, labels = _given_codes(values) if given else encoded_texts(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
-    codes, labels = encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
     columns = np.zeros(len(labels), np.int64)
     if given and len(codes):
         if codes.min() < 0 or codes.max() >= len(labels):
@@ -48,4 +60,57 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> Lists:
         columns[used] = registered([labels[code] for code in used.tolist()], name, reader)
     elif not given:
         columns[:] = registered(labels, name, reader)
-    return Lists(bounds - bounds[0], np.ascontiguousarray(codes, bounds.dtype), columns)
+    # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
+    kind: Any = np.int32 if max(end - start, len(labels)) < 2**31 else np.int64
+    return (bounds - bounds[0]).astype(kind, copy=False), np.ascontiguousarray(codes, kind), columns
+
+
+def _given_codes(values: Any) -> tuple[Any, list[Any]]:
+    return values.indices.to_numpy(), values.dictionary.to_pylist()
+
+
+def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
+    """Arrow values without nulls as codes, in the order of first occurrence, and what each code stands for.
+
+    Parameters
+    ----------
+    values
+        An array of a type that Arrow can encode, but not encoded.
+    name
+        What errors are about.
+
+    Raises
+    ------
+    InputError
+        If texts are damaged: their offsets do not bound texts within their data.
+    NotImplementedError
+        If Arrow does not encode this type.
+    """
+    kind = _OFFSETS.get(str(values.type))
+    if kind is not None:
+        offsets, data = _texts(values, kind, name)
+        if BACKEND == "compiled":
+            found = text_codes(offsets, data)
+            if found is None:
+                raise _damaged(name)
+            return found[0], values.take(found[1]).to_pylist()
+        if offsets[0] < 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():
+            raise _damaged(name)
+    encoded = values.dictionary_encode()
+    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+
+
+def _texts(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
+    """Where texts begin and end, and the bytes of all, without a copy."""
+    _, bounds, data = values.buffers()
+    size = np.dtype(kind).itemsize
+    if bounds is None or bounds.size < (values.offset + len(values) + 1) * size:
+        if len(values):
+            raise _damaged(name)
+        return np.zeros(1, kind), np.zeros(0, np.uint8)  # where there are no texts there need not be offsets
+    offsets = np.frombuffer(bounds, kind, len(values) + 1, values.offset * size)
+    return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+
+
+def _damaged(name: str) -> InputError:
+    return InputError(f"{name} is damaged: the offsets of its texts do not bound texts within its data")

@@ -23,6 +23,7 @@ __all__ = [
     "REFUSED",
     "Counts",
     "Tape",
+    "count_groups",
     "list_order",
     "score_lists",
     "weigh_dense",
@@ -58,7 +59,15 @@ def _chosen() -> Literal["compiled", "numpy"]:
 BACKEND: Literal["compiled", "numpy"] = _chosen()
 
 if TYPE_CHECKING or BACKEND == "numpy":
-    Counts, list_order, Tape = _numpy.Counts, _numpy.list_order, _tape.Tape
+    Counts, count_groups, list_order, Tape = _numpy.Counts, _numpy.count_groups, _numpy.list_order, _tape.Tape
     score_lists, weigh_dense, weigh_lists = _numpy.score_lists, _numpy.weigh_dense, _numpy.weigh_lists
 else:
-    from streameval.kernel._compiled import Counts, Tape, list_order, score_lists, weigh_dense, weigh_lists
+    from streameval.kernel._compiled import (
+        Counts,
+        Tape,
+        count_groups,
+        list_order,
+        score_lists,
+        weigh_dense,
+        weigh_lists,
+    )

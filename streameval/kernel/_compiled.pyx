@@ -66,6 +66,11 @@ cdef extern from "counting.h" nogil:
     int se_dense(const se_rows*, se_scores*, int, int64_t*, se_histogram*)
     int se_order(ptrdiff_t, const se_lists*, bint)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, ptrdiff_t, int64_t*, se_histogram*)
+    ctypedef struct se_pairs:
+        pass
+    void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
+    void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
+    int se_count_groups(ptrdiff_t, const se_lists*, const se_lists*, bint, const se_pairs*, se_histogram*)
     int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
                        int64_t*, se_histogram*, int64_t*, const se_weighed*)
     ctypedef struct se_weighed:
@@ -1303,3 +1308,49 @@ cdef class Tape:
                 stamp = stamps
                 memcpy(&stamp[0], self.stamp + self.first + start, examples * sizeof(int64_t))
         return lengths, slots, weights, stamps
+
+
+def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true, pred):
+    cdef const int64_t[::1] code = codes
+    cdef se_lists sides[4]
+    cdef se_pairs pairs
+    cdef se_histogram rows
+    cdef se_place* row
+    cdef Counts one
+    cdef void* memory = NULL
+    cdef Py_ssize_t group, groups = len(counts)
+    cdef size_t at
+    cdef int written
+    cdef bint wide = not (is_narrow(true) and is_narrow(pred))
+    if code.shape[0] != examples or examples >= MANY:
+        raise IndexError(f"{code.shape[0]} codes are not of {examples} examples")
+    if not examples:
+        return
+    for one in counts:
+        one.reserve(width)
+    kept = borrow_all(sides, true, pred, None, None, True, wide, examples, width)
+    rows.places = NULL
+    try:
+        memory = se_pairs_init(&pairs, &code[0], groups, width)
+        if memory == NULL or not se_histogram_init(&rows, 64):
+            raise MemoryError
+        with nogil:
+            written = se_count_groups(examples, &sides[0], &sides[1], wide, &pairs, &rows)
+        if written == -1:
+            raise MemoryError
+        if written == -2:
+            raise IndexError("a list, a column or a code is out of range")
+        for at in range(rows.mask + 1):
+            row = rows.places + at
+            if row.count:
+                one = counts[row.inner >> 32]
+                if not se_reserve(&one.rows, 1):
+                    raise MemoryError
+                se_add(&one.rows, row.outer, row.inner & LOW, row.count)
+                one.n += row.count
+        for group, one in enumerate(counts):
+            if one.n:
+                se_add_pairs(&pairs, group, one.cell)
+    finally:
+        free(memory)
+        free(rows.places)

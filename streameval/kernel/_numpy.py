@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streameval.kernel._codes_numpy import grouped, taken
 from streameval.kernel.types import (
     DAMAGED,
     DISTINCT,
@@ -37,7 +38,7 @@ from streameval.kernel.types import (
     Weighed,
 )
 
-__all__ = ["Counts", "list_order", "score_lists", "weigh_dense", "weigh_lists"]
+__all__ = ["Counts", "count_groups", "list_order", "score_lists", "weigh_dense", "weigh_lists"]
 
 LIMB_BITS = 32
 _COUNT_MAX = 2**63 - 1
@@ -605,3 +606,25 @@ def _weigh_keys(keys: IntArray, digits: FloatArray) -> tuple[IntArray, IntArray]
     for place in range(digits.shape[1]):
         total[:, place] = np.bincount(inverse, weights=digits[:, place], minlength=len(times))
     return distinct, total
+
+
+def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:
+    """Count each example, given as lists of columns below ``width``, in the counts that its code tells."""
+    if len(codes) != examples:
+        raise IndexError(f"{len(codes)} codes are not of {examples} examples")
+    order, ends = grouped(codes, len(counts))
+    if order is not None:
+        sides = [taken(lists.offsets, lists.found(), order) for lists in (true, pred)]
+    else:
+        sides = [(lists.offsets, lists.found()) for lists in (true, pred)]
+    start = 0
+    for group, end in zip(counts, ends.tolist(), strict=True):
+        if start < end:
+            group.reserve(width)
+            true, pred = (_lists_part(offsets[start : end + 1], places) for offsets, places in sides)
+            group.count_lists(end - start, 0, true, pred, None, None, np.zeros(0, np.int64))
+        start = end
+
+
+def _lists_part(bounds: Places, columns: Places) -> Lists:
+    return Lists((bounds - bounds[0]).astype(np.int64), columns[bounds[0] : bounds[-1]].astype(np.int64))

@@ -166,16 +166,19 @@ static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
 /* What is counted of each column while only true and predicted ones are listed. */
 typedef struct {
     uint32_t *in_true, *in_pred; /* the last row, plus 1, that listed the column */
-    uint32_t *true_;
-    uint64_t *pred; /* labels predicted | both << 32: one addition for two counts */
+    uint32_t *true_;             /* of each group one behind the other */
+    uint64_t *pred;              /* labels predicted | both << 32: one addition for two counts */
+    const int64_t *codes;        /* the group of each row; NULL if there is one */
+    ptrdiff_t width, groups;
 } se_pairs;
 
 SE_INLINE int se_count_pairs_of(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
-    se_histogram *h) {
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int grouped,
+    const se_pairs *pairs, se_histogram *h) {
     const se_lists t = *in_true, p = *in_pred;
-    uint32_t *const stamps = pairs->in_true, *const others = pairs->in_pred, *const trues = pairs->true_;
-    uint64_t *const preds = pairs->pred;
+    uint32_t *const stamps = pairs->in_true, *const others = pairs->in_pred;
+    uint32_t *trues = pairs->true_;
+    uint64_t *preds = pairs->pred, group = 0;
     int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
     if (t_start < 0 || p_start < 0) return -2;
     for (ptrdiff_t r = 0; r < rows; r++) {
@@ -183,7 +186,13 @@ SE_INLINE int se_count_pairs_of(
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
         uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
-        if (r % 512 == 0 && !se_reserve(h, 512)) return -1;
+        if (r % 512 == 0 && !se_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
+        if (grouped) {
+            group = (uint64_t)pairs->codes[r];
+            if (group >= (uint64_t)pairs->groups) return -2;
+            trues = pairs->true_ + group * (uint64_t)pairs->width;
+            preds = pairs->pred + group * (uint64_t)pairs->width;
+        }
         for (; t_start < t_end; t_start++) {
             uint64_t column = se_place_at(t.places, wide, t_start);
             if (column >= (uint64_t)t.limit) return -2;
@@ -203,34 +212,56 @@ SE_INLINE int se_count_pairs_of(
             np -= again;
             nb += hit;
         }
-        se_add(h, nt | np << 32, nb, 1);
+        se_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
     }
     return 0;
+}
+
+/* Room for counts of columns in so many groups; NULL if memory ran out. */
+static void *se_pairs_init(se_pairs *pairs, const int64_t *codes, ptrdiff_t groups, ptrdiff_t width) {
+    const size_t stamps = (size_t)width + 1, places = (size_t)groups * (size_t)width + 1; /* nothing is for nothing */
+    uint64_t *memory = (uint64_t *)calloc(places + stamps, sizeof(uint64_t) + sizeof(uint32_t));
+    uint32_t *words = (uint32_t *)(memory + places);
+    *pairs = (se_pairs){words, words + stamps, words + 2 * stamps, memory, codes, width, groups};
+    return memory;
+}
+
+/* Add what was counted in a group. */
+static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells) {
+    const uint32_t *trues = pairs->true_ + group * pairs->width;
+    const uint64_t *preds = pairs->pred + group * pairs->width;
+    for (ptrdiff_t column = 0; column < pairs->width; column++) {
+        const int64_t t = trues[column], p = (uint32_t)preds[column];
+        const int64_t b = (int64_t)(preds[column] >> 32);
+        cells[5 * column + 1] += t - b;
+        cells[5 * column + 2] += p - b;
+        cells[5 * column + 3] += b;
+    }
 }
 
 /* The loop for the most common lists. Returns what se_count_lists does. */
 static int se_count_pairs(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, ptrdiff_t width,
     int64_t *cells, se_histogram *h) {
-    const size_t places = (size_t)width + 1; /* nothing is allocated for nothing */
-    uint64_t *memory = (uint64_t *)calloc(places, sizeof(uint64_t) + 3 * sizeof(uint32_t));
-    uint32_t *words = (uint32_t *)(memory + places);
-    const se_pairs pairs = {words, words + places, words + 2 * places, memory};
+    se_pairs pairs;
+    void *memory = se_pairs_init(&pairs, NULL, 1, width);
     int done;
     if (!memory) return -1;
-    if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, &pairs, h);
-    else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, &pairs, h);
-    else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, &pairs, h);
-    else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, &pairs, h);
-    for (ptrdiff_t column = 0; column < width; column++) {
-        const int64_t t = pairs.true_[column], p = (uint32_t)pairs.pred[column];
-        const int64_t b = (int64_t)(pairs.pred[column] >> 32);
-        cells[5 * column + 1] += t - b;
-        cells[5 * column + 2] += p - b;
-        cells[5 * column + 3] += b;
-    }
+    if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, &pairs, h);
+    else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, &pairs, h);
+    else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, &pairs, h);
+    else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, &pairs, h);
+    se_add_pairs(&pairs, 0, cells);
     free(memory);
     return done;
+}
+
+/* The same for rows of several groups: `pairs` is filled, and the group stands where labels masked do in the key. */
+static int se_count_groups(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, const se_pairs *pairs,
+    se_histogram *h) {
+    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
+    return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 1, pairs, h);
 }
 
 /* -- exact sums of weights ---------------------------------------------------------------------------------------------- */

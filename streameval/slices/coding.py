@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streameval.errors import InputError, shown
+from streameval.inputs.arrow import encoded_texts
 from streameval.kernel.types import IntArray
 from streameval.slices.values import Key, Typed, typed
 
@@ -72,8 +73,14 @@ def _arrow(column: Any, told: str) -> Coded:
         if kind.startswith("null"):
             parts.append(np.full(len(chunk), -1))
             continue
+        given = kind.startswith("dictionary<")
+        if not given and not chunk.null_count and kind.endswith("string"):
+            found, texts = encoded_texts(chunk, told)
+            parts.append(found + np.int64(len(values)))
+            values += texts
+            continue
         try:
-            encoding = chunk if kind.startswith("dictionary<") else chunk.dictionary_encode()
+            encoding = chunk if given else chunk.dictionary_encode()
         except NotImplementedError:
             raise InputError(f"{told} holds {kind}; examples are sliced by strings, integers and booleans") from None
         indices = encoding.indices

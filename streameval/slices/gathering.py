@@ -10,7 +10,9 @@ import numpy as np
 from streameval.accumulator import Accumulator
 from streameval.batch import ListBatch, chained
 from streameval.errors import InputError
+from streameval.kernel.codes import grouped
 from streameval.kernel.types import IntArray
+from streameval.states.decisions import Decisions
 from streameval.states.several import Joint
 
 __all__ = ["gathered"]
@@ -46,6 +48,9 @@ def gathered(
         if stop > examples:
             raise _differ(f"at least {stop}", examples)
         for (codes, groups), of_groups in zip(groupings, states, strict=True):
+            batch: Any = joint.decided
+            if groups > 1 and core.several is None and Decisions.count_groups(of_groups, codes[start:stop], batch):
+                continue
             for group, part in _parted(joint, codes[start:stop], groups):
                 of_groups[group].count(part.decided if core.several is None else part)
         start = stop
@@ -99,11 +104,10 @@ def _parted(joint: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, J
         return
     decided: Any = joint.decided
     scored: Any = joint.scored
-    if (codes[1:] < codes[:-1]).any():
-        order = np.argsort(codes.astype(np.uint16) if groups < 2**16 else codes, kind="stable")
+    order, ends = grouped(codes, groups)
+    if order is not None:
         decided = decided.taken(order)
         scored = None if scored is None else scored.taken(order)
-    ends = np.cumsum(np.bincount(codes, minlength=groups))
     present = np.flatnonzero(np.diff(ends, prepend=0))
     start = 0
     for group, stop in zip(present.tolist(), ends[present].tolist(), strict=True):

@@ -33,6 +33,7 @@ __all__ = ["Decisions"]
 
 _SEQUENCES = {list, tuple}
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
+_AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
 _TOO_MANY = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
@@ -166,6 +167,24 @@ class Decisions:
             for key, value in added.at(weights.scale).sums.items():
                 weights.sums[key] = weights.sums.get(key, 0) + value
             self._weights = weights
+
+    @staticmethod
+    def count_groups(states: list[Decisions], codes: IntArray, batch: Batch) -> bool:
+        """Count each example of a batch in one of several states over the same labels, if the batch is a common one.
+
+        Only for states that are thrown away if this raises.
+        """
+        labels = states[0]._labels
+        if not isinstance(batch, ListBatch) or batch.true is None or batch.pred is None or len(batch.everywhere):
+            return False
+        if batch.weights is not None or batch.hidden is not None or batch.named is not None:
+            return False
+        if len(states) * len(labels) > _AT_ONCE:
+            return False
+        kernel.count_groups(
+            [state._counts for state in states], codes, batch.examples, len(labels), batch.true, batch.pred
+        )
+        return True
 
     def _count_in_parts(self, batch: Batch, threads: int) -> None:
         from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed

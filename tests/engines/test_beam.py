@@ -321,12 +321,42 @@ def test_what_panes_gave_is_independent():
 def test_combining_leaves_alone_what_it_was_given():
     count, merge = EvaluatorFn(JOB), MergeFn(JOB)
     parts = [count.add_inputs(count.create_accumulator(), FEW[start : start + 100]) for start in range(0, 400, 100)]
-    before = [part.to_bytes() for part in parts]
+    states = [count.extract_output(part) for part in parts]
+    before = [state.to_bytes() for state in states]
     whole = count.merge_accumulators(iter(parts))
-    assert merge.apply(parts).to_bytes() == count.compact(whole).to_bytes() == counted(FEW)
-    assert [part.to_bytes() for part in parts] == before
+    assert merge.apply(states).to_bytes() == count.compact(whole).settled().to_bytes() == counted(FEW)
+    assert [state.to_bytes() for state in states] == before
+    assert [count.extract_output(part).to_bytes() for part in parts] == before
     count.extract_output(whole).reset()
-    assert whole.to_bytes() == counted(FEW)
+    assert count.extract_output(whole).to_bytes() == counted(FEW)
+
+
+def test_rows_that_wait_are_counted_wherever_an_accumulator_is_looked_at():
+    count = EvaluatorFn(JOB)
+    coder = count.get_accumulator_coder()
+    table = pa.Table.from_pylist(ROWS[700:900])
+    for looked in (coder.encode, count.extract_output, count.compact, lambda part: count.merge_accumulators([part])):
+        part = count.create_accumulator()
+        for start, row in enumerate(ROWS[:700]):
+            part = count.add_input(part, row)
+            if start % 100 == 7:
+                looked(part)
+        part = count.add_input(part, table)
+        whole = counted(ROWS[:900])
+        assert coder.encode(part) == count.extract_output(part).to_bytes() == whole
+        assert count.extract_output(coder.decode(coder.encode(part))).to_bytes() == whole
+    assert coder == EvaluatorFn(JOB).get_accumulator_coder() != StateCoder()
+    assert hash(coder) == hash(EvaluatorFn(JOB).get_accumulator_coder())
+
+
+def test_a_row_that_cannot_be_counted_is_refused_each_time_that_it_is_looked_at():
+    count = EvaluatorFn(JOB)
+    part = count.add_inputs(count.create_accumulator(), [*FEW, {"actual": [1.5], "predicted": []}])
+    for _ in range(2):
+        with pytest.raises(se.LabelError, match="actual"):
+            count.extract_output(part)
+        with pytest.raises(se.LabelError, match="actual"):
+            count.get_accumulator_coder().encode(part)
 
 
 @pytest.mark.parametrize("made", [se.Evaluator(), se.F1(average="micro"), se.Sliced(se.F1(), by="region")])

@@ -10,10 +10,13 @@ from apache_beam.typehints.decorators import IOTypeHints
 
 from streameval.adapters.beam.coding import StateCoder
 from streameval.columns import Job, State
-from streameval.columns.rows import add_items
+from streameval.columns.rows import add_rows, is_table
 from streameval.errors import InputError, shown
 
 __all__ = ["EvaluatorFn", "MergeFn"]
+
+_AT_ONCE = 256
+"""Rows that wait in an accumulator: enough for a call not to cost much, few enough to wait for each of many keys."""
 
 
 class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
@@ -35,29 +38,29 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
             raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {shown(job)}")
         self._job = job
 
-    def create_accumulator(self) -> State:
+    def create_accumulator(self) -> Any:
         """A state that has counted nothing."""
         return self._job.fresh()
 
-    def add_input(self, accumulator: State, element: Any) -> State:
+    def add_input(self, accumulator: Any, element: Any) -> Any:
         """Merge a state."""
         accumulator.merge(element)
         return accumulator
 
-    def merge_accumulators(self, accumulators: Iterable[State]) -> State:
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
         """Merge states into a new one: a runner may still read those that it gave."""
         total: Any = self._job.fresh()
         for part in accumulators:
             total.merge(part)
-        return total  # type: ignore[no-any-return]  # what merge changed is what fresh gave
+        return total
 
-    def compact(self, accumulator: State) -> State:
+    def compact(self, accumulator: Any) -> Any:
         """The same: a state has nothing that could be left out."""
         return accumulator
 
-    def extract_output(self, accumulator: State) -> State:
+    def extract_output(self, accumulator: Any) -> State:
         """An independent copy: where panes accumulate, the runner goes on with the accumulator."""
-        return accumulator.copy()
+        return accumulator.copy()  # type: ignore[no-any-return]  # it is a state here
 
     def get_accumulator_coder(self) -> StateCoder:
         """The coder of states."""
@@ -69,11 +72,53 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
         return IOTypeHints.empty().with_output_types(kind)
 
 
+class Pending:
+    """A state, and rows that it has still to count: many are counted in one call."""
+
+    __slots__ = ("job", "rows", "state")
+
+    def __init__(self, job: Job, state: State) -> None:
+        self.job, self.state = job, state
+        self.rows: list[Any] = []
+
+    def settled(self) -> State:
+        """The state with all rows counted. If one of them is refused, none is, and asking again refuses them again."""
+        if self.rows:
+            add_rows(self.job, self.state, self.rows)
+            self.rows = []
+        return self.state
+
+
+class PendingCoder(StateCoder):
+    """Writes what `EvaluatorFn` accumulates as the bytes of a state that has counted it all."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def encode(self, value: Pending) -> bytes:  # type: ignore[override]
+        """The bytes of the state."""
+        return value.settled().to_bytes()
+
+    def decode(self, encoded: bytes) -> Pending:  # type: ignore[override]
+        """The state that some bytes are of, with no row to count."""
+        return Pending(self._job, super().decode(encoded))
+
+    def to_type_hint(self) -> Any:
+        """What is coded."""
+        return Pending
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PendingCoder) and self._job == other._job
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._job))
+
+
 class EvaluatorFn(MergeFn):
     """Counts rows, for ``CombineGlobally`` and ``CombinePerKey``. An element is one row, or a table of many.
 
-    It is the convenient form; a runner that calls it for each row takes several times as long as `Evaluate`, which
-    counts many rows in one call.
+    It is the convenient form; `Evaluate` takes less time where a runner has a bundle of rows at hand. An accumulator
+    keeps up to 256 rows until it counts them in one call, so an error may come after further rows were taken.
 
     Parameters
     ----------
@@ -94,12 +139,33 @@ class EvaluatorFn(MergeFn):
     {'f1_micro': 0.8}
     """
 
-    def add_input(self, accumulator: State, element: Any) -> State:
-        """Count a row, or a table."""
-        add_items(self._job, accumulator, (element,))
+    def create_accumulator(self) -> Pending:
+        """What has counted nothing."""
+        return Pending(self._job, self._job.fresh())
+
+    def add_input(self, accumulator: Pending, element: Any) -> Pending:
+        """Take a row, or count a table."""
+        if type(element) is not dict and is_table(element):
+            self._job.add(accumulator.state, element)
+            return accumulator
+        accumulator.rows.append(element)
+        if len(accumulator.rows) >= _AT_ONCE:
+            accumulator.settled()
         return accumulator
 
-    def add_inputs(self, accumulator: State, elements: Iterable[Any]) -> State:
-        """Count rows and tables, many in one call."""
-        add_items(self._job, accumulator, elements)
+    def merge_accumulators(self, accumulators: Iterable[Pending]) -> Pending:
+        """Merge into a new accumulator: a runner may still read those that it gave."""
+        return Pending(self._job, super().merge_accumulators(part.settled() for part in accumulators))
+
+    def compact(self, accumulator: Pending) -> Pending:
+        """The same, with all rows counted."""
+        accumulator.settled()
         return accumulator
+
+    def extract_output(self, accumulator: Pending) -> State:
+        """An independent state: where panes accumulate, the runner goes on with the accumulator."""
+        return accumulator.settled().copy()
+
+    def get_accumulator_coder(self) -> PendingCoder:
+        """The coder of accumulators."""
+        return PendingCoder(self._job)

@@ -1,0 +1,3 @@
+from streameval.kernel._codes_numpy import grouped as grouped
+from streameval.kernel._codes_numpy import taken as taken
+from streameval.kernel._codes_numpy import text_codes as text_codes

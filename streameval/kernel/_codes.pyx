@@ -1,0 +1,137 @@
+"""The loops of `_codes_numpy`, compiled. Same names, same signatures, same bits; `_codes_numpy` says what they mean."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+import os
+
+import numpy as np
+
+cdef extern from "coding.h" nogil:
+    ctypedef struct sc_place:
+        pass
+    ctypedef struct sc_texts:
+        int64_t used
+        int64_t* firsts
+        uint64_t mask
+    int SC_MEMORY
+    int SC_DAMAGED
+    int sc_begin(sc_texts*, uint64_t)
+    void sc_end(sc_texts*)
+    int sc_codes(sc_texts*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
+    int sc_ends(const int64_t*, int64_t, int64_t, int64_t*)
+    void sc_sort(const int64_t*, int64_t, int64_t*, int64_t*)
+    int64_t sc_held(const void*, int, int64_t, int64_t, const int64_t*, int64_t)
+    void sc_take_narrow(const int32_t*, const int32_t*, int64_t, const int64_t*, int64_t, int32_t*, int32_t*, int64_t)
+    void sc_take_wide(const int64_t*, const int64_t*, int64_t, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
+
+# It decides where texts stand in a table, and nothing that is returned.
+cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
+
+
+def text_codes(offsets, data):
+    cdef const int32_t[::1] narrow_offsets
+    cdef const int64_t[::1] wide_offsets
+    cdef const uint8_t[::1] held = data
+    cdef const void* bounds
+    cdef const uint8_t* start = NULL
+    cdef int32_t[::1] code
+    cdef int64_t[::1] first
+    cdef int32_t* to = NULL
+    cdef int64_t count = len(offsets) - 1, size = held.shape[0]
+    cdef bint wide = offsets.dtype == np.int64
+    cdef sc_texts texts
+    cdef int done
+    if count < 0:
+        return None
+    if wide:
+        wide_offsets = offsets
+        bounds = &wide_offsets[0]
+    else:
+        narrow_offsets = offsets
+        bounds = &narrow_offsets[0]
+    if size:
+        start = &held[0]
+    codes = np.empty(count, np.int32)
+    code = codes
+    if count:
+        to = &code[0]
+    try:
+        if sc_begin(&texts, SEED):
+            raise MemoryError
+        with nogil:
+            done = sc_codes(&texts, bounds, wide, count, start, size, to)
+        if done == SC_MEMORY:
+            raise MemoryError
+        if done == SC_DAMAGED:
+            return None
+        firsts = np.empty(texts.used, np.int64)
+        first = firsts
+        if texts.used:
+            memcpy(&first[0], texts.firsts, texts.used * sizeof(int64_t))
+        return codes, firsts
+    finally:
+        sc_end(&texts)
+
+
+def grouped(codes, int64_t groups):
+    cdef const int64_t[::1] code = codes
+    cdef int64_t count = code.shape[0]
+    cdef int64_t[::1] end, starting, place
+    cdef int done = 0
+    ends = np.zeros(groups + 1, np.int64)
+    end = ends
+    if count:
+        with nogil:
+            done = sc_ends(&code[0], count, groups, &end[0])
+        if done == SC_DAMAGED:
+            raise IndexError(f"a code is out of range: there are {groups} groups")
+    ends = ends[:groups]
+    if not done:
+        return None, ends
+    starts, order = ends.copy(), np.empty(count, np.int64)
+    starting, place = starts, order
+    with nogil:
+        sc_sort(&code[0], count, &starting[0], &place[0])
+    return order, ends
+
+
+def taken(offsets, places, rows):
+    cdef const int32_t[::1] narrow_offsets, narrow_places
+    cdef const int64_t[::1] wide_offsets, wide_places
+    cdef int32_t[::1] narrow_ends, narrow_taken
+    cdef int64_t[::1] wide_ends, wide_taken
+    cdef const int64_t[::1] row = rows
+    cdef int64_t count = row.shape[0], lists = len(offsets) - 1, held = len(places), total = 0
+    cdef bint wide = not (offsets.dtype == np.int32 and places.dtype == np.int32)
+    kind = np.int64 if wide else np.int32
+    if wide:
+        wide_offsets, wide_places = np.ascontiguousarray(offsets, kind), np.ascontiguousarray(places, kind)
+    else:
+        narrow_offsets, narrow_places = np.ascontiguousarray(offsets), np.ascontiguousarray(places)
+    if count:
+        with nogil:
+            total = sc_held(
+                <const void*>&wide_offsets[0] if wide else <const void*>&narrow_offsets[0], wide, lists, held, &row[0],
+                count,
+            )
+    if total < 0:
+        raise IndexError("a row or a list is out of range")
+    if not wide and total > 0x7FFFFFFF:
+        raise IndexError("the lists are too long for 32 bits")
+    ends, found = np.zeros(count + 1, kind), np.empty(total, kind)
+    if not total:
+        return ends, found
+    if wide:
+        wide_ends, wide_taken = ends, found
+        with nogil:
+            sc_take_wide(
+                &wide_offsets[0], &wide_places[0], held, &row[0], count, &wide_ends[0], &wide_taken[0], total
+            )
+    else:
+        narrow_ends, narrow_taken = ends, found
+        with nogil:
+            sc_take_narrow(
+                &narrow_offsets[0], &narrow_places[0], held, &row[0], count, &narrow_ends[0], &narrow_taken[0], total
+            )
+    return ends, found

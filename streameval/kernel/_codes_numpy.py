@@ -1,0 +1,75 @@
+"""What stands in columns as codes, and which rows have one: the functions of `_codes`, written with numpy.
+
+They tell what the compiled ones compute, and stand in for them where nothing was compiled. Arrays are C-contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
+
+__all__ = ["grouped", "taken", "text_codes"]
+
+
+def text_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, IntArray] | None:
+    """Which texts are equal.
+
+    Parameters
+    ----------
+    offsets
+        Where texts begin and end, of int32 or int64: text ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
+    data
+        The bytes of all texts, which need not be text at all.
+
+    Returns
+    -------
+    tuple or None
+        The code of each text, and where the text of each code stands first; codes count up in the order of first
+        occurrence. None if the offsets do not bound texts within the data.
+    """
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():
+        return None
+    whole, found = data.tobytes(), dict[bytes, int]()
+    codes, firsts = np.empty(len(offsets) - 1, np.int32), []
+    start = int(offsets[0])
+    for place, end in enumerate(offsets[1:].tolist()):
+        text = whole[start:end]
+        if text not in found:
+            found[text] = len(found)
+            firsts.append(place)
+        codes[place] = found[text]
+        start = end
+    return codes, np.array(firsts, np.int64)
+
+
+def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
+    """The rows in the order of their codes, None if they stand so; and for each code where its rows end."""
+    if len(codes) and (codes.min() < 0 or codes.max() >= groups):
+        raise IndexError(f"a code is out of range: there are {groups} groups")
+    ends = np.cumsum(np.bincount(codes, minlength=groups), dtype=np.int64)
+    if not (codes[1:] < codes[:-1]).any():
+        return None, ends
+    return np.argsort(codes.astype(np.uint16) if groups < 2**16 else codes, kind="stable"), ends
+
+
+def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Places]:
+    """The lists of these rows, one behind the other: offsets and entries, both of int32 if those given are."""
+    if len(rows) and (rows.min() < 0 or rows.max() >= len(offsets) - 1):
+        raise IndexError("a row or a list is out of range")
+    starts, stops = offsets[:-1][rows].astype(np.int64), offsets[1:][rows].astype(np.int64)
+    if ((starts < 0) | (stops < starts) | (stops > len(places))).any():
+        raise IndexError("a row or a list is out of range")
+    kind: Any = np.int32 if offsets.dtype == places.dtype == np.int32 else np.int64
+    ends = np.zeros(len(rows) + 1, np.int64)
+    lengths = stops - starts
+    np.cumsum(lengths, out=ends[1:])
+    if kind is np.int32 and ends[-1] >= 2**31:
+        raise IndexError("the lists are too long for 32 bits")
+    # Memory is what this takes time for, so numbers are narrow where they can be.
+    narrow = np.int32 if max(len(places), int(ends[-1])) < 2**31 else np.int64
+    entries = np.repeat((starts - ends[:-1]).astype(narrow), lengths)
+    entries += np.arange(ends[-1], dtype=narrow)
+    return ends.astype(kind), places[entries].astype(kind, copy=False)

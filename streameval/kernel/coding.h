@@ -1,0 +1,255 @@
+/* The loops of _codes.pyx, in C: what each computes is said in _codes_numpy.py. Nothing here knows of Python. */
+
+#ifndef STREAMEVAL_CODING_H
+#define STREAMEVAL_CODING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
+#endif
+
+#if defined(__GNUC__)
+#define SC_INLINE static inline __attribute__((always_inline))
+#define SC_RARELY(truth) __builtin_expect(!!(truth), 0)
+#else
+#define SC_INLINE static inline
+#define SC_RARELY(truth) (truth)
+#endif
+
+#define SC_MEMORY -1
+#define SC_DAMAGED -2
+
+SC_INLINE int64_t sc_at(const void *numbers, int wide, int64_t at) {
+    return wide ? ((const int64_t *)numbers)[at] : ((const int32_t *)numbers)[at];
+}
+
+/* -- texts as codes: an open-addressing hash table of all that differ --------------------------------------------- */
+
+/* A text of up to SC_SHORT bytes is told by its length and two words, so that comparing it needs no second look at the
+   data. Of a longer one the words are its hash, and where it stands first. */
+#define SC_SHORT 16
+
+typedef struct {
+    uint64_t one, two;
+    int64_t length;
+    int64_t number; /* its code plus 1; 0 in a place that is free */
+} sc_place;
+
+typedef struct {
+    sc_place *places;
+    uint64_t mask; /* places - 1, a power of two less one */
+    int64_t used;
+    int64_t *firsts; /* where the text of each code stands first */
+    int64_t room;    /* of firsts */
+    uint64_t seed, other;
+} sc_texts;
+
+SC_INLINE uint64_t sc_eight(const uint8_t *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+SC_INLINE uint64_t sc_four(const uint8_t *at) {
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Both halves of a product, one over the other. */
+SC_INLINE uint64_t sc_mixed(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#elif defined(_MSC_VER) && defined(_M_X64)
+    uint64_t high, low = _umul128(a, b, &high);
+    return low ^ high;
+#else
+    const uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+    const uint64_t ll = al * bl, lh = al * bh, hl = ah * bl;
+    const uint64_t middle = (ll >> 32) + (uint32_t)lh + (uint32_t)hl;
+    return (a * b) ^ (ah * bh + (lh >> 32) + (hl >> 32) + (middle >> 32));
+#endif
+}
+
+/* The seed is not known to whoever wrote the texts, so they cannot be chosen to have equal hashes. */
+SC_INLINE uint64_t sc_hash(const sc_texts *texts, uint64_t one, uint64_t two, int64_t length) {
+    return sc_mixed(one ^ texts->seed, two ^ texts->other ^ (uint64_t)length * 0x9E3779B97F4A7C15ull);
+}
+
+SC_INLINE void sc_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
+    if (length >= 8) {
+        *one = sc_eight(text);
+        *two = sc_eight(text + length - 8);
+    } else if (length >= 4) {
+        *one = sc_four(text);
+        *two = sc_four(text + length - 4);
+    } else if (length) {
+        *one = text[0];
+        *two = (uint64_t)text[length / 2] << 8 | text[length - 1];
+    } else {
+        *one = *two = 0;
+    }
+}
+
+static uint64_t sc_long_hash(const sc_texts *texts, const uint8_t *text, int64_t length) {
+    uint64_t hash = texts->seed ^ (uint64_t)length;
+    int64_t at = 0;
+    for (; at + 16 < length; at += 16)
+        hash = sc_mixed(sc_eight(text + at) ^ texts->other, sc_eight(text + at + 8) ^ hash);
+    at = length - 16;
+    return sc_mixed(sc_mixed(sc_eight(text + at) ^ texts->other, sc_eight(text + at + 8) ^ hash) ^ texts->seed,
+                    0x9E3779B97F4A7C15ull);
+}
+
+static int sc_begin(sc_texts *texts, uint64_t seed) {
+    texts->mask = 511;
+    texts->used = 0;
+    texts->room = 64;
+    texts->seed = seed;
+    texts->other = seed * 0xD6E8FEB86659FD93ull + 0xA0761D6478BD642Full;
+    texts->places = (sc_place *)calloc(texts->mask + 1, sizeof(sc_place));
+    texts->firsts = (int64_t *)malloc((size_t)texts->room * sizeof(int64_t));
+    return texts->places && texts->firsts ? 0 : SC_MEMORY;
+}
+
+static void sc_end(sc_texts *texts) {
+    free(texts->places);
+    free(texts->firsts);
+}
+
+/* Note a text that has no place yet, and where it stands; `place` is the free one that was found for it. */
+static int sc_meet(sc_texts *texts, uint64_t place, uint64_t one, uint64_t two, int64_t length, int64_t stands) {
+    if (texts->used == INT32_MAX) return SC_MEMORY;
+    if (texts->used == texts->room) {
+        int64_t *more = (int64_t *)realloc(texts->firsts, (size_t)texts->room * 2 * sizeof(int64_t));
+        if (!more) return SC_MEMORY;
+        texts->firsts = more;
+        texts->room *= 2;
+    }
+    texts->firsts[texts->used++] = stands;
+    texts->places[place] = (sc_place){one, two, length, texts->used};
+    if ((uint64_t)texts->used * 2 <= texts->mask) return 0;
+    const uint64_t mask = texts->mask * 4 + 3;
+    sc_place *places = (sc_place *)calloc(mask + 1, sizeof(sc_place));
+    if (!places) return SC_MEMORY;
+    for (uint64_t old = 0; old <= texts->mask; old++) {
+        const sc_place *moved = texts->places + old;
+        if (!moved->number) continue;
+        uint64_t at = moved->length > SC_SHORT ? moved->one : sc_hash(texts, moved->one, moved->two, moved->length);
+        for (at &= mask; places[at].number;) at = (at + 1) & mask;
+        places[at] = *moved;
+    }
+    free(texts->places);
+    texts->places = places;
+    texts->mask = mask;
+    return 0;
+}
+
+SC_INLINE int sc_codes_of(
+    sc_texts *texts, const void *offsets, int wide, int64_t count, const uint8_t *data, int64_t size, int32_t *codes) {
+    int64_t start = sc_at(offsets, wide, 0);
+    if (start < 0 || start > size) return SC_DAMAGED;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t end = sc_at(offsets, wide, i + 1), length = end - start;
+        const sc_place *here;
+        uint64_t one, two, at;
+        if (SC_RARELY(end < start || end > size)) return SC_DAMAGED;
+        if (length <= SC_SHORT) {
+            sc_words(data + start, length, &one, &two);
+            at = sc_hash(texts, one, two, length) & texts->mask;
+            for (;; at = (at + 1) & texts->mask) {
+                here = texts->places + at;
+                if (!here->number || (here->one == one && here->two == two && here->length == length)) break;
+            }
+        } else {
+            one = sc_long_hash(texts, data + start, length);
+            two = (uint64_t)start;
+            at = one & texts->mask;
+            for (;; at = (at + 1) & texts->mask) {
+                here = texts->places + at;
+                if (!here->number) break;
+                if (here->one == one && here->length == length &&
+                    !memcmp(data + here->two, data + start, (size_t)length))
+                    break;
+            }
+        }
+        if (here->number) {
+            codes[i] = (int32_t)(here->number - 1);
+        } else {
+            codes[i] = (int32_t)texts->used;
+            if (sc_meet(texts, at, one, two, length, i)) return SC_MEMORY;
+        }
+        start = end;
+    }
+    return 0;
+}
+
+static int sc_codes(
+    sc_texts *texts, const void *offsets, int wide, int64_t count, const uint8_t *data, int64_t size, int32_t *codes) {
+    if (wide) return sc_codes_of(texts, offsets, 1, count, data, size, codes);
+    return sc_codes_of(texts, offsets, 0, count, data, size, codes);
+}
+
+/* -- the rows of each group ---------------------------------------------------------------------------------------- */
+
+/* A counting sort: `ends` has a zero for each group and becomes where each ends. `order` is NULL if rows stand so. */
+static int sc_ends(const int64_t *codes, int64_t count, int64_t groups, int64_t *ends) {
+    int falls = 0;
+    int64_t before = 0, total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t code = codes[i];
+        if (code < 0 || code >= groups) return SC_DAMAGED;
+        falls |= code < before;
+        before = code;
+        ends[code]++;
+    }
+    for (int64_t group = 0; group < groups; group++) ends[group] = total += ends[group];
+    return falls;
+}
+
+static void sc_sort(const int64_t *codes, int64_t count, int64_t *ends, int64_t *order) {
+    for (int64_t i = count; i-- > 0;) order[--ends[codes[i]]] = i;
+}
+
+/* How many entries the lists of some rows have; what is read is checked before it is used as an address. */
+static int64_t sc_held(const void *offsets, int wide, int64_t lists, int64_t held, const int64_t *rows, int64_t count) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (rows[i] < 0 || rows[i] >= lists) return SC_DAMAGED;
+        const int64_t start = sc_at(offsets, wide, rows[i]), end = sc_at(offsets, wide, rows[i] + 1);
+        if (start < 0 || end < start || end > held) return SC_DAMAGED;
+        total += end - start;
+    }
+    return total;
+}
+
+/* Short lists are copied as SC_WIDTH entries, since a loop that ends after one or three is mostly mispredicted; what is
+   too much is overwritten by the next list. */
+#define SC_WIDTH 8
+
+#define SC_TAKE(NAME, NUMBER)                                                                                          \
+    static void NAME(                                                                                                  \
+        const NUMBER *offsets, const NUMBER *places, int64_t held, const int64_t *rows, int64_t count, NUMBER *ends,   \
+        NUMBER *taken, int64_t total) {                                                                                \
+        int64_t at = 0;                                                                                                \
+        ends[0] = 0;                                                                                                   \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const int64_t from = offsets[rows[i]], length = offsets[rows[i] + 1] - from;                               \
+            if (length <= SC_WIDTH && from + SC_WIDTH <= held && at + SC_WIDTH <= total)                               \
+                memcpy(taken + at, places + from, SC_WIDTH * sizeof(NUMBER));                                          \
+            else                                                                                                       \
+                memcpy(taken + at, places + from, (size_t)length * sizeof(NUMBER));                                    \
+            at += length;                                                                                              \
+            ends[i + 1] = (NUMBER)at;                                                                                  \
+        }                                                                                                              \
+    }
+
+SC_TAKE(sc_take_narrow, int32_t)
+SC_TAKE(sc_take_wide, int64_t)
+
+#endif

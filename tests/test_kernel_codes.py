@@ -1,0 +1,267 @@
+"""Texts as codes, rows of groups: twins, and Arrow's own dictionaries as an independent oracle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval import kernel
+from streameval.errors import InputError
+from streameval.inputs.arrow import encoded_texts
+from streameval.kernel import _codes_numpy, _numpy
+from streameval.kernel.types import Lists
+from tests.effort import cases
+from tests.test_kernel import everything, needs_compiled
+
+TWINS: list[Any] = [_codes_numpy]
+if kernel.BACKEND == "compiled":
+    from streameval.kernel import _codes, _compiled
+
+    TWINS.append(_codes)
+
+TYPES = [pa.string(), pa.large_string()]
+
+
+def agree(array: pa.Array) -> None:
+    """Fail unless every twin gives the codes that Arrow gives."""
+    wanted = array.dictionary_encode()
+    kind = np.int32 if array.type == pa.string() else np.int64
+    _, bounds, data = array.buffers()
+    offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
+    held = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    for twin in TWINS:
+        codes, firsts = twin.text_codes(offsets, held)
+        assert codes.dtype == np.int32
+        assert codes.tolist() == wanted.indices.to_pylist()
+        assert firsts.dtype == np.int64
+        assert array.take(firsts).to_pylist() == wanted.dictionary.to_pylist()
+    codes, labels = encoded_texts(array, "y_true")
+    assert codes.tolist() == wanted.indices.to_pylist()
+    assert labels == wanted.dictionary.to_pylist()
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@settings(max_examples=cases(200), deadline=None)
+@given(st.data())
+def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataObject):
+    alphabet = data.draw(st.sampled_from(["a", "ab", "a\0", "ä€😀", "abcdefgh"]))
+    few = data.draw(st.lists(st.text(alphabet, max_size=40), min_size=1, max_size=12))
+    array = pa.array(data.draw(st.lists(st.sampled_from(few), min_size=1, max_size=60)), kind)
+    start = data.draw(st.integers(0, len(array) - 1))
+    agree(array.slice(start, data.draw(st.integers(1, len(array) - start))))
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: pa.DataType):
+    texts = ["x" * length for length in range(41)]
+    texts += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
+    texts += ["\0" * length for length in range(41)]
+    rng = np.random.default_rng(0)
+    agree(pa.array([texts[place] for place in rng.integers(0, len(texts), 5_000)], kind))
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
+def test_so_many_texts_that_tables_grow_are_told_apart(kind: pa.DataType, prefix: str):
+    numbers = np.random.default_rng(1).permutation(np.tile(np.arange(70_000), 2))
+    agree(pa.array([f"{prefix}{number}" for number in numbers], kind).slice(3))
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
+    for array in (pa.array([], kind), pa.array(["a", "b"], kind).slice(2), pa.array(["", ""], kind)):
+        assert encoded_texts(array, "y_true")[1] == array.dictionary_encode().dictionary.to_pylist()
+    bare = pa.Array.from_buffers(kind, 0, [None, pa.py_buffer(b""), pa.py_buffer(b"")])
+    assert encoded_texts(bare, "y_true")[1] == []
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []], ids=str)
+def test_offsets_that_do_not_bound_texts_are_told(offsets: list[int], kind: type):
+    for twin in TWINS:
+        assert twin.text_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
+
+
+def damaged(offsets: list[int], kind: pa.DataType, length: int) -> pa.Array:
+    """Texts whose offsets Arrow believes: it looks at the first and last alone."""
+    numbers = np.array(offsets, np.int32 if kind == pa.string() else np.int64)
+    return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(numbers), pa.py_buffer(b"abcdef")])
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("offsets", [[0, 4, 2, 6], [0, 900, 2, 6], [0, -9, 2, 6]], ids=str)
+def test_damaged_texts_are_refused_as_labels_and_as_slices(offsets: list[int], kind: pa.DataType):
+    texts = damaged(offsets, kind, 3)
+    lists = pa.LargeListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int64()), texts)
+    ev, sliced = se.Evaluator(), se.Sliced(se.F1(), by="region")
+    with pytest.raises(InputError, match="y_true is damaged: the offsets of its texts"):
+        ev.update_many(lists, [["a"]] * 3)
+    with pytest.raises(InputError, match=r"where\['region'\] is damaged: the offsets of its texts"):
+        sliced.update_many([["a"]] * 3, [["a"]] * 3, where={"region": texts})
+    assert ev == se.Evaluator()
+    assert not sliced.examples
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_bytes_that_are_no_text_are_refused_as_arrow_refuses_them(kind: pa.DataType):
+    offsets = pa.py_buffer(np.array([0, 1, 3], np.int32 if kind == pa.string() else np.int64))
+    texts = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
+    with pytest.raises(UnicodeDecodeError):
+        encoded_texts(texts, "y_true")
+
+
+def test_chunks_of_lists_count_as_one_column():
+    rng = np.random.default_rng(2)
+    lists = [[f"l{label}" for label in rng.integers(0, 9, rng.integers(0, 5))] for _ in range(300)]
+    other = lists[100:] + lists[:100]
+    whole, parts = se.Evaluator(), se.Evaluator()
+    whole.update_many(lists, other)
+    for kind in (
+        pa.list_(pa.string()),
+        pa.large_list(pa.large_string()),
+        pa.list_(pa.dictionary(pa.int8(), pa.string())),
+    ):
+        columns = [
+            pa.chunked_array([pa.array(side[a:b], kind) for a, b in ((0, 7), (7, 7), (7, 300))])
+            for side in (lists, other)
+        ]
+        parts.reset()
+        parts.update_many(*columns)
+        assert parts == whole
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=60))
+def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[int]):
+    for twin in TWINS:
+        order, ends = twin.grouped(np.array(codes, np.int64), 7)
+        wanted = sorted(range(len(codes)), key=codes.__getitem__)
+        assert (order is None) == (codes == sorted(codes))
+        assert order is None or order.tolist() == wanted
+        assert ends.tolist() == [sum(code <= group for code in codes) for group in range(7)]
+
+
+def ragged(rng: np.random.Generator, rows: int, width: int, kind: type, longest: int = 12) -> Lists:
+    """Lists of columns with repeats, which do not begin at the first entry."""
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, longest, rows))]) + 3
+    return Lists(offsets.astype(kind), rng.integers(0, width, offsets[-1] + 2).astype(kind))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("rows", [1, 2, 50, 3_000])
+def test_lists_of_some_rows_are_taken_in_their_order(rows: int, kind: type):
+    rng = np.random.default_rng(rows)
+    for longest in (2, 5, 12, 40):
+        lists = ragged(rng, rows, 9, kind, longest)
+        for chosen in (rng.permutation(rows), rng.integers(0, rows, 2 * rows), np.zeros(0, np.int64)):
+            wanted = [lists.places[lists.offsets[row] : lists.offsets[row + 1]].tolist() for row in chosen]
+            for twin in TWINS:
+                offsets, places = twin.taken(lists.offsets, lists.places, chosen)
+                assert offsets.dtype == places.dtype == kind
+                ends = offsets.tolist()
+                assert [places[a:b].tolist() for a, b in pairwise(ends)] == wanted
+
+
+def test_codes_rows_and_lists_out_of_range_are_refused():
+    offsets, places, rows = np.array([0, 2]), np.array([1, 1]), np.array([0])
+    for twin in TWINS:
+        for codes in ([3], [-1], [0, 9]):
+            with pytest.raises(IndexError, match="out of range"):
+                twin.grouped(np.array(codes, np.int64), 3)
+        for wrong in (
+            (offsets, places, np.array([1])), (offsets, places, np.array([-1])), (np.array([0, 3]), places, rows),
+            (np.array([-1, 1]), places, rows), (np.array([1, 0]), places, rows), (np.array([0]), places, rows),
+        ):  # fmt: skip
+            with pytest.raises(IndexError, match="out of range"):
+                twin.taken(*wrong)
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("groups", [1, 2, 20, 700])
+def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, kind: type):
+    rng = np.random.default_rng(groups)
+    for rows in (0, 1, 511, 513, 3_000):
+        width = int(rng.integers(1, 60))
+        true, pred = ragged(rng, rows, width, kind), ragged(rng, rows, width, kind)
+        pred = pred._replace(columns=rng.integers(0, width, width))
+        codes = rng.integers(0, groups, rows)
+        made = [[kind_of(0) for _ in range(groups)] for kind_of in (_compiled.Counts, _numpy.Counts)]
+        for _ in range(2):  # what is there already stays
+            _compiled.count_groups(made[0], codes, rows, width, true, pred)
+            _numpy.count_groups(made[1], codes, rows, width, true, pred)
+        assert [everything(one, width) for one in made[0]] == [everything(one, width) for one in made[1]]
+        whole = _compiled.Counts(width)
+        for one in made[0]:
+            whole.merge(one, None)
+        alone = _compiled.Counts(width)
+        for _ in range(2):
+            alone.count_lists(rows, 0, true, pred, None, None, np.zeros(0, np.int64))
+        assert everything(whole, width) == everything(alone, width)
+
+
+@needs_compiled
+def test_damaged_groups_and_lists_are_refused():
+    fine = Lists(np.array([0, 1, 2]), np.array([0, 1]))
+    for codes, true in (
+        ([0, 2], fine), ([0, -1], fine), ([0], fine), ([0, 1, 1], fine),
+        ([0, 1], Lists(np.array([0, 1, 3]), fine.places)),
+        ([0, 1], Lists(np.array([0, 3, 2]), fine.places)), ([0, 1], Lists(fine.offsets, np.array([0, 2]))),
+        ([0, 1], Lists(np.array([-1, 1, 2]), fine.places)),
+    ):  # fmt: skip
+        with pytest.raises(IndexError):
+            _compiled.count_groups([_compiled.Counts(0) for _ in range(2)], np.array(codes), 2, 2, true, fine)
+
+
+GUARDED = """
+import ctypes, mmap
+import numpy as np
+from streameval.kernel import _codes
+
+protect = ctypes.CDLL(None).mprotect
+protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+page, room, areas = mmap.PAGESIZE, 16 * mmap.PAGESIZE, []
+
+
+def between_guards(array, at_end):
+    areas.append(mmap.mmap(-1, room + 2 * page))
+    start = ctypes.addressof(ctypes.c_char.from_buffer(areas[-1]))
+    for guard in (start, start + page + room):
+        assert protect(guard, page, 0) == 0
+    at = page + (room - array.nbytes if at_end else 0)
+    held = np.frombuffer(areas[-1], array.dtype, len(array), at)
+    held[:] = array
+    return held
+
+
+for length in range(41):
+    for count in (1, 2, 7):
+        for at_end in (False, True):
+            data = between_guards(np.arange(length * count, dtype=np.uint8), at_end)
+            for kind in (np.int32, np.int64):
+                offsets = between_guards(np.arange(count + 1, dtype=kind) * length, at_end)
+                codes, firsts = _codes.text_codes(offsets, data)
+                assert len(codes) == count and len(firsts) == (count if length else 1)
+                places = between_guards(np.arange(length * count, dtype=kind), at_end)
+                ends, taken = _codes.taken(offsets, places, np.arange(count)[::-1].copy())
+                assert len(taken) == length * count
+"""
+
+
+@needs_compiled
+@pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
+def test_nothing_is_read_before_or_behind_texts_and_lists():
+    subprocess.run([sys.executable, "-c", GUARDED], check=True, env={**os.environ, "STREAMEVAL_KERNEL": "compiled"})
