@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
@@ -357,6 +357,9 @@ def test_curves_are_drawn_with_as_many_points_as_can_be_seen():
 
 
 @given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+@example(0.0, 5e-324)
+@example(5e-324, 5e-324)
+@example(-1e-310, 1e-310)
 def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
     low, high = sorted((one, two))
     axis = nice_axis("x", low, high)

@@ -18,6 +18,7 @@ from streameval.report.page.markup import MINUS, escaped
 __all__ = ["UNIT", "Axis", "Chart", "log_axis", "nice_axis", "thinned"]
 
 _SIZE = 1000  # units of the picture in each direction
+_FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
 _FINE = 500  # curves are drawn to this part of an axis
 
 
@@ -53,7 +54,7 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
     if low >= 0 and 0.5 < high <= 1:
         return Axis(title, 0.0, 1.0, UNIT)
     low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
-    span = (high - low) or abs(high) or 1.0
+    span = max((high - low) or abs(high) or 1.0, _FINEST)
     raw = span / 4
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(size * power for size in (1, 2, 2.5, 5, 10) if size * power >= raw * 0.999)
