@@ -207,8 +207,8 @@ def test_the_metrics_are_those_of_get(page: Page, request: pytest.FixtureRequest
 def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
     stream = data.draw(streams())
     ev = se.Evaluator([], **stream.setup.keywords())
-    for example in stream.examples:
-        example.update(ev)
+    for each in stream.examples:
+        each.update(ev)
     told, table = Page(ev.to_html()).data.get("labels"), ev.to_dict()["labels"]
     if told is None:
         assert table["label"] == []
@@ -224,8 +224,8 @@ def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
 def test_equal_evaluators_give_equal_pages(data: st.DataObject):
     stream = data.draw(streams())
     one, two = (se.Evaluator(["f1_micro"], keep=["pairs"], **stream.setup.keywords()) for _ in range(2))
-    for example in stream.examples:
-        example.update(one)
+    for each in stream.examples:
+        each.update(one)
     feed_many(two, stream.examples[::-1], again=True)
     assert one.to_html() == two.to_html()
 
