@@ -20,7 +20,7 @@ from setuptools import Extension, setup
 from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
 
-FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3"]
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNELS = {
     "_binned": ("binning.h",),
     "_codes": ("coding.h",),
@@ -84,4 +84,4 @@ def extensions() -> list[Extension]:
     return found
 
 
-setup(ext_modules=extensions())
+setup(ext_modules=extensions(), options={"build_ext": {"parallel": True}})
