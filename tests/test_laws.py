@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from tests.effort import cases
+from tests.effort import cases, promised
 from tests.entries import decided_entries
 from tests.streams import (
     KINDS,
@@ -83,7 +83,7 @@ def test_associative_three_may_be_merged_in_either_grouping(stream: Stream, data
     assert ((a + b) + c).to_bytes() == (a + (b + c)).to_bytes()
 
 
-@settings(CHECK, max_examples=cases(1000))
+@settings(CHECK, max_examples=promised(1000))
 @given(streams(), st.data())
 def test_split_any_sharding_order_and_batching_gives_the_same_bytes_and_bits(stream: Stream, data: st.DataObject):
     whole = stream.fed()
