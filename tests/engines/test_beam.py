@@ -171,6 +171,31 @@ def test_each_window_gives_the_bytes_of_its_rows(windows, starts, per_key, tmp_p
     assert {(key, at): state for key, at, state in made} == {place: counted(rows) for place, rows in expected.items()}
 
 
+class WriteTime(beam.DoFn):
+    def __init__(self, folder):
+        self.folder = folder
+
+    def process(self, state, at=beam.DoFn.WindowParam, time=beam.DoFn.TimestampParam):
+        (Path(self.folder) / str(int(at.start))).write_text(str(int(time)), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("combiner", "chosen"), [
+    (window.TimestampCombiner.OUTPUT_AT_EARLIEST, min),
+    (window.TimestampCombiner.OUTPUT_AT_LATEST, max),
+    (window.TimestampCombiner.OUTPUT_AT_EOW, lambda times: min(times) // 100 * 100 + 99),
+])  # fmt: skip
+def test_what_comes_out_has_the_time_that_the_windowing_says(combiner, chosen, tmp_path):
+    times = defaultdict(list)
+    for row in FEW:
+        times[row["t"] // 100 * 100].append(row["t"])
+    windows = beam.WindowInto(window.FixedWindows(100), timestamp_combiner=combiner)
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        timed = pipeline | beam.Create(FEW) | beam.Map(lambda row: window.TimestampedValue(row, row["t"])) | windows
+        _ = timed | Evaluate(**NAMES) | beam.ParDo(WriteTime(str(tmp_path)))
+    made = {int(path.name): int(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
+    assert made == {start: chosen(of_window) for start, of_window in times.items()}
+
+
 # -- panes ------------------------------------------------------------------------------------------------------------
 
 MODES = {"accumulating": trigger.AccumulationMode.ACCUMULATING, "discarding": trigger.AccumulationMode.DISCARDING}

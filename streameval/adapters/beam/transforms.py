@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.transforms.window import GlobalWindow, GlobalWindows, TimestampCombiner
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints import KV
 from apache_beam.typehints import Any as AnyType
-from apache_beam.utils.windowed_value import WindowedValue
 
 from streameval.adapters.beam.combining import MergeFn
+from streameval.adapters.beam.counting import COMBINED, Count, CountAll
 from streameval.columns import Job, Null, State
-from streameval.columns.rows import add_items, is_table
 from streameval.errors import InputError
 from streameval.evaluator import MetricLike
 from streameval.labels import Label
 
 __all__ = ["Evaluate", "EvaluatePerKey"]
-
-_AT_ONCE = 20_000
-"""How many elements a bundle holds before it counts them."""
 
 
 class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
@@ -88,8 +84,8 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
         merge, kind = MergeFn(self._job), type(self._job.fresh())
         windowing = pcoll.windowing
         default = windowing.windowfn == GlobalWindows() and windowing.triggerfn == _DEFAULT
-        plain = default and windowing.timestamp_combiner == TimestampCombiner.OUTPUT_AT_EOW
-        made = beam.ParDo((_CountAll if plain else _Count)(self._job, self._keyed))
+        combined = COMBINED.get(windowing.timestamp_combiner)
+        made = beam.ParDo((CountAll if default and combined is None else Count)(self._job, self._keyed, combined))
         if self._keyed:
             counted = pcoll | "Count" >> made.with_output_types(KV[AnyType, kind])
             return counted | "Merge" >> beam.CombinePerKey(merge)
@@ -112,54 +108,3 @@ class EvaluatePerKey(Evaluate):
 
 
 _DEFAULT = beam.transforms.trigger.DefaultTrigger()
-
-
-class _Count(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
-    """States of the elements of a bundle, for each window, and each key."""
-
-    def __init__(self, job: Job, keyed: bool) -> None:
-        self._job, self._keyed = job, keyed
-
-    def start_bundle(self) -> None:
-        self._held: dict[Any, dict[Any, tuple[Any, State, list[Any]]]] = {}
-        self._window: Any = None
-        self._here: dict[Any, tuple[Any, State, list[Any]]] = {}
-        self._count = 0
-
-    def process(
-        self, element: Any, window: Any = beam.DoFn.WindowParam, timestamp: Any = beam.DoFn.TimestampParam
-    ) -> Iterable[Any] | None:
-        return self._take(element, window, timestamp)
-
-    def _take(self, element: Any, window: Any, timestamp: Any) -> Iterable[Any] | None:
-        # No generator, and no hash of a window that came just before: these took as long as all the rest.
-        key, item = element if self._keyed else (None, element)
-        if window is not self._window:
-            self._window, self._here = window, self._held.setdefault(window, {})
-        held = self._here.get(key)
-        if held is None:
-            held = self._here[key] = (timestamp, self._job.fresh(), [])
-        if type(item) is dict or not is_table(item):
-            held[2].append(item)
-        else:
-            self._job.add(held[1], item)
-        self._count += 1
-        return self.finish_bundle() if self._count >= _AT_ONCE else None
-
-    def finish_bundle(self) -> Iterator[Any]:
-        for window, of_window in self._held.items():
-            for key, (timestamp, state, rows) in of_window.items():
-                add_items(self._job, state, rows)
-                yield WindowedValue((key, state) if self._keyed else state, timestamp, (window,))
-        self.start_bundle()
-
-
-class _CountAll(_Count):
-    """The same where there is one window and its end is the time of what comes out: Beam takes long to tell these."""
-
-    def process(self, element: Any) -> Iterable[Any] | None:  # type: ignore[override]  # Beam gives what is asked for
-        return self._take(element, _GLOBAL, _END)
-
-
-_GLOBAL = GlobalWindow()
-_END = _GLOBAL.max_timestamp()

@@ -1,0 +1,86 @@
+"""Counting the elements of a bundle, before anything travels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.transforms.window import GlobalWindow, TimestampCombiner
+from apache_beam.utils.windowed_value import WindowedValue
+
+from streameval.columns import Job, State
+from streameval.columns.rows import add_items, is_table
+
+__all__ = ["COMBINED", "Count", "CountAll"]
+
+_AT_ONCE = 20_000
+"""How many elements a bundle holds before it counts them."""
+
+COMBINED: dict[Any, Callable[[Any, Any], Any]] = {
+    TimestampCombiner.OUTPUT_AT_EARLIEST: min,
+    TimestampCombiner.OUTPUT_AT_LATEST: max,
+}
+"""Which of two times what comes out has; where it has that of the window's end, any time will do."""
+
+
+@dataclass(slots=True)
+class _Held:
+    time: Any
+    state: State
+    rows: list[Any]
+
+
+class Count(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
+    """States of the elements of a bundle, for each set of windows that elements are in, and each key."""
+
+    def __init__(self, job: Job, keyed: bool, combined: Callable[[Any, Any], Any] | None) -> None:
+        self._job, self._keyed, self._combined = job, keyed, combined
+
+    def start_bundle(self) -> None:
+        """Begin with nothing counted."""
+        self._held: dict[Any, dict[Any, _Held]] = {}
+        self._windows: Any = None
+        self._here: dict[Any, _Held] = {}
+        self._count = 0
+
+    def process(self, element: Any, value: Any = beam.DoFn.WindowedValueParam) -> Iterable[Any] | None:
+        """Take an element; the states of all so far if there are many."""
+        return self._take(element, value.windows, value)
+
+    def _take(self, element: Any, windows: Any, value: Any) -> Iterable[Any] | None:
+        # No generator, and no hash of windows that came just before: these took as long as all the rest.
+        if windows is not self._windows and windows != self._windows:
+            self._windows, self._here = windows, self._held.setdefault(tuple(windows), {})
+        key, item = element if self._keyed else (None, element)
+        held = self._here.get(key)
+        if held is None:
+            held = self._here[key] = _Held(value.timestamp, self._job.fresh(), [])
+        elif self._combined is not None:
+            held.time = self._combined(held.time, value.timestamp)
+        if type(item) is dict or not is_table(item):
+            held.rows.append(item)
+        else:
+            self._job.add(held.state, item)
+        self._count += 1
+        return self.finish_bundle() if self._count >= _AT_ONCE else None
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """The states of all elements that were taken."""
+        for windows, of_windows in self._held.items():
+            for key, held in of_windows.items():
+                add_items(self._job, held.state, held.rows)
+                yield WindowedValue((key, held.state) if self._keyed else held.state, held.time, windows)
+        self.start_bundle()
+
+
+class CountAll(Count):
+    """The same where there is one window and its end is the time of what comes out: Beam takes long to tell these."""
+
+    def process(self, element: Any) -> Iterable[Any] | None:  # type: ignore[override]  # Beam gives what is asked for
+        """Take an element, whatever its time."""
+        return self._take(element, _GLOBALLY.windows, _GLOBALLY)
+
+
+_GLOBALLY = WindowedValue(None, GlobalWindow().max_timestamp(), (GlobalWindow(),))
