@@ -33,6 +33,8 @@ __all__ = ["Accumulator"]
 _PLAIN = (float, int)
 _FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
 
+_FIRST = 500  # examples whose labels are met before it is tried whether there are others
+
 
 class _Core:
     """What changes: the labels, the reader that registers them, and the state. Replaced as a whole."""
@@ -50,6 +52,25 @@ class _Core:
         # Whether the kernel may read examples as they are, and with which threshold.
         self.direct = not isinstance(config.threshold, tuple) and not config.states
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
+
+    def count_plain_many(self, y_true: object, y_pred: object) -> bool:
+        """`Decisions.count_plain_many`, once their labels have columns."""
+        if not isinstance(y_true, list | tuple):
+            return False
+        known = -1
+        for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
+            before, known = known, self.meet(y_true, y_pred, most)
+            # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
+            if known == before and self.decisions.count_plain_many(y_true, y_pred, self.threshold):
+                return True
+        self.meet(y_true, y_pred, None)
+        return self.decisions.count_plain_many(y_true, y_pred, self.threshold)
+
+    def meet(self, y_true: object, y_pred: object, most: int | None) -> int:
+        """How many labels there are, after registering those of the first examples."""
+        self.reader.meet(y_true, most)
+        self.reader.meet(y_pred, most)
+        return len(self.labels)
 
     def beside(self) -> _Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
@@ -236,13 +257,12 @@ class Accumulator(Mergeable):
             return
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.beside()
-        if plain:
-            gathered.reader.meet(y_true)
-            gathered.reader.meet(y_pred)
         if gathered.several is not None:
+            if plain:
+                gathered.meet(y_true, y_pred, None)
             for joint in self._joint_many(y_true, y_pred, mask, weights, gathered.reader):
                 gathered.several.count(joint, threads)
-        elif not (plain and gathered.decisions.count_plain_many(y_true, y_pred, core.threshold)):
+        elif not (plain and gathered.count_plain_many(y_true, y_pred)):
             for batch in read_many(y_true, y_pred, mask, weights, gathered.reader, threads):
                 gathered.decisions.count(batch, threads)
         core = self._core

@@ -132,6 +132,29 @@ def test_a_label_met_in_a_call_that_fails_is_not_registered():
     assert len(ev._core.labels) == known
 
 
+@pytest.mark.parametrize("kind", [list, set, lambda row: dict.fromkeys(row, True)], ids=["lists", "sets", "mappings"])
+@pytest.mark.parametrize("late", [1, accumulator._FIRST, 2 * accumulator._FIRST, 4 * accumulator._FIRST, None])
+def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[str]], object], late: int | None):
+    count = 4 * accumulator._FIRST + 1
+    true, pred = ([sorted(row) for row in rows_of(seed, count)] for seed in (1, 2))
+    if late is not None:
+        true[late].append("late")
+        pred[-late].append("later")
+    ev, expected = se.Evaluator(), se.Evaluator()
+    ev.update_many(list(map(kind, true)), list(map(kind, pred)))
+    expected.update_many(iter(true), iter(pred))
+    assert ev.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("place", [0, accumulator._FIRST, 4 * accumulator._FIRST])
+def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
+    ev = se.Evaluator()
+    rows = [["a"]] * (4 * accumulator._FIRST + 1)
+    with pytest.raises(se.LabelError, match="y_pred"):
+        ev.update_many(rows, [*rows[:place], ["a", 0.5], *rows[place + 1 :]])
+    assert ev == se.Evaluator()
+
+
 @pytest.mark.parametrize("odd", [True, 1.0, np.int64(1), "\ud800", None, (), [1]], ids=repr)
 @pytest.mark.parametrize("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
 def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[str, object], odd: object):

@@ -566,16 +566,34 @@ def test_every_form_of_one_example_gives_the_same_bytes(form: str):
 
 
 @pytest.mark.parametrize(
-    "empty", [set(), frozenset(), [], (), {}, {"a": False}, np.zeros(2), np.array([], object)], ids=repr
+    "empty",
+    [set(), frozenset(), [], (), {}, {"a": False}, np.zeros(2), np.array([], object), np.array([], "U1")],
+    ids=repr,
 )
 def test_an_example_without_labels_is_an_example(empty: object):
-    labels = [] if isinstance(empty, np.ndarray) and not len(empty) else ["a", "b"]
-    ev, reference = se.Evaluator(labels=labels), se.Evaluator(labels=labels)
+    ev, reference = se.Evaluator(labels=["a", "b"]), se.Evaluator(labels=["a", "b"])
     ev.update(empty, empty)
     ev.update_many([empty], [empty])
     reference.update_many([set(), set()], [set(), set()])
     assert ev.examples == 2
     assert ev.to_bytes() == reference.to_bytes()
+
+
+@pytest.mark.parametrize("kind", [object, "U3"])
+def test_arrays_of_labels_are_lists_of_them_also_where_some_are_empty(kind: object):
+    rows, others = [["a", "b"], [], ["c"], ["a"]], [["a"], ["b"], [], ["c", "a"]]
+    expected = se.Evaluator()
+    expected.update_many(rows, others)
+    true, pred = ([np.array(row, kind) for row in side] for side in (rows, others))
+    column = np.empty(4, object)
+    column[:] = true
+    for form in (true, iter(true), column, pd.Series(true)):
+        ev = se.Evaluator()
+        ev.update_many(form, pred)
+        assert ev.to_bytes() == expected.to_bytes()
+    for row, other in zip(true, pred, strict=True):
+        ev.revert(row, other)
+    assert ev == se.Evaluator()
 
 
 def test_no_examples_at_all_change_nothing():

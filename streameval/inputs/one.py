@@ -14,7 +14,7 @@ from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, TRUE, Reader
 from streameval.inputs.tensors import array_of
 from streameval.inputs.values import decided_bit, decided_block, plain_array
 
-__all__ = ["COLLECTIONS", "named", "named_entries", "read_one"]
+__all__ = ["COLLECTIONS", "labels_in", "named", "named_entries", "read_one"]
 
 COLLECTIONS = (set, frozenset, list, tuple)
 
@@ -103,8 +103,9 @@ def _row_entries(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterab
     name = NAMES[role]
     if row.ndim != 1:
         raise _not_one(row.shape, role)
-    if row.dtype.kind == "U" or (row.dtype.kind == "O" and any(isinstance(value, str) for value in row.tolist())):
-        return _collection_entries(row.tolist(), role, reader)
+    labels = labels_in(row)
+    if labels is not None:
+        return _collection_entries(labels, role, reader)
     columns = reader.positions(len(row), name)
     thresholds = reader.threshold_row(columns) if role == PRED and reader.reads_scores else 0.0
     bits, hidden = decided_block(plain_array(row, name), role, reader, thresholds)
@@ -112,6 +113,14 @@ def _row_entries(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterab
     if hidden is not None:
         entries |= hidden * np.uint8(HIDDEN)
     return zip(columns.tolist(), entries.tolist(), strict=True)
+
+
+def labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
+    """The labels that a row of texts or objects names; None if it holds decisions in the order of the labels."""
+    if row.dtype.kind not in "UO" or row.ndim != 1:
+        return None
+    values: list[Any] = row.tolist()
+    return values if row.dtype.kind == "U" or not values or str in set(map(type, values)) else None
 
 
 def _not_one(shape: tuple[int, ...], role: int) -> InputError:

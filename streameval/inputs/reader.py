@@ -102,11 +102,17 @@ class Reader:
             found = [known.get(label, IGNORED) for label in flat]
         return cast("list[int]", found)
 
-    def meet(self, examples: object) -> None:
-        """Register the labels of a list of dicts, sets and lists. Leaves it to others to refuse what cannot be read."""
-        if type(examples) not in (list, tuple) or not set(map(type, cast("list[object]", examples))) <= _FORMS:
+    def meet(self, examples: object, most: int | None = None) -> None:
+        """Register the labels of a list of dicts, sets and lists, or of so many at its beginning.
+
+        Leaves it to others to refuse what cannot be read.
+        """
+        if type(examples) not in (list, tuple):
             return
-        flat = list(chain.from_iterable(cast("list[list[object]]", examples)))
+        some = cast("list[list[object]]", examples)[:most]
+        if not set(map(type, some)) <= _FORMS:
+            return
+        flat = list(chain.from_iterable(some))
         if self._all_plain(flat):
             with suppress(LabelError):
                 self._register(flat)

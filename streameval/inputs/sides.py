@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError, shown
 from streameval.inputs.arrow import lists_of_arrow
-from streameval.inputs.one import COLLECTIONS, named, named_entries
+from streameval.inputs.one import COLLECTIONS, labels_in, named, named_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, registered
 from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import bound_of, decided_block, plain_array
@@ -268,6 +268,9 @@ class _Examples:
     def take(self, size: int) -> Piece:
         examples = without_tensors(list(islice(self._source, size)), NAMES[self._role])
         kinds = set(map(type, examples))
+        if np.ndarray in kinds:
+            examples = [_plain_row(example) for example in examples]
+            kinds = set(map(type, examples))
         if kinds.issubset(COLLECTIONS):
             try:
                 flat = self._reader.columns(chain.from_iterable(cast("list[list[object]]", examples)))
@@ -296,6 +299,12 @@ class _Examples:
             return Lists(np.array(ends[bit], np.int64), np.array(found[bit], np.int64))
 
         return ListPiece(len(examples), lists_of(self._role), lists_of(HIDDEN), lists_of(0), _NOTHING)
+
+
+def _plain_row(example: object) -> object:
+    """An array of labels as their list."""
+    labels = labels_in(example) if isinstance(example, np.ndarray) else None
+    return example if labels is None else labels
 
 
 def joined(parts: list[Lists], examples: int) -> Lists:
