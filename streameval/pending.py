@@ -63,8 +63,8 @@ class Pending(Generic[EvaluatorT]):
     -----
     A call costs the same however many wait. A call that raises changes nothing: where the evaluator refuses a truth,
     the prediction still waits for a better one. Where an interruption (KeyboardInterrupt) ends `observe`, the pair is
-    either counted or the prediction still waits, never both; only an evaluator that cannot tell whether it has counted
-    (a metric of River, a window) may then have neither.
+    either counted or the prediction still waits, never both; only an evaluator that cannot tell whether it has counted,
+    such as a metric of River, may then have neither.
 
     Examples
     --------

@@ -241,6 +241,25 @@ def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(
 # -- what holds evaluators --------------------------------------------------------------------------------------------
 
 
+def began(window: Any) -> Any:
+    """A window that has counted enough for the next example to let one go."""
+    for number in range(2):
+        window.update({"a"}, {"b", "old"}, **({"t": number - 5} if window.timed else {}))
+    return window
+
+
+HOLDERS: dict[str, Callable[[], Any]] = {
+    "Evaluator": se.Evaluator,
+    "Rolling": lambda: began(se.Rolling(se.Evaluator(), size=2)),
+    "Rolling, all states": lambda: began(se.Rolling(se.Evaluator(keep=["pairs"]), size=1)),
+    "TimeRolling": lambda: began(se.TimeRolling(se.F1(), period=5)),
+    "Tumbling": lambda: began(se.Tumbling(se.Evaluator(), size=2, keep=1)),
+    "Tumbling in time": lambda: began(se.Tumbling(se.F1(), period=2, keep=1)),
+    "Fading": lambda: began(se.Fading(se.Evaluator(), half_life=1)),
+    "Fading in time": lambda: began(se.Fading(se.F1(), half_life=2.0)),
+}
+
+
 def waiting(evaluator: object) -> se.Pending:
     pending = se.Pending(evaluator, max_pending=3, max_age=10, late="count")
     for key, y_pred in enumerate([{"a"}, {"b", "c"}, {"c"}]):
@@ -256,7 +275,8 @@ CALLS: dict[str, Callable[[se.Pending], object]] = {
     "predict": lambda pending: pending.predict(7, {"a", "new"}, t=3),
     "predict that gives up": lambda pending: pending.predict(7, {"a"}, t=11.5),
     "predict that fails": lambda pending: pending.predict(1, {"a"}, t=11.5),
-    "observe": lambda pending: pending.observe(1, {"c", "new"}, weight=0.5, mask={"b"}),
+    "observe": lambda pending: pending.observe(1, {"c", "new"}, weight=0.5, mask={"b"}, t=3),
+    "observe plainly": lambda pending: pending.observe(1, {"c"}, t=3),
     "observe and give up": lambda pending: pending.observe(2, {"c"}, t=11.5),
     "observe what fails": lambda pending: pending.observe(2, {"c", None}, t=11.5),
     "observe what is late": lambda pending: pending.observe(9, {"c"}, t=11.5),
@@ -264,16 +284,17 @@ CALLS: dict[str, Callable[[se.Pending], object]] = {
 }
 
 
+@pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("call", CALLS)
-def test_an_interrupted_pair_is_counted_or_waits(call: str):
-    run = CALLS[call]
-    attempted(lambda: run(waiting(se.Evaluator())))
-    before = told_of(waiting(se.Evaluator()))
-    pending = waiting(se.Evaluator())
+def test_an_interrupted_pair_is_counted_or_waits(call: str, holder: str):
+    run, make = CALLS[call], HOLDERS[holder]
+    attempted(lambda: run(waiting(make())))
+    before = told_of(waiting(make()))
+    pending = waiting(make())
     executed = interrupted(lambda: attempted(lambda: run(pending)), -1)
     after = told_of(pending)
-    for hit in chosen(executed, 10 * SHARE, call):
-        pending = waiting(se.Evaluator())
+    for hit in chosen(executed, (10 if holder == "Evaluator" else 3) * SHARE, call):
+        pending = waiting(make())
         with pytest.raises(Interrupted):
             interrupted(lambda pending=pending: attempted(lambda: run(pending)), *hits_at(hit))
         keys = pending.keys()
@@ -308,6 +329,36 @@ def traces(every: int) -> se.Trace:
     trace = se.Trace({"micro": se.F1(average="micro"), "all": se.Evaluator(["f1_macro"]), "once": Once()}, every=every)
     trace.update({"a"}, {"b"})
     return trace
+
+
+def traced_windows() -> se.Trace:
+    made = {name: make() for name, make in HOLDERS.items() if name != "Evaluator"}
+    return se.Trace({"all": se.Evaluator(["f1_macro"]), **made}, every=1, metrics=["f1_macro"])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_windows_of_an_interrupted_trace_stay_together(fails: bool):
+    def state(trace: se.Trace) -> tuple[object, ...]:
+        return (trace.examples, repr(trace.columns()), *[one.to_bytes() for one in trace.evaluators.values()])
+
+    def run(trace: se.Trace) -> None:
+        attempted(lambda: trace.update({"a", "new"}, {"b", None if fails else "newer"}, t=1))
+
+    run(traced_windows())
+    before = state(traced_windows())
+    trace = traced_windows()
+    executed = interrupted(lambda: run(trace), -1)
+    after = state(trace)
+    assert (before == after) == fails
+    for hit in chosen(executed, 40 * SHARE, f"{fails}"):
+        trace = traced_windows()
+        with pytest.raises(Interrupted):
+            interrupted(lambda trace=trace: run(trace), *hits_at(hit))
+        found = state(trace)
+        assert found in (before, after), f"torn at instruction {hit}"
+        if found == before:
+            run(trace)
+            assert state(trace) == after
 
 
 class Once:

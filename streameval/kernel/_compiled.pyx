@@ -1097,6 +1097,7 @@ cdef class Tape:
     cdef int32_t* slot
     cdef double* weight  # NULL while all are 1
     cdef int64_t* stamp  # NULL unless timed
+    cdef readonly Py_ssize_t appended
     cdef Py_ssize_t first, last, room, first_slot, last_slot, slot_room, odd
 
     def __cinit__(self, bint timed):
@@ -1201,6 +1202,7 @@ cdef class Tape:
             self.stamp[self.last] = stamp
         self.last_slot += counts.landed
         self.last += 1
+        self.appended += 1
         position = self.late(size, limit)
         if position:
             self.take_back(counts, position)
@@ -1244,6 +1246,7 @@ cdef class Tape:
             memcpy(self.stamp + self.last, &stamp[0], examples * sizeof(int64_t))
         self.last_slot += total
         self.last += examples
+        self.appended += examples
         self.odd += odd
 
     cdef Py_ssize_t late(self, Py_ssize_t size, int64_t limit) noexcept nogil:

@@ -25,6 +25,7 @@ class _Held(NamedTuple):
     first_slot: int
     last_slot: int
     odd: int
+    appended: int
 
 
 class Tape:
@@ -37,12 +38,17 @@ class Tape:
 
     def __init__(self, timed: bool) -> None:
         self.timed = timed
-        self._held = _Held(*_room(64, 256), 0, 0, 0, 0, 0)
+        self._held = _Held(*_room(64, 256), 0, 0, 0, 0, 0, 0)
 
     @property
     def examples(self) -> int:
         """How many examples are on the tape."""
         return self._held.last - self._held.first
+
+    @property
+    def appended(self) -> int:
+        """How many examples were ever appended: what tells whether one was, also if as many were dropped."""
+        return self._held.appended
 
     @property
     def weighted(self) -> bool:
@@ -86,7 +92,10 @@ class Tape:
         held.stamps[examples] = 0 if stamps is None else stamps
         odd = 0 if weights is None else int(np.count_nonzero(weights != 1.0))
         self._held = held._replace(
-            last=held.last + len(lengths), last_slot=held.last_slot + len(slots), odd=held.odd + odd
+            last=held.last + len(lengths),
+            last_slot=held.last_slot + len(slots),
+            odd=held.odd + odd,
+            appended=held.appended + len(lengths),
         )
 
     def _with_room(self, examples: int, slots: int) -> _Held:
@@ -99,7 +108,7 @@ class Tape:
         room[1][:live_slots] = held.slots[held.first_slot : held.last_slot]
         room[2][:live] = held.weights[held.first : held.last]
         room[3][:live] = held.stamps[held.first : held.last]
-        return _Held(*room, 0, live, 0, live_slots, held.odd)
+        return _Held(*room, 0, live, 0, live_slots, held.odd, held.appended)
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""

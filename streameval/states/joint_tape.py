@@ -26,6 +26,7 @@ class _Held(NamedTuple):
     of_slots: slice
     of_scores: slice
     odd: int
+    appended: int
 
 
 class JointTape:
@@ -39,12 +40,17 @@ class JointTape:
     def __init__(self, timed: bool) -> None:
         self.timed = timed
         none = slice(0, 0)
-        self._held = _Held(*_room(64, 256, 256, np.float32), none, none, none, 0)
+        self._held = _Held(*_room(64, 256, 256, np.float32), none, none, none, 0, 0)
 
     @property
     def examples(self) -> int:
         """How many examples are on the tape."""
         return _size(self._held.examples)
+
+    @property
+    def appended(self) -> int:
+        """How many examples were ever appended."""
+        return self._held.appended
 
     @property
     def weighted(self) -> bool:
@@ -87,6 +93,7 @@ class JointTape:
             of_slots=slice(held.of_slots.start, of_slots.stop),
             of_scores=slice(held.of_scores.start, of_scores.stop),
             odd=held.odd + odd,
+            appended=held.appended + len(lengths),
         )
 
     def _with_room(self, examples: int, slots: int, given: Given) -> _Held:
@@ -108,10 +115,11 @@ class JointTape:
         more = examples, slots, len(given.columns)
         sizes = [256 + (count + added) * 3 // 2 for count, added in zip(counts, more, strict=True)]
         room = _room(sizes[0], sizes[1], sizes[2], kind)
-        spans = (held.examples, held.of_slots, held.examples, held.examples, held.examples, *[held.of_scores] * 2)
-        for new, old, span in zip(room, held[:7], spans, strict=True):
+        before = (held.examples, held.of_slots, held.examples, held.examples, held.examples, *[held.of_scores] * 2)
+        for new, old, span in zip(room, held[:7], before, strict=True):
             new[: _size(span)] = old[span]
-        return _Held(*room, slice(0, counts[0]), slice(0, counts[1]), slice(0, counts[2]), held.odd)
+        spans = slice(0, counts[0]), slice(0, counts[1]), slice(0, counts[2])
+        return _Held(*room, *spans, held.odd, held.appended)
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""

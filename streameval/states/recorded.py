@@ -110,9 +110,11 @@ class Recorded:
         Whether the counts may differ from what is on the tape.
     floor
         Of a timed tape: the time so far, where it is later than that of the newest example.
+    before
+        How many examples were appended before those that this began with.
     """
 
-    __slots__ = ("_look", "counts", "decisions", "floor", "labels", "tape", "torn")
+    __slots__ = ("_look", "before", "counts", "decisions", "floor", "labels", "tape", "torn")
 
     def __init__(self, recording: Recording, *, floor: int = ALWAYS) -> None:
         self.labels = LabelIndex(recording.labels)
@@ -124,8 +126,13 @@ class Recorded:
         for start in range(0, batch.examples, _PIECE):
             self.decisions.count(batch.part(start, min(start + _PIECE, batch.examples)))
         self.counts = self.decisions._counts
-        self.floor, self.torn = floor, False
+        self.floor, self.torn, self.before = floor, False, 0
         self._look = 64 + 2 * len(self.labels)
+
+    @property
+    def appended(self) -> int:
+        """How many examples were ever appended, here and before."""
+        return self.before + self.tape.appended
 
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
@@ -198,7 +205,7 @@ class Recorded:
         twin.tape.extend(*self.tape.contents(0, self.tape.examples))
         twin.decisions = self.decisions.copy(twin.labels)
         twin.counts = twin.decisions._counts
-        twin.floor, twin.torn, twin._look = self.floor, False, self._look
+        twin.floor, twin.torn, twin.before, twin._look = self.floor, False, self.before, self._look
         return twin
 
 

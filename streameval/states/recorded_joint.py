@@ -53,7 +53,7 @@ class RecordedJoint(Recorded):
             self.several.count(Joint(batch.part(start, stop), scored))
         self.decisions = self.several.decisions
         self.counts = self.decisions._counts
-        self.floor, self.torn = floor, False
+        self.floor, self.torn, self.before = floor, False, 0
         self._look = self._patience = 64 + 2 * len(self.labels)
 
     @property
@@ -133,7 +133,7 @@ class RecordedJoint(Recorded):
         twin.several = self.several.copy(twin.labels)
         twin.decisions = twin.several.decisions
         twin.counts = twin.decisions._counts
-        twin.floor, twin.torn, twin._look = self.floor, False, self._look
+        twin.floor, twin.torn, twin.before, twin._look = self.floor, False, self.before, self._look
         twin._patience, twin._scored = self._patience, self._scored
         return twin
 

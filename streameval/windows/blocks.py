@@ -157,6 +157,11 @@ class Blocks(Window[A]):
                 held = self._held = self._pruned(held._replace(newest=held.newest + 1))
         return held
 
+    def _mark(self) -> tuple[int | None, int]:
+        """What every update changes; see `Feed.mark`. Only a newer block lets older ones go."""
+        held = self._settled()
+        return held.newest, sum(block.examples for block in held.blocks.values())
+
     def _pruned(self, held: Held[A]) -> Held[A]:
         oldest = (held.newest or 0) - self._keep
         if min(held.blocks, default=oldest) >= oldest:

@@ -48,7 +48,8 @@ class _Recent(Window[A]):
         newest = recorded.tape.latest
         return recorded.floor if newest is None else max(newest, recorded.floor)
 
-    def _adopt(self, recording: Recording, floor: int = ALWAYS) -> None:
+    def _adopt(self, recording: Recording, floor: int = ALWAYS, appended: int = 0) -> None:
+        """Hold what was recorded; ``appended`` examples were so far."""
         several = self._template._core.several
         if several is None:
             recorded = Recorded(recording, floor=floor)
@@ -56,6 +57,7 @@ class _Recent(Window[A]):
             from streameval.states.recorded_joint import RecordedJoint  # whose code is large, and seldom needed
 
             recorded = RecordedJoint(recording, several, floor=floor)
+        recorded.before = appended - recorded.tape.appended
         self._now = recorded, self._template._over(recorded.labels, recorded.state)
 
     def _recording(self, recorded: Recorded) -> Recording:
@@ -65,7 +67,7 @@ class _Recent(Window[A]):
         """The examples and the object that reads them, counted anew if the last change was interrupted."""
         recorded = self._now[0]
         if recorded.torn:
-            self._adopt(self._recording(recorded), recorded.floor)
+            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
         return self._now
 
     def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
@@ -98,7 +100,7 @@ class _Recent(Window[A]):
             recorded.state.forget(known)
             raise
         if recorded.crowded():
-            self._adopt(self._recording(recorded), recorded.floor)
+            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, stamps: IntArray | None, size: int
@@ -122,7 +124,8 @@ class _Recent(Window[A]):
             raise _meddled()
         if tail.examples > size or (tail.examples == size and not self._timed):
             declared = self._template._config.labels or ()
-            self._adopt(tail.recording(declared, stamps), recorded.floor)  # of the old ones none stays
+            # of the old ones none stays
+            self._adopt(tail.recording(declared, stamps), recorded.floor, recorded.appended + tail.examples)
             return
         known = len(recorded.labels)
         limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
@@ -132,7 +135,11 @@ class _Recent(Window[A]):
             recorded.state.forget(known)
             raise
         if recorded.crowded():
-            self._adopt(self._recording(recorded), recorded.floor)
+            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+
+    def _mark(self) -> int:
+        """What every update changes; see `Feed.mark`."""
+        return self._settled()[0].appended
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
