@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from streameval.columns import Columns, Job, Null, State
-from streameval.columns.arrow import refuse_missing
+from streameval.columns.arrow import arrow_of_polars, refuse_missing
 from streameval.errors import DependencyError, InputError, did_you_mean, shown
 from streameval.evaluator import MetricLike
 from streameval.labels import Label
@@ -21,6 +21,9 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 _ROWS = 2**17
 """Rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of."""
+
+_PART = 2**12
+"""Rows from which on a part of a table is a batch of its own."""
 
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}
 
@@ -106,7 +109,7 @@ def evaluate(
     state = job.fresh()
     if found.schema is not None:  # so that columns are looked at even if there are no rows
         refuse_missing(job.columns, found.schema.names)
-        job.add(state, found.schema.empty_table())
+        job.add(state, _without_rows(found.schema))
     try:
         for batch in _watched(found, progress):
             job.add(state, batch)
@@ -115,6 +118,13 @@ def evaluate(
             raise
         raise InputError(f"the table cannot be read: {error}") from error
     return state
+
+
+def _without_rows(schema: Any) -> Any:
+    """A table of no rows. Arrow's own ``empty_table`` makes no lists of encoded views, as polars has them."""
+    import pyarrow as pa
+
+    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _pyarrow() -> Any:
@@ -173,6 +183,13 @@ def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
             yield batch.slice(start, size)
 
 
+def _uncut(tables: Iterable[Any]) -> Iterator[Any]:
+    """The parts that tables consist of, which need not be joined then; but tables of small parts as they are."""
+    for table in tables:
+        parts = table.to_batches()
+        yield from parts if table.num_rows >= _PART * len(parts) else [table]
+
+
 def _only(schema: Any, columns: Columns) -> Any:
     import pyarrow as pa
 
@@ -182,12 +199,12 @@ def _only(schema: Any, columns: Columns) -> Any:
 def _polars(frame: Any, columns: Columns, size: int) -> Source:
     refuse_missing(columns, frame.collect_schema().names())
     chosen = frame.select(list(columns.names))
-    schema = chosen.head(0).collect().to_arrow().schema
+    schema = arrow_of_polars(chosen.head(0).collect()).schema
     if not hasattr(chosen, "collect_batches"):
-        table = chosen.collect(engine="streaming").to_arrow()
+        table = arrow_of_polars(chosen.collect(engine="streaming"))
         return Source(iter(table.to_batches(max_chunksize=size)), lambda: table.num_rows, schema)
     parts = chosen.collect_batches(chunk_size=size, maintain_order=False)
-    return Source((part.to_arrow() for part in parts), lambda: None, schema)
+    return Source(_uncut(map(arrow_of_polars, parts)), lambda: None, schema)
 
 
 def _duckdb(relation: Any, columns: Columns, size: int) -> Source:

@@ -73,6 +73,8 @@ SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
     "generator of batches": lambda given, _: iter(given.to_batches(max_chunksize=100)),
     "pandas": lambda given, _: given.to_pandas(),
     "polars": lambda given, _: pl.from_arrow(given),
+    "polars categories": lambda given, _: categories(given),
+    "polars lazy categories": lambda given, _: categories(given).lazy(),
     "polars lazy": lambda given, _: pl.from_arrow(given).lazy().filter(pl.col("id") >= 0),
     "Arrow stream": lambda given, _: Stream(given),
     "parquet": lambda given, folder: written(given, folder / "a.parquet"),
@@ -96,6 +98,10 @@ SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
 def large(schema: pa.Schema) -> pa.Schema:
     kind = pa.large_list(pa.large_string())
     return pa.schema([(field.name, kind if pa.types.is_list(field.type) else field.type) for field in schema])
+
+
+def categories(given: pa.Table) -> pl.DataFrame:
+    return pl.from_arrow(given).with_columns(pl.col("actual", "predicted").cast(pl.List(pl.Categorical)))
 
 
 def written(given: pa.Table, path: Path, *, dictionaries: bool = False) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 from itertools import pairwise
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import kernel
 from streameval.errors import InputError
-from streameval.inputs.arrow import encoded_texts
+from streameval.inputs.arrow import _views, encoded_texts
 from streameval.kernel import _codes_numpy, _numpy
 from streameval.kernel.types import Lists
 from tests.effort import cases
@@ -30,27 +31,35 @@ if kernel.BACKEND == "compiled":
     TWINS.append(_codes)
 
 TYPES = [pa.string(), pa.large_string()]
+ALL_TYPES = [*TYPES, pa.string_view()]
+
+
+def coded(twin: Any, array: pa.Array) -> Any:
+    if array.type == pa.string_view():
+        return twin.view_codes(*_views(array))
+    kind = np.int32 if array.type == pa.string() else np.int64
+    _, bounds, data = array.buffers()
+    offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
+    return twin.text_codes(
+        offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    )
 
 
 def agree(array: pa.Array) -> None:
     """Fail unless every twin gives the codes that Arrow gives."""
     wanted = array.dictionary_encode()
-    kind = np.int32 if array.type == pa.string() else np.int64
-    _, bounds, data = array.buffers()
-    offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
-    held = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
     for twin in TWINS:
-        codes, firsts = twin.text_codes(offsets, held)
+        codes, firsts = coded(twin, array)
         assert codes.dtype == np.int32
         assert codes.tolist() == wanted.indices.to_pylist()
         assert firsts.dtype == np.int64
-        assert array.take(firsts).to_pylist() == wanted.dictionary.to_pylist()
+        assert [array[first].as_py() for first in firsts.tolist()] == wanted.dictionary.to_pylist()
     codes, labels = encoded_texts(array, "y_true")
     assert codes.tolist() == wanted.indices.to_pylist()
     assert labels == wanted.dictionary.to_pylist()
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataObject):
@@ -61,7 +70,7 @@ def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataO
     agree(array.slice(start, data.draw(st.integers(1, len(array) - start))))
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: pa.DataType):
     texts = ["x" * length for length in range(41)]
     texts += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
@@ -70,18 +79,20 @@ def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: p
     agree(pa.array([texts[place] for place in rng.integers(0, len(texts), 5_000)], kind))
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
 def test_so_many_texts_that_tables_grow_are_told_apart(kind: pa.DataType, prefix: str):
     numbers = np.random.default_rng(1).permutation(np.tile(np.arange(70_000), 2))
     agree(pa.array([f"{prefix}{number}" for number in numbers], kind).slice(3))
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
     for array in (pa.array([], kind), pa.array(["a", "b"], kind).slice(2), pa.array(["", ""], kind)):
         assert encoded_texts(array, "y_true")[1] == array.dictionary_encode().dictionary.to_pylist()
-    bare = pa.Array.from_buffers(kind, 0, [None, pa.py_buffer(b""), pa.py_buffer(b"")])
+    bare = pa.Array.from_buffers(
+        kind, 0, [None, pa.py_buffer(b"")] if kind == pa.string_view() else [None] + [pa.py_buffer(b"")] * 2
+    )
     assert encoded_texts(bare, "y_true")[1] == []
 
 
@@ -90,6 +101,48 @@ def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
 def test_offsets_that_do_not_bound_texts_are_told(offsets: list[int], kind: type):
     for twin in TWINS:
         assert twin.text_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
+
+
+def view(length: int, *rest: int | bytes) -> bytes:
+    """A view by its parts."""
+    parts = [part if isinstance(part, bytes) else struct.pack("<i", part) for part in (length, *rest)]
+    return b"".join(parts).ljust(16, b"\0")
+
+
+def views_of(*views: bytes) -> np.ndarray:
+    return np.frombuffer(b"".join(views), np.uint8)
+
+
+def test_what_stands_behind_a_short_text_in_its_view_does_not_matter():
+    dirty, clean = view(2, b"ab", b"\xff" * 10), view(2, b"ab")
+    for twin in TWINS:
+        codes, firsts = twin.view_codes(views_of(view(3, b"ab\0"), dirty, clean, view(0, b"\1" * 12), view(0)), [])
+        assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1, 2, 2], [0, 1, 3])
+
+
+@pytest.mark.parametrize("length", [13, 16, 17, 100])
+def test_long_texts_are_equal_wherever_they_stand(length: int):
+    texts = [np.arange(length + 5, dtype=np.uint8), np.arange(2, length + 2, dtype=np.uint8), np.zeros(0, np.uint8)]
+    same = view(length, b"\2\3\4\5", 0, 2), view(length, b"\2\3\4\5", 1, 0)
+    for twin in TWINS:
+        codes, firsts = twin.view_codes(views_of(view(length, b"\0\1\2\3", 0, 0), *same), texts)
+        assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1], [0, 1])
+
+
+@pytest.mark.parametrize("wrong", [
+    view(-1), view(-(2**31), b"abc"), view(13, b"abcd", 2, 0), view(13, b"abcd", -1, 0), view(13, b"abcd", 0, -1),
+    view(13, b"abcd", 0, 8), view(21, b"abcd", 0, 0), view(13, b"abcd", 0, 2**31 - 1), view(2**31 - 1, b"abcd", 0, 0),
+    view(13, b"abcd", 1, 0),
+])  # fmt: skip
+def test_views_of_nothing_are_told(wrong: bytes):
+    buffers = [np.zeros(20, np.uint8), np.zeros(0, np.uint8)]
+    for twin in TWINS:
+        assert twin.view_codes(views_of(view(13, b"\0" * 4, 0, 7), wrong), buffers) is None
+    texts = pa.Array.from_buffers(pa.string_view(), 1, [None, pa.py_buffer(wrong), *map(pa.py_buffer, buffers)])
+    ev = se.Evaluator()
+    with pytest.raises(InputError, match="y_true is damaged: the offsets of its texts"):
+        ev.update_many(pa.LargeListArray.from_arrays(pa.array([0, 1], pa.int64()), texts), [["a"]])
+    assert ev == se.Evaluator()
 
 
 def damaged(offsets: list[int], kind: pa.DataType, length: int) -> pa.Array:
@@ -256,6 +309,11 @@ for length in range(41):
                 codes, firsts = _codes.text_codes(offsets, data)
                 assert len(codes) == count and len(firsts) == (count if length else 1)
                 places = between_guards(np.arange(length * count, dtype=kind), at_end)
+                views = np.zeros((count, 4), np.int32)
+                views[:, 0], views[:, 3] = length, np.arange(count) * length * (length > 12)
+                views = between_guards(views.view(np.uint8).reshape(-1), at_end)
+                codes, firsts = _codes.view_codes(views, [data])
+                assert len(codes) == count and len(firsts) == (count if length > 12 else 1)
                 ends, taken = _codes.taken(offsets, places, np.arange(count)[::-1].copy())
                 assert len(taken) == length * count
 """

@@ -10,7 +10,7 @@ import numpy as np
 from streameval.columns.named import Columns
 from streameval.errors import DependencyError, InputError, LabelError, did_you_mean, shown
 
-__all__ = ["in_columns", "read", "refuse_missing"]
+__all__ = ["arrow_of_polars", "in_columns", "read", "refuse_missing"]
 
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
@@ -65,8 +65,15 @@ def _table_of(batch: object, columns: Columns) -> Any:
             raise InputError(f"the data frame has a column that is no Arrow type: {error}; give lists") from None
     if hasattr(frame, "columns") and hasattr(frame, "to_arrow"):  # polars
         there = [name for name in columns.names if name in frame.columns]
-        return frame.select(there).to_arrow()
+        return arrow_of_polars(frame.select(there))
     raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {shown(batch)}")
+
+
+def arrow_of_polars(frame: Any) -> Any:
+    """A data frame of polars as Arrow, its texts as the views that they are, where it can say so."""
+    import polars as pl
+
+    return frame.to_arrow(compat_level=pl.CompatLevel.newest()) if hasattr(pl, "CompatLevel") else frame.to_arrow()
 
 
 def _column(table: Any, name: str, role: str) -> Any:

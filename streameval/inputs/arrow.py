@@ -9,13 +9,13 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.inputs.reader import Reader, registered
 from streameval.kernel import BACKEND
-from streameval.kernel.codes import text_codes
+from streameval.kernel.codes import are_texts, are_views, text_codes, view_codes
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
 __all__ = ["encoded_texts", "lists_of_arrow"]
 
 _OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
-"""The types of text that the kernel reads, and how wide their offsets are."""
+"""The types of text that have offsets, and how wide these are."""
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -86,16 +86,30 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     NotImplementedError
         If Arrow does not encode this type.
     """
-    kind = _OFFSETS.get(str(values.type))
-    if kind is not None:
-        offsets, data = _texts(values, kind, name)
-        if BACKEND == "compiled":
-            found = text_codes(offsets, data)
-            if found is None:
-                raise _damaged(name)
-            return found[0], values.take(found[1]).to_pylist()
-        if offsets[0] < 0 or offsets[-1] > len(data) or (offsets[1:] < offsets[:-1]).any():
+    kind = str(values.type)
+    arrays: Any
+    codes_of: Any
+    are_bounded: Any
+    if kind in _OFFSETS:
+        arrays, codes_of, are_bounded = _texts(values, _OFFSETS[kind], name), text_codes, are_texts
+    elif kind == "string_view":
+        arrays, codes_of, are_bounded = _views(values), view_codes, are_views
+    else:
+        return _encoded(values)
+    if BACKEND == "numpy":  # whose twins take longer than Arrow
+        if not are_bounded(*arrays):
             raise _damaged(name)
+        return _encoded(values)
+    found = codes_of(*arrays)
+    if found is None:
+        raise _damaged(name)
+    codes, firsts = found
+    if kind == "string_view":  # of which Arrow can take none
+        return codes, [values[first].as_py() for first in firsts.tolist()]
+    return codes, values.take(firsts).to_pylist()
+
+
+def _encoded(values: Any) -> tuple[Any, list[Any]]:
     encoded = values.dictionary_encode()
     return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
@@ -110,6 +124,15 @@ def _texts(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
         return np.zeros(1, kind), np.zeros(0, np.uint8)  # where there are no texts there need not be offsets
     offsets = np.frombuffer(bounds, kind, len(values) + 1, values.offset * size)
     return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+
+
+def _views(values: Any) -> tuple[UInt8Array, list[UInt8Array]]:
+    """The views of texts, and the bytes that they are of, without a copy."""
+    _, views, *data = values.buffers()
+    if views is None or not len(values):
+        return np.zeros(0, np.uint8), []
+    held = [np.frombuffer(part, np.uint8) if part.size else np.zeros(0, np.uint8) for part in data]
+    return np.frombuffer(views, np.uint8, 16 * len(values), 16 * values.offset), held
 
 
 def _damaged(name: str) -> InputError:

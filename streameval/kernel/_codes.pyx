@@ -1,6 +1,7 @@
 """The loops of `_codes_numpy`, compiled. Same names, same signatures, same bits; `_codes_numpy` says what they mean."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import os
@@ -18,6 +19,12 @@ cdef extern from "coding.h" nogil:
     int SC_DAMAGED
     int sc_begin(sc_texts*, uint64_t)
     void sc_end(sc_texts*)
+    ctypedef struct sc_views:
+        const uint8_t* views
+        const uint8_t** data
+        const int64_t* sizes
+        int64_t buffers
+    int sc_view_codes(sc_texts*, const sc_views*, int64_t, int32_t*)
     int sc_codes(sc_texts*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
     int sc_ends(const int64_t*, int64_t, int64_t, int64_t*)
     void sc_sort(const int64_t*, int64_t, int64_t*, int64_t*)
@@ -36,7 +43,6 @@ def text_codes(offsets, data):
     cdef const void* bounds
     cdef const uint8_t* start = NULL
     cdef int32_t[::1] code
-    cdef int64_t[::1] first
     cdef int32_t* to = NULL
     cdef int64_t count = len(offsets) - 1, size = held.shape[0]
     cdef bint wide = offsets.dtype == np.int64
@@ -61,17 +67,51 @@ def text_codes(offsets, data):
             raise MemoryError
         with nogil:
             done = sc_codes(&texts, bounds, wide, count, start, size, to)
-        if done == SC_MEMORY:
-            raise MemoryError
-        if done == SC_DAMAGED:
-            return None
-        firsts = np.empty(texts.used, np.int64)
-        first = firsts
-        if texts.used:
-            memcpy(&first[0], texts.firsts, texts.used * sizeof(int64_t))
-        return codes, firsts
+        return result(&texts, done, codes)
     finally:
         sc_end(&texts)
+
+
+cdef result(const sc_texts* texts, int done, codes):
+    cdef int64_t[::1] first
+    if done == SC_MEMORY:
+        raise MemoryError
+    if done == SC_DAMAGED:
+        return None
+    firsts = np.empty(texts.used, np.int64)
+    first = firsts
+    if texts.used:
+        memcpy(&first[0], texts.firsts, texts.used * sizeof(int64_t))
+    return codes, firsts
+
+
+def view_codes(views, list buffers):
+    cdef const uint8_t[::1] view = views, held
+    cdef int32_t[::1] code
+    cdef int64_t[::1] size
+    cdef int64_t count = view.shape[0] // 16, place
+    cdef sc_texts texts
+    cdef sc_views given
+    cdef int done
+    codes, sizes = np.empty(count, np.int32), np.zeros(len(buffers) + 1, np.int64)
+    if not count:
+        return codes, np.zeros(0, np.int64)
+    code, size = codes, sizes
+    given.views, given.sizes, given.buffers = &view[0], &size[0], len(buffers)
+    given.data = <const uint8_t**>malloc((len(buffers) + 1) * sizeof(uint8_t*))
+    try:
+        if sc_begin(&texts, SEED) or given.data == NULL:
+            raise MemoryError
+        for place in range(len(buffers)):
+            held = buffers[place]
+            size[place] = held.shape[0]
+            given.data[place] = &held[0] if held.shape[0] else NULL
+        with nogil:
+            done = sc_view_codes(&texts, &given, count, &code[0])
+        return result(&texts, done, codes)
+    finally:
+        sc_end(&texts)
+        free(given.data)
 
 
 def grouped(codes, int64_t groups):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streameval.kernel import BACKEND, _codes_numpy
+from streameval.kernel._codes_numpy import are_texts, are_views
 
-__all__ = ["grouped", "taken", "text_codes"]
+__all__ = ["are_texts", "are_views", "grouped", "taken", "text_codes", "view_codes"]
 
 if TYPE_CHECKING or BACKEND == "numpy":
-    grouped, taken, text_codes = _codes_numpy.grouped, _codes_numpy.taken, _codes_numpy.text_codes
+    grouped, taken = _codes_numpy.grouped, _codes_numpy.taken
+    text_codes, view_codes = _codes_numpy.text_codes, _codes_numpy.view_codes
 else:
-    from streameval.kernel._codes import grouped, taken, text_codes
+    from streameval.kernel._codes import grouped, taken, text_codes, view_codes

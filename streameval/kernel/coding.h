@@ -14,9 +14,11 @@
 
 #if defined(__GNUC__)
 #define SC_INLINE static inline __attribute__((always_inline))
+#define SC_APART static __attribute__((noinline))
 #define SC_RARELY(truth) __builtin_expect(!!(truth), 0)
 #else
 #define SC_INLINE static inline
+#define SC_APART static
 #define SC_RARELY(truth) (truth)
 #endif
 
@@ -54,10 +56,15 @@ SC_INLINE uint64_t sc_eight(const uint8_t *at) {
     return word;
 }
 
+/* Four bytes as the first of eight, the others zero. */
 SC_INLINE uint64_t sc_four(const uint8_t *at) {
     uint32_t word;
     memcpy(&word, at, sizeof word);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint64_t)word << 32;
+#else
     return word;
+#endif
 }
 
 /* Both halves of a product, one over the other. */
@@ -81,19 +88,26 @@ SC_INLINE uint64_t sc_hash(const sc_texts *texts, uint64_t one, uint64_t two, in
     return sc_mixed(one ^ texts->seed, two ^ texts->other ^ (uint64_t)length * 0x9E3779B97F4A7C15ull);
 }
 
+/* Of two words the first bytes, and zeros. No branch asks how many there are: that is hard to predict. */
+SC_INLINE void sc_begins(int64_t length, uint64_t *one, uint64_t *two) {
+    static const uint8_t first[2 * SC_SHORT] = {
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+    *one &= sc_eight(first + SC_SHORT - length);
+    *two &= sc_eight(first + SC_SHORT + 8 - length);
+}
+
+/* A text of up to SC_SHORT bytes as two words; sixteen bytes can be read. */
 SC_INLINE void sc_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
-    if (length >= 8) {
-        *one = sc_eight(text);
-        *two = sc_eight(text + length - 8);
-    } else if (length >= 4) {
-        *one = sc_four(text);
-        *two = sc_four(text + length - 4);
-    } else if (length) {
-        *one = text[0];
-        *two = (uint64_t)text[length / 2] << 8 | text[length - 1];
-    } else {
-        *one = *two = 0;
-    }
+    *one = sc_eight(text);
+    *two = sc_eight(text + 8);
+    sc_begins(length, one, two);
+}
+
+/* The same where no more than the text can be read. */
+SC_APART void sc_last_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
+    uint8_t last[SC_SHORT] = {0};
+    if (length) memcpy(last, text, (size_t)length);
+    sc_words(last, length, one, two);
 }
 
 static uint64_t sc_long_hash(const sc_texts *texts, const uint8_t *text, int64_t length) {
@@ -150,40 +164,51 @@ static int sc_meet(sc_texts *texts, uint64_t place, uint64_t one, uint64_t two, 
     return 0;
 }
 
+/* Where a short text is, or the free place for it. */
+SC_INLINE uint64_t sc_place_of(const sc_texts *texts, uint64_t one, uint64_t two, int64_t length) {
+    uint64_t at = sc_hash(texts, one, two, length) & texts->mask;
+    for (;; at = (at + 1) & texts->mask) {
+        const sc_place *here = texts->places + at;
+        if (!here->number || (here->one == one && here->two == two && here->length == length)) return at;
+    }
+}
+
+/* The code of a text that may be at a place, or else becomes the newest there; -1 if memory ran out. */
+SC_INLINE int64_t sc_code_at(
+    sc_texts *texts, uint64_t at, uint64_t one, uint64_t two, int64_t length, int64_t stands) {
+    const int64_t number = texts->places[at].number;
+    if (number) return number - 1;
+    return sc_meet(texts, at, one, two, length, stands) ? SC_MEMORY : texts->used - 1;
+}
+
 SC_INLINE int sc_codes_of(
     sc_texts *texts, const void *offsets, int wide, int64_t count, const uint8_t *data, int64_t size, int32_t *codes) {
     int64_t start = sc_at(offsets, wide, 0);
     if (start < 0 || start > size) return SC_DAMAGED;
     for (int64_t i = 0; i < count; i++) {
         const int64_t end = sc_at(offsets, wide, i + 1), length = end - start;
-        const sc_place *here;
         uint64_t one, two, at;
+        int64_t code;
         if (SC_RARELY(end < start || end > size)) return SC_DAMAGED;
         if (length <= SC_SHORT) {
-            sc_words(data + start, length, &one, &two);
-            at = sc_hash(texts, one, two, length) & texts->mask;
-            for (;; at = (at + 1) & texts->mask) {
-                here = texts->places + at;
-                if (!here->number || (here->one == one && here->two == two && here->length == length)) break;
-            }
+            if (SC_RARELY(size - start < SC_SHORT))
+                sc_last_words(data + start, length, &one, &two);
+            else
+                sc_words(data + start, length, &one, &two);
+            at = sc_place_of(texts, one, two, length);
         } else {
             one = sc_long_hash(texts, data + start, length);
             two = (uint64_t)start;
-            at = one & texts->mask;
-            for (;; at = (at + 1) & texts->mask) {
-                here = texts->places + at;
+            for (at = one & texts->mask;; at = (at + 1) & texts->mask) {
+                const sc_place *here = texts->places + at;
                 if (!here->number) break;
                 if (here->one == one && here->length == length &&
                     !memcmp(data + here->two, data + start, (size_t)length))
                     break;
             }
         }
-        if (here->number) {
-            codes[i] = (int32_t)(here->number - 1);
-        } else {
-            codes[i] = (int32_t)texts->used;
-            if (sc_meet(texts, at, one, two, length, i)) return SC_MEMORY;
-        }
+        if ((code = sc_code_at(texts, at, one, two, length, i)) < 0) return SC_MEMORY;
+        codes[i] = (int32_t)code;
         start = end;
     }
     return 0;
@@ -193,6 +218,64 @@ static int sc_codes(
     sc_texts *texts, const void *offsets, int wide, int64_t count, const uint8_t *data, int64_t size, int32_t *codes) {
     if (wide) return sc_codes_of(texts, offsets, 1, count, data, size, codes);
     return sc_codes_of(texts, offsets, 0, count, data, size, codes);
+}
+
+/* Texts as views: of 16 bytes each, of which the first four say how long the text is. Up to SC_WITHIN bytes follow at
+   once; of a longer text its first four, the number of its buffer, and where it stands there. */
+#define SC_VIEW 16
+#define SC_WITHIN 12
+
+typedef struct {
+    const uint8_t *views;
+    const uint8_t **data;
+    const int64_t *sizes; /* of data */
+    int64_t buffers;
+} sc_views;
+
+/* Where a long text stands; NULL if outside its buffer. */
+SC_INLINE const uint8_t *sc_viewed(const sc_views *in, const uint8_t *view, int64_t length) {
+    int32_t buffer, start;
+    memcpy(&buffer, view + 8, sizeof buffer);
+    memcpy(&start, view + 12, sizeof start);
+    if (buffer < 0 || buffer >= in->buffers || start < 0 || start + length > in->sizes[buffer]) return NULL;
+    return in->data[buffer] + start;
+}
+
+static int sc_view_codes(sc_texts *texts, const sc_views *in, int64_t count, int32_t *codes) {
+    for (int64_t i = 0; i < count; i++) {
+        const uint8_t *view = in->views + i * SC_VIEW, *text;
+        int32_t length;
+        uint64_t one, two, at;
+        int64_t code;
+        memcpy(&length, view, sizeof length);
+        if (SC_RARELY(length < 0)) return SC_DAMAGED;
+        if (length <= SC_WITHIN) {
+            one = sc_eight(view + 4);
+            two = sc_four(view + 12);
+            sc_begins(length, &one, &two);
+            at = sc_place_of(texts, one, two, length);
+        } else {
+            text = sc_viewed(in, view, length);
+            if (!text) return SC_DAMAGED;
+            if (length <= SC_SHORT) {
+                sc_last_words(text, length, &one, &two);
+                at = sc_place_of(texts, one, two, length);
+            } else {
+                one = sc_long_hash(texts, text, length);
+                two = (uint64_t)i;
+                for (at = one & texts->mask;; at = (at + 1) & texts->mask) {
+                    const sc_place *here = texts->places + at;
+                    if (!here->number) break;
+                    if (here->one == one && here->length == length &&
+                        !memcmp(sc_viewed(in, in->views + here->two * SC_VIEW, length), text, (size_t)length))
+                        break;
+                }
+            }
+        }
+        if ((code = sc_code_at(texts, at, one, two, length, i)) < 0) return SC_MEMORY;
+        codes[i] = (int32_t)code;
+    }
+    return 0;
 }
 
 /* -- the rows of each group ---------------------------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ def _arrow(column: Any, told: str) -> Coded:
             parts.append(np.full(len(chunk), -1))
             continue
         given = kind.startswith("dictionary<")
-        if not given and not chunk.null_count and kind.endswith("string"):
+        if not given and not chunk.null_count and kind.endswith(("string", "string_view")):
             found, texts = encoded_texts(chunk, told)
             parts.append(found + np.int64(len(values)))
             values += texts
