@@ -258,8 +258,6 @@ class Accumulator(Mergeable):
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.beside()
         if gathered.several is not None:
-            if plain:
-                gathered.meet(y_true, y_pred, None)
             for joint in self._joint_many(y_true, y_pred, mask, weights, gathered.reader):
                 gathered.several.count(joint, threads)
         elif not (plain and gathered.count_plain_many(y_true, y_pred)):

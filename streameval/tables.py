@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from streameval.columns import Columns, Job, Null, State
-from streameval.columns.arrow import arrow_of_polars, refuse_missing
+from streameval.columns.arrow import refuse_missing
 from streameval.errors import DependencyError, InputError, did_you_mean, shown
 from streameval.evaluator import MetricLike
+from streameval.inputs.arrow import arrow_of_polars
 from streameval.labels import Label
 
 __all__ = ["Source", "evaluate", "opened"]

@@ -528,6 +528,7 @@ SINGLE: dict[str, object] = {
     "numpy strings": {np.str_("a"), np.str_("c")},
     "string array": np.array(["c", "a", "a"]),
     "object array": np.array(["c", "a"], object),
+    "object array of numpy strings": np.array([np.str_("c"), np.str_("a")], object),
     "bool": {"a": True, "c": True},
     "bool with zeros": {"a": True, "b": False, "c": True},
     "int": {"c": 1, "a": 1, "b": 0},

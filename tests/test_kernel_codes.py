@@ -36,7 +36,7 @@ ALL_TYPES = [*TYPES, pa.string_view()]
 
 def coded(twin: Any, array: pa.Array) -> Any:
     if array.type == pa.string_view():
-        return twin.view_codes(*_views(array))
+        return twin.view_codes(*_views(array, "y_true"))
     kind = np.int32 if array.type == pa.string() else np.int64
     _, bounds, data = array.buffers()
     offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
@@ -76,7 +76,8 @@ def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: p
     texts += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
     texts += ["\0" * length for length in range(41)]
     rng = np.random.default_rng(0)
-    agree(pa.array([texts[place] for place in rng.integers(0, len(texts), 5_000)], kind))
+    for some in (texts, texts[:7], texts[-7:]):
+        agree(pa.array([some[place] for place in rng.integers(0, len(some), 5_000)], kind))
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
@@ -166,11 +167,18 @@ def test_damaged_texts_are_refused_as_labels_and_as_slices(offsets: list[int], k
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-def test_bytes_that_are_no_text_are_refused_as_arrow_refuses_them(kind: pa.DataType):
+def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
     offsets = pa.py_buffer(np.array([0, 1, 3], np.int32 if kind == pa.string() else np.int64))
     texts = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
-    with pytest.raises(UnicodeDecodeError):
+    with pytest.raises(InputError, match="y_true is damaged: it holds a text that is not UTF-8"):
         encoded_texts(texts, "y_true")
+    for given in (texts, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), texts)):
+        sliced = se.Sliced(se.F1(), by="region")
+        with pytest.raises(InputError, match=r"where\['region'\] is damaged: it holds a text that is not UTF-8"):
+            sliced.update_many([["a"]] * len(given), [["a"]] * len(given), where={"region": given})
+        lists = pa.LargeListArray.from_arrays(pa.array([0, len(given)]), given)
+        with pytest.raises(InputError, match="y_true is damaged: it holds a text that is not UTF-8"):
+            se.Evaluator().update_many(lists, [["a"]])
 
 
 def test_chunks_of_lists_count_as_one_column():

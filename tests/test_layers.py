@@ -20,7 +20,7 @@ LAYERS = (
 """From the ground up; "" is the package itself. A module imports from layers before its own, or from its own."""
 
 OPTIONAL = {
-    ("streameval.columns.arrow", "polars"),
+    ("streameval.inputs.arrow", "polars"),
     ("streameval.columns.arrow", "pyarrow"),
     ("streameval.tables", "pyarrow"),
     ("streameval.tables", "tqdm"),

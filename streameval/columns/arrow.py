@@ -9,8 +9,9 @@ import numpy as np
 
 from streameval.columns.named import Columns
 from streameval.errors import DependencyError, InputError, LabelError, did_you_mean, shown
+from streameval.inputs.arrow import arrow_of_polars
 
-__all__ = ["arrow_of_polars", "in_columns", "read", "refuse_missing"]
+__all__ = ["in_columns", "read", "refuse_missing"]
 
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
@@ -67,13 +68,6 @@ def _table_of(batch: object, columns: Columns) -> Any:
         there = [name for name in columns.names if name in frame.columns]
         return arrow_of_polars(frame.select(there))
     raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {shown(batch)}")
-
-
-def arrow_of_polars(frame: Any) -> Any:
-    """A data frame of polars as Arrow, its texts as the views that they are, where it can say so."""
-    import polars as pl
-
-    return frame.to_arrow(compat_level=pl.CompatLevel.newest()) if hasattr(pl, "CompatLevel") else frame.to_arrow()
 
 
 def _column(table: Any, name: str, role: str) -> Any:

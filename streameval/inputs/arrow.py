@@ -12,12 +12,22 @@ from streameval.kernel import BACKEND
 from streameval.kernel.codes import are_texts, are_views, text_codes, view_codes
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-__all__ = ["encoded_texts", "lists_of_arrow"]
+__all__ = ["arrow_of_polars", "encoded_texts", "lists_of_arrow", "no_text"]
 
 _OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
 """The types of text that have offsets, and how wide these are."""
 
+_VIEW = 40
+"""To get one view from Arrow takes as long as to have it encode so many."""
+
 _NOTHING = np.zeros(0, np.int64)
+
+
+def arrow_of_polars(frame: Any) -> Any:
+    """A data frame or column of polars as Arrow, its texts as the views that they are."""
+    import polars as pl
+
+    return frame.to_arrow(compat_level=pl.CompatLevel.newest())
 
 
 def lists_of_arrow(array: Any, name: str, reader: Reader) -> Lists:
@@ -52,6 +62,8 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
         codes, labels = _given_codes(values) if given else encoded_texts(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
+    except UnicodeDecodeError as error:  # of a dictionary
+        raise no_text(name, error) from None
     columns = np.zeros(len(labels), np.int64)
     if given and len(codes):
         if codes.min() < 0 or codes.max() >= len(labels):
@@ -82,10 +94,17 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     Raises
     ------
     InputError
-        If texts are damaged: their offsets do not bound texts within their data.
+        If texts are damaged: their offsets do not bound texts within their data, or one is not UTF-8.
     NotImplementedError
         If Arrow does not encode this type.
     """
+    try:
+        return _encoded_texts(values, name)
+    except UnicodeDecodeError as error:
+        raise no_text(name, error) from None
+
+
+def _encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     kind = str(values.type)
     arrays: Any
     codes_of: Any
@@ -93,7 +112,7 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     if kind in _OFFSETS:
         arrays, codes_of, are_bounded = _texts(values, _OFFSETS[kind], name), text_codes, are_texts
     elif kind == "string_view":
-        arrays, codes_of, are_bounded = _views(values), view_codes, are_views
+        arrays, codes_of, are_bounded = _views(values, name), view_codes, are_views
     else:
         return _encoded(values)
     if BACKEND == "numpy":  # whose twins take longer than Arrow
@@ -104,9 +123,11 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     if found is None:
         raise _damaged(name)
     codes, firsts = found
-    if kind == "string_view":  # of which Arrow can take none
-        return codes, [values[first].as_py() for first in firsts.tolist()]
-    return codes, values.take(firsts).to_pylist()
+    if kind != "string_view":
+        return codes, values.take(firsts).to_pylist()
+    if _VIEW * len(firsts) > len(values):  # Arrow can take none of these, and to get them one by one takes long
+        return codes, _encoded(values)[1]
+    return codes, [values[first].as_py() for first in firsts.tolist()]
 
 
 def _encoded(values: Any) -> tuple[Any, list[Any]]:
@@ -126,13 +147,20 @@ def _texts(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
     return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
 
 
-def _views(values: Any) -> tuple[UInt8Array, list[UInt8Array]]:
+def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
     """The views of texts, and the bytes that they are of, without a copy."""
     _, views, *data = values.buffers()
-    if views is None or not len(values):
+    if not len(values):
         return np.zeros(0, np.uint8), []
+    if views is None or views.size < 16 * (values.offset + len(values)):
+        raise _damaged(name)
     held = [np.frombuffer(part, np.uint8) if part.size else np.zeros(0, np.uint8) for part in data]
     return np.frombuffer(views, np.uint8, 16 * len(values), 16 * values.offset), held
+
+
+def no_text(name: str, error: UnicodeDecodeError) -> InputError:
+    """What to say of bytes that should be text."""
+    return InputError(f"{name} is damaged: it holds a text that is not UTF-8 ({error})")
 
 
 def _damaged(name: str) -> InputError:

@@ -120,7 +120,8 @@ def labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
     if row.dtype.kind not in "UO" or row.ndim != 1:
         return None
     values: list[Any] = row.tolist()
-    return values if row.dtype.kind == "U" or not values or str in set(map(type, values)) else None
+    texts = row.dtype.kind == "U" or any(issubclass(kind, str) for kind in set(map(type, values)))
+    return values if texts or not values else None
 
 
 def _not_one(shape: tuple[int, ...], role: int) -> InputError:

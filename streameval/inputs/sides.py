@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from streameval.errors import InputError, LabelError, shown
-from streameval.inputs.arrow import lists_of_arrow
+from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
 from streameval.inputs.one import COLLECTIONS, labels_in, named, named_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, registered
 from streameval.inputs.tensors import array_of, without_tensors
@@ -350,7 +350,7 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
         return _arrow_side(given, role, reader)
     if hasattr(given, "to_arrow") and hasattr(given, "to_list"):  # a polars Series
         try:
-            return _arrow_side(given.to_arrow(), role, reader)
+            return _arrow_side(arrow_of_polars(given), role, reader)
         except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
             return _Examples(iter(given.to_list()), len(given.to_list()), role, reader)
     if hasattr(given, "iloc"):  # a pandas Series: a column of lists

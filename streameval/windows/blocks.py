@@ -56,7 +56,7 @@ class Held(NamedTuple, Generic[A]):
 class Blocks(Window[A]):
     """Blocks of ``size`` examples, or of a period if there is a clock; the newest, and ``keep`` before it, are held."""
 
-    __slots__ = ("_bounds", "_clock", "_held", "_keep", "_noted", "_origin", "_size", "_zone")
+    __slots__ = ("_bounds", "_changes", "_clock", "_held", "_keep", "_noted", "_origin", "_size", "_zone")
     _clock: Clock | None
     _size: int
     _keep: int
@@ -65,8 +65,10 @@ class Blocks(Window[A]):
     _held: Held[A]
     # Where the last example was: the first key of a block and of the next, its number and its start.
     _bounds: tuple[int, int, int, int | Fraction | float]
-    # What is to be the latest time once a block has counted: an interruption may come in between.
+    # A block that is about to count, its examples before, and what is to be the latest time then: an interruption may
+    # come in between.
     _noted: tuple[Held[A], A, int, int] | None
+    _changes: int  # how often a noted block has been found to have counted
 
     @property
     @abstractmethod
@@ -83,7 +85,7 @@ class Blocks(Window[A]):
 
     def _begin(self, evaluator: A, clock: Clock | None, size: int, keep: int, origin: int, zone: bool | None) -> None:
         self._clock, self._size, self._keep, self._origin, self._zone = clock, size, keep, origin, zone
-        self._bounds, self._noted = _NOWHERE, None
+        self._bounds, self._noted, self._changes = _NOWHERE, None, 0
         self._start(evaluator)
         self._held = Held(None if clock else 0, {})
 
@@ -148,8 +150,10 @@ class Blocks(Window[A]):
         held = self._held
         if self._noted is not None:
             before, changed, examples, latest = self._noted
-            if before is held and changed.examples != examples:
-                held = self._held = held._replace(latest=latest)
+            if changed.examples != examples:
+                self._changes += 1
+                if before is held and latest != held.latest:
+                    held = self._held = held._replace(latest=latest)
             self._noted = None
         if self._clock is None and held.newest is not None:
             block = held.blocks.get(held.newest)
@@ -157,10 +161,10 @@ class Blocks(Window[A]):
                 held = self._held = self._pruned(held._replace(newest=held.newest + 1))
         return held
 
-    def _mark(self) -> tuple[int | None, int]:
-        """What every update changes; see `Feed.mark`. Only a newer block lets older ones go."""
+    def _mark(self) -> tuple[Held[A], int]:
+        """What every update changes; see `Feed.mark`. It takes as long however many blocks are kept."""
         held = self._settled()
-        return held.newest, sum(block.examples for block in held.blocks.values())
+        return held, self._changes
 
     def _pruned(self, held: Held[A]) -> Held[A]:
         oldest = (held.newest or 0) - self._keep
@@ -204,7 +208,7 @@ class Blocks(Window[A]):
         if block is None:
             # Not held before it has counted, so that both happen at once.
             fresh = self._template.copy()
-            self._count(held, fresh, y_true, y_pred, weight, mask, held.latest)
+            self._count(held, fresh, y_true, y_pred, weight, mask, None)
             newest = index if held.newest is None else max(index, held.newest)
             self._held = self._pruned(Held(newest, {**held.blocks, index: fresh}, aware, latest))
             return
@@ -214,12 +218,12 @@ class Blocks(Window[A]):
             self._noted = None
 
     def _count(
-        self, held: Held[A], block: A, y_true: object, y_pred: object, weight: object, mask: object, latest: int
+        self, held: Held[A], block: A, y_true: object, y_pred: object, weight: object, mask: object, latest: int | None
     ) -> None:
-        """Count an example in a block, unless reading it changes the window."""
+        """Count an example in a block, unless reading it changes the window; a block with no ``latest`` is not held."""
         core, known, before = block._core, len(block._core.labels), block.examples
-        if latest != held.latest:
-            self._noted = held, block, before, latest
+        noted = None if latest is None else (held, block, before, latest)
+        self._noted = noted
         plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
         if plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1):
             return
@@ -234,8 +238,7 @@ class Blocks(Window[A]):
                 example = read_one(y_true, y_pred, mask, heavy, core.reader)
             if self._settled() is not held or block.examples != before:
                 raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
-            if latest != held.latest:
-                self._noted = held, block, before, latest
+            self._noted = noted
             core.state.count_one(example, 1)  # type: ignore[arg-type]  # read for this very state
         except BaseException:
             core.state.forget(known)
@@ -397,7 +400,7 @@ class Blocks(Window[A]):
         held = self._settled()
         twin._clock, twin._size, twin._keep, twin._origin = self._clock, self._size, self._keep, self._origin
         twin._zone = self._zone
-        twin._bounds, twin._noted = self._bounds, None
+        twin._bounds, twin._noted, twin._changes = self._bounds, None, 0
         twin._held = held._replace(blocks={index: block.copy() for index, block in held.blocks.items()})
         return twin
 
@@ -415,7 +418,7 @@ class Blocks(Window[A]):
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
         self._clock = None if kind == 2 else saved_clock(kind, period, "length")
         self._size = whole(period, "length") if self._clock is None else 0
-        self._bounds, self._noted = _NOWHERE, None
+        self._bounds, self._noted, self._changes = _NOWHERE, None, 0
         whole(self._keep, "keep", 0)
         blocks = {index: self._content_of(content, others) for index, content, others in saved.parts}
         started = newest != ALWAYS
