@@ -139,6 +139,8 @@ def test_views_of_nothing_are_told(wrong: bytes):
     buffers = [np.zeros(20, np.uint8), np.zeros(0, np.uint8)]
     for twin in TWINS:
         assert twin.view_codes(views_of(view(13, b"\0" * 4, 0, 7), wrong), buffers) is None
+    if int(pa.__version__.split(".")[0]) < 19:  # which makes no views of several buffers
+        return
     texts = pa.Array.from_buffers(pa.string_view(), 1, [None, pa.py_buffer(wrong), *map(pa.py_buffer, buffers)])
     ev = se.Evaluator()
     with pytest.raises(InputError, match="y_true is damaged: the offsets of its texts"):

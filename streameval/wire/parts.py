@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import lt
 from typing import Any
 
@@ -65,6 +66,21 @@ def put_label(parts: list[bytes], label: Label) -> None:
 
 def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
     """How many, then each of them."""
+    if type(labels) is tuple and len(labels) <= _FEW:
+        parts.append(_few_labels(labels))
+    else:
+        _each_label(parts, labels)
+
+
+@lru_cache(maxsize=64)
+def _few_labels(labels: tuple[Label, ...]) -> bytes:
+    """The bytes of labels that are likely to be written again: slices and shards have the same ones."""
+    parts: list[bytes] = []
+    _each_label(parts, labels)
+    return b"".join(parts)
+
+
+def _each_label(parts: list[bytes], labels: Sequence[Label]) -> None:
     parts.append(varint(len(labels)))
     for label in labels:  # as `put_label` does, but there may be many
         if isinstance(label, str):
@@ -127,6 +143,9 @@ def joined(words: WordArray) -> list[int]:
     """The integers of which these are the words."""
     return [low | high << 64 for low, high in words.tolist()]
 
+
+_FEW = 1_000
+"""Up to how many labels their bytes are kept for when they come again."""
 
 _SHORT = [varint(size) for size in range(128)]
 """What stands before short labels."""
