@@ -60,6 +60,7 @@ def extensions() -> list[Extension]:
     if problem:
         print(f"streameval: no C compiler works here, installing the slower numpy kernel ({problem})", file=sys.stderr)
         return []
+    import numpy as np
     from Cython.Build import cythonize
 
     checks = os.environ.get("STREAMEVAL_CHECKS") == "1"
@@ -68,6 +69,8 @@ def extensions() -> list[Extension]:
             f"streameval.kernel.{name}",
             [f"streameval/kernel/{name}.pyx"],
             depends=[f"streameval/kernel/{header}" for header in headers],
+            include_dirs=[np.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=FLAGS + SANITIZERS * checks,
             extra_link_args=SANITIZERS * checks,
         )

@@ -110,6 +110,39 @@ def test_null_lists_that_stand_over_values_are_empty_all_the_same():
     assert empty.merged([empty.state([table])]) == reference([["a"], [], ["b"]], [["a"], [], ["b"]])
 
 
+def arrays(rows: list[Any]) -> list[Any]:
+    """Arrays of objects, which Parquet is read as by pandas."""
+    return [None if row is None else np.array(row, object) for row in rows]
+
+
+@pytest.mark.parametrize("true", [arrays, list], ids=["arrays", "lists"])
+@pytest.mark.parametrize("pred", [arrays, list], ids=["arrays", "lists"])
+def test_frames_of_objects_are_lists_of_labels(true: Callable[..., Any], pred: Callable[..., Any]):
+    rows = {"weight": [1.0, 0.5, 2.0, 1.0, 3.0], "predicted": pred(PRED), "region": list("xyxyz"), "actual": true(TRUE)}
+    frame = pd.DataFrame({**rows, "mask": true([["a"], [], [], [], ["b"]])}, index=[3, 1, 4, 1, 5])
+    assert job().merged([job().state([frame])]) == reference()
+    made = job(weight="weight", mask="mask", by="region")
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    assert made.state([frame]) == made.state([table]) == made.state([frame[:2], frame[2:]])
+
+
+def test_frames_of_other_objects_are_read_as_arrow_reads_them():
+    numbers = [[1, 2], [], [7], [1]]
+    for rows in (numbers, arrays(numbers), [np.array(row, np.int64) for row in numbers]):
+        frame = pd.DataFrame({"actual": rows, "predicted": rows})
+        assert job().merged([job().state([frame])]) == reference(numbers, numbers)
+    frame = pd.DataFrame({"actual": arrays([["a"], None, []]), "predicted": [["a"], ["b"], None]})
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 null lists"):
+        job().state([frame])
+    empty = job(null="empty")
+    assert empty.merged([empty.state([frame])]) == reference([["a"], [], []], [["a"], ["b"], []])
+    for wrong in (["a", 7], [b"a"], ["\ud800"], ["a", None]):
+        ev = job().fresh()
+        with pytest.raises(se.InputError):
+            job().add(ev, pd.DataFrame({"actual": [["a"], wrong], "predicted": [["a"], ["b"]]}))
+        assert ev == job().fresh()
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_data_frames_are_batches_too(frame: Callable[[Any], Any]):
     made = job(by="region")

@@ -174,13 +174,57 @@ def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
     texts = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
     with pytest.raises(InputError, match="y_true is damaged: it holds a text that is not UTF-8"):
         encoded_texts(texts, "y_true")
-    for given in (texts, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), texts)):
+    for array in (texts, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), texts)):
         sliced = se.Sliced(se.F1(), by="region")
         with pytest.raises(InputError, match=r"where\['region'\] is damaged: it holds a text that is not UTF-8"):
-            sliced.update_many([["a"]] * len(given), [["a"]] * len(given), where={"region": given})
-        lists = pa.LargeListArray.from_arrays(pa.array([0, len(given)]), given)
+            sliced.update_many([["a"]] * len(array), [["a"]] * len(array), where={"region": array})
+        lists = pa.LargeListArray.from_arrays(pa.array([0, len(array)]), array)
         with pytest.raises(InputError, match="y_true is damaged: it holds a text that is not UTF-8"):
             se.Evaluator().update_many(lists, [["a"]])
+
+
+def row_of(texts: list[str], form: int) -> Any:
+    """Texts as a list, or as an array of objects that lie in a row, apart or backwards."""
+    if form == 0:
+        return texts
+    row = np.empty(2 * len(texts), object)
+    row[::2] = texts
+    return row[::2].copy() if form == 1 else row[::2] if form == 2 else np.array([*texts[::-1]], object)[::-1]
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(st.lists(st.tuples(st.lists(st.sampled_from(["", "a", "b", "ä\0", "x" * 30, "\ud800"])), st.integers(0, 3))))
+def test_lists_and_arrays_of_texts_have_the_codes_of_their_first_occurrences(given_rows: list[tuple[list[str], int]]):
+    rows = [row_of(texts, form) for texts, form in given_rows]
+    flat = [text for texts, _ in given_rows for text in texts]
+    names = list(dict.fromkeys(flat))
+    for twin in TWINS:
+        ends, codes, found = twin.listed_codes(rows)
+        assert (ends.dtype, codes.dtype) == (np.int64, np.int32)
+        assert ends.tolist() == list(np.cumsum([0] + [len(texts) for texts, _ in given_rows]))
+        assert found == names
+        assert [names[code] for code in codes.tolist()] == flat
+
+
+class Text(str):
+    """A string with an equality of its own."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("must not be asked")
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("other", [
+    None, "a", ("a",), {"a"}, 7, [7], [None], [b"a"], [["a"]], [np.str_("a")], [Text("a")], np.array(["a"]),
+    np.zeros(0), np.array([7], object), np.empty(3, object), np.array([["a"]], object), np.array("a", object),
+], ids=repr)  # fmt: skip
+def test_what_is_not_lists_of_texts_has_no_codes(other: object):
+    for twin in TWINS:
+        assert twin.listed_codes([other]) is None
+        assert twin.listed_codes([["a"], np.array(["a"], object), other]) is None
 
 
 def test_chunks_of_lists_count_as_one_column():

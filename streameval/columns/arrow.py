@@ -10,6 +10,7 @@ import numpy as np
 from streameval.columns.named import Columns
 from streameval.errors import DependencyError, InputError, LabelError, did_you_mean, shown
 from streameval.inputs.arrow import arrow_of_polars
+from streameval.kernel.codes import listed_codes
 
 __all__ = ["in_columns", "read", "refuse_missing"]
 
@@ -61,13 +62,36 @@ def _table_of(batch: object, columns: Columns) -> Any:
     if hasattr(frame, "columns") and hasattr(frame, "iloc"):  # pandas
         there = [name for name in columns.names if name in frame.columns]
         try:
-            return pa.Table.from_pandas(frame[there], preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            return _table_of_pandas(frame[there], columns)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
             raise InputError(f"the data frame has a column that is no Arrow type: {error}; give lists") from None
     if hasattr(frame, "columns") and hasattr(frame, "to_arrow"):  # polars
         there = [name for name in columns.names if name in frame.columns]
         return arrow_of_polars(frame.select(there))
     raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {shown(batch)}")
+
+
+def _table_of_pandas(frame: Any, columns: Columns) -> Any:
+    """A data frame as Arrow. Lists of texts are coded at once: Arrow would look at each text twice."""
+    import pyarrow as pa
+
+    coded: dict[int, Any] = {}
+    for place, (name, column) in enumerate(frame.items()):
+        if name in (columns.actual, columns.predicted, columns.mask) and column.dtype == object:
+            found = listed_codes(column.tolist())
+            if found is not None:
+                ends, codes, texts = found
+                texts_of_codes = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts, pa.string()))
+                coded[place] = pa.LargeListArray.from_arrays(pa.array(ends), texts_of_codes)
+    others = [place for place in range(len(frame.columns)) if place not in coded]
+    if not coded:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    arrays = list(coded.values())
+    names = [frame.columns[place] for place in coded]
+    if others:
+        rest = pa.Table.from_pandas(frame.iloc[:, others], preserve_index=False)
+        arrays, names = [*arrays, *rest.columns], [*names, *rest.column_names]
+    return pa.Table.from_arrays(arrays, names)
 
 
 def _column(table: Any, name: str, role: str) -> Any:

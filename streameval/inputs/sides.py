@@ -17,6 +17,7 @@ from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, regis
 from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import bound_of, decided_block, plain_array
 from streameval.kernel import list_order
+from streameval.kernel.codes import listed_codes
 from streameval.kernel.types import (
     DAMAGED,
     DISTINCT,
@@ -269,6 +270,9 @@ class _Examples:
         examples = without_tensors(list(islice(self._source, size)), NAMES[self._role])
         kinds = set(map(type, examples))
         if np.ndarray in kinds:
+            lists_of_texts = _lists_of_texts(examples, self._role, self._reader)
+            if lists_of_texts is not None:
+                return ListPiece(len(examples), lists_of_texts, None, None, _NOTHING)
             examples = [_plain_row(example) for example in examples]
             kinds = set(map(type, examples))
         if kinds.issubset(COLLECTIONS):
@@ -354,6 +358,9 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
         except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
             return _Examples(iter(given.to_list()), len(given.to_list()), role, reader)
     if hasattr(given, "iloc"):  # a pandas Series: a column of lists
+        lists_of_texts = _lists_of_texts(given.tolist(), role, reader) if hasattr(given, "tolist") else None
+        if lists_of_texts is not None:
+            return _Lists(lists_of_texts)
         lists = (value.tolist() if isinstance(value, np.ndarray) else value for value in given)  # type: ignore[attr-defined]
         return _Examples(lists, len(given), role, reader)  # type: ignore[arg-type]
     if isinstance(given, memoryview) or (not isinstance(given, list | tuple) and hasattr(given, "__array__")):
@@ -402,6 +409,16 @@ def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> S
         parts = [np.asarray(frame.column(position).to_pylist(), object) for position in range(len(names))]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
     return _Matrix(plain_array(values, NAMES[role]), columns, role, reader)
+
+
+def _lists_of_texts(rows: list[Any], role: int, reader: Reader) -> Lists | None:
+    """Lists and arrays of texts, where there is nothing else."""
+    found = listed_codes(rows)
+    if found is None:
+        return None
+    ends, codes, texts = found
+    columns = np.array(registered([*texts], NAMES[role], reader), np.int64)
+    return _unignored(Lists(ends, codes.astype(np.int64), columns))
 
 
 def _arrow_side(array: Any, role: int, reader: Reader) -> Side:

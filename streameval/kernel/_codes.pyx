@@ -1,12 +1,21 @@
 """The loops of `_codes_numpy`, compiled. Same names, same signatures, same bits; `_codes_numpy` says what they mean."""
 
+from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import os
 
+cimport numpy as cnp
 import numpy as np
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    PyObject* PyDict_GetItemWithError(object, object) except? NULL
 
 cdef extern from "coding.h" nogil:
     ctypedef struct sc_place:
@@ -175,3 +184,55 @@ def taken(offsets, places, rows):
                 &narrow_offsets[0], &narrow_places[0], held, &row[0], count, &narrow_ends[0], &narrow_taken[0], total
             )
     return ends, found
+
+
+cdef Py_ssize_t size_of(given) noexcept:
+    """How many objects a list or an array holds; -1 if it is neither."""
+    if PyList_CheckExact(given):
+        return PyList_GET_SIZE(given)
+    if cnp.PyArray_CheckExact(given) and cnp.PyArray_TYPE(given) == cnp.NPY_OBJECT and cnp.PyArray_NDIM(given) == 1:
+        return cnp.PyArray_DIM(given, 0)
+    return -1
+
+
+def listed_codes(list rows):
+    cdef Py_ssize_t count = PyList_GET_SIZE(rows), row, place, length, step, total = 0, at = 0
+    cdef object given
+    cdef PyObject* text
+    cdef PyObject* known
+    cdef char* start
+    cdef int64_t[::1] end
+    cdef int32_t[::1] code
+    cdef dict places = {}
+    ends = np.zeros(count + 1, np.int64)
+    end = ends
+    for row in range(count):
+        length = size_of(<object>PyList_GET_ITEM(rows, row))
+        if length < 0:
+            return None
+        total += length
+        end[row + 1] = total
+    codes = np.empty(total, np.int32)  # may run a finalizer, so that nothing is as it was; what follows runs no code
+    code = codes
+    if PyList_GET_SIZE(rows) != count:
+        return None
+    for row in range(count):
+        given = <object>PyList_GET_ITEM(rows, row)
+        length = end[row + 1] - end[row]
+        if size_of(given) != length:
+            return None
+        start, step = NULL, 0
+        if not PyList_CheckExact(given):
+            start, step = cnp.PyArray_BYTES(given), cnp.PyArray_STRIDE(given, 0)
+        for place in range(length):
+            text = PyList_GET_ITEM(given, place) if start == NULL else (<PyObject**>(start + place * step))[0]
+            if text == NULL or not PyUnicode_CheckExact(<object>text):
+                return None
+            known = PyDict_GetItemWithError(places, <object>text)
+            if known == NULL:
+                code[at] = len(places)
+                places[<object>text] = len(places)
+            else:
+                code[at] = <object>known
+            at += 1
+    return ends, codes, list(places)

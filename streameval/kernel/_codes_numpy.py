@@ -5,14 +5,14 @@ They tell what the compiled ones compute, and stand in for them where nothing wa
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
 
-__all__ = ["are_texts", "are_views", "grouped", "taken", "text_codes", "view_codes"]
+__all__ = ["are_texts", "are_views", "grouped", "listed_codes", "taken", "text_codes", "view_codes"]
 
 
 def text_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, IntArray] | None:
@@ -81,6 +81,38 @@ def are_views(views: UInt8Array, buffers: list[UInt8Array]) -> bool:
     outside = (number < 0) | (number >= len(buffers))
     outside |= (start < 0) | (start + lengths > sizes[np.where(outside, -1, number)])
     return not ((lengths < 0) | ((lengths > 12) & outside)).any()
+
+
+def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | None:
+    """Which texts are equal in many lists of them.
+
+    Parameters
+    ----------
+    rows
+        Lists, or arrays of objects with one dimension, of strings.
+
+    Returns
+    -------
+    tuple or None
+        Where the lists begin and end, the code of each text, and the text of each code; codes count up in the order of
+        first occurrence. None if there is anything else: other rows, other objects in them, subclasses.
+    """
+    lists: list[list[Any]] = []
+    for row in rows:
+        if type(row) is np.ndarray and row.dtype == object and row.ndim == 1:
+            lists.append(row.tolist())
+        elif type(row) is list:
+            lists.append(row)
+        else:
+            return None
+    texts = list(chain.from_iterable(lists))
+    if not set(map(type, texts)) <= {str}:
+        return None
+    found: dict[str, int] = {}
+    codes = np.fromiter((found.setdefault(text, len(found)) for text in texts), np.int32, len(texts))
+    ends = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(list(map(len, lists)), out=ends[1:])
+    return ends, codes, list(found)
 
 
 def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
