@@ -220,6 +220,7 @@ class Text(str):
 @pytest.mark.parametrize("other", [
     None, "a", ("a",), {"a"}, 7, [7], [None], [b"a"], [["a"]], [np.str_("a")], [Text("a")], np.array(["a"]),
     np.zeros(0), np.array([7], object), np.empty(3, object), np.array([["a"]], object), np.array("a", object),
+    np.array([(0, "a")], [("packed", "i1"), ("texts", "O")])["texts"],
 ], ids=repr)  # fmt: skip
 def test_what_is_not_lists_of_texts_has_no_codes(other: object):
     for twin in TWINS:

@@ -187,12 +187,12 @@ def taken(offsets, places, rows):
 
 
 cdef Py_ssize_t size_of(given) noexcept:
-    """How many objects a list or an array holds; -1 if it is neither."""
+    """How many objects a list or an array holds; -1 if it is neither, or an array within packed records."""
     if PyList_CheckExact(given):
         return PyList_GET_SIZE(given)
-    if cnp.PyArray_CheckExact(given) and cnp.PyArray_TYPE(given) == cnp.NPY_OBJECT and cnp.PyArray_NDIM(given) == 1:
-        return cnp.PyArray_DIM(given, 0)
-    return -1
+    if not cnp.PyArray_CheckExact(given) or cnp.PyArray_TYPE(given) != cnp.NPY_OBJECT or cnp.PyArray_NDIM(given) != 1:
+        return -1
+    return cnp.PyArray_DIM(given, 0) if cnp.PyArray_CHKFLAGS(given, cnp.NPY_ARRAY_ALIGNED) else -1
 
 
 def listed_codes(list rows):

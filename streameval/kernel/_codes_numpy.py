@@ -99,7 +99,7 @@ def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | No
     """
     lists: list[list[Any]] = []
     for row in rows:
-        if type(row) is np.ndarray and row.dtype == object and row.ndim == 1:
+        if type(row) is np.ndarray and row.dtype == object and row.ndim == 1 and row.flags.aligned:
             lists.append(row.tolist())
         elif type(row) is list:
             lists.append(row)
