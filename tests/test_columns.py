@@ -143,6 +143,12 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         assert ev == job().fresh()
 
 
+@pytest.mark.parametrize("values", [[["a"], ["b"], ["a"]], [1, 2, ["a"]]])
+def test_frames_with_two_columns_of_a_name_are_refused(values: list[Any]):
+    with pytest.raises(se.InputError, match="2 columns are named 'actual'; give each a name of its own"):
+        job().state([pd.DataFrame([values], columns=["actual", "actual", "predicted"])])
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_data_frames_are_batches_too(frame: Callable[[Any], Any]):
     made = job(by="region")

@@ -11,6 +11,7 @@ from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -181,6 +182,22 @@ def labels_of(bits: Bits) -> list[list[str]]:
     return [[name for name, value in zip(NAMES, row, strict=True) if value == 1] for row in bits]
 
 
+class LikePolars:
+    """A column with the methods of one of polars, as narwhals has them."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._rows)
+
+    def to_arrow(self) -> pa.Array:
+        return pa.array(self._rows, pa.list_(pa.string()))
+
+    def to_list(self) -> list[Any]:
+        return self._rows
+
+
 def mappings(bits: Bits, kind: type = bool) -> list[dict[str, object]]:
     return [{name: kind(value) for name, value in zip(NAMES, row, strict=True)} for row in bits]
 
@@ -244,6 +261,7 @@ LISTS: dict[str, Callable[[Bits], object]] = {
     "pandas arrays": lambda bits: pd.Series([np.array(row, object) for row in labels_of(bits)]),
     "pandas arrow lists": lambda bits: pd.Series(labels_of(bits), dtype=pd.ArrowDtype(pa.list_(pa.string()))),
     "polars lists": lambda bits: pl.Series(labels_of(bits), dtype=pl.List(pl.String)),
+    "what is like a polars column": lambda bits: LikePolars(labels_of(bits)),
     "polars categories": lambda bits: pl.Series(labels_of(bits), dtype=pl.List(pl.Categorical)),
     "polars enum": lambda bits: pl.Series(labels_of(bits), dtype=pl.List(pl.Enum(NAMES))),
     "arrow lists": lambda bits: pa.array(labels_of(bits), pa.list_(pa.string())),

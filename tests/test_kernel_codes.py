@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import struct
 import subprocess
@@ -226,6 +227,39 @@ def test_what_is_not_lists_of_texts_has_no_codes(other: object):
     for twin in TWINS:
         assert twin.listed_codes([other]) is None
         assert twin.listed_codes([["a"], np.array(["a"], object), other]) is None
+
+
+@pytest.mark.parametrize("times", [1, 16, 32])
+def test_more_texts_than_memory_could_hold_codes_for_are_too_many(times: int):
+    endless = np.broadcast_to(np.array(["a"], object), (2**59,))
+    ev = se.Evaluator()
+    with pytest.raises(MemoryError):
+        ev.update_many([endless] * times, [["a"]] * times)
+    assert ev == se.Evaluator()
+
+
+@pytest.mark.skipif(kernel.BACKEND != "compiled", reason="the compiled twin is not in use")
+def test_rows_that_go_away_while_memory_is_asked_for_are_not_read():
+    class Last:
+        def __init__(self, rows: list[Any]) -> None:
+            self.rows, self.itself = rows, self
+
+        def __del__(self) -> None:
+            self.rows.clear()
+
+    before = gc.get_threshold()
+    try:
+        for threshold in range(1, 40):
+            rows: list[Any] = [["a"] for _ in range(10_000)]
+            gc.collect()
+            Last(rows)
+            gc.set_threshold(threshold)
+            found = _codes.listed_codes(rows)
+            gc.set_threshold(*before)
+            assert found is None or found[2] == ["a"]
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
 
 
 def test_chunks_of_lists_count_as_one_column():

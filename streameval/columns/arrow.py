@@ -61,6 +61,10 @@ def _table_of(batch: object, columns: Columns) -> Any:
     frame: Any = batch
     if hasattr(frame, "columns") and hasattr(frame, "iloc"):  # pandas
         there = [name for name in columns.names if name in frame.columns]
+        names = list(frame.columns)
+        for name in there:
+            if names.count(name) > 1:
+                raise _repeated(name, names.count(name))
         try:
             return _table_of_pandas(frame[there], columns)
         except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
@@ -81,7 +85,7 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
             found = listed_codes(column.tolist())
             if found is not None:
                 ends, codes, texts = found
-                texts_of_codes = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts, pa.string()))
+                texts_of_codes = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts, pa.large_string()))
                 coded[place] = pa.LargeListArray.from_arrays(pa.array(ends), texts_of_codes)
     others = [place for place in range(len(frame.columns)) if place not in coded]
     if not coded:
@@ -100,8 +104,12 @@ def _column(table: Any, name: str, role: str) -> Any:
     if found == 1:
         return table.column(name)
     if found:
-        raise InputError(f"{found} columns are named {name!r}; give each a name of its own")
+        raise _repeated(name, found)
     raise _missing(name, role, names)
+
+
+def _repeated(name: str, found: int) -> InputError:
+    return InputError(f"{found} columns are named {name!r}; give each a name of its own")
 
 
 def _missing(name: str, role: str, names: list[str]) -> InputError:

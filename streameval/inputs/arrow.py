@@ -24,7 +24,9 @@ _NOTHING = np.zeros(0, np.int64)
 
 
 def arrow_of_polars(frame: Any) -> Any:
-    """A data frame or column of polars as Arrow, its texts as the views that they are."""
+    """A data frame or column of polars, or of what is like it, as Arrow; of polars the texts as the views they are."""
+    if not type(frame).__module__.startswith("polars."):
+        return frame.to_arrow()
     import polars as pl
 
     return frame.to_arrow(compat_level=pl.CompatLevel.newest())

@@ -186,6 +186,9 @@ def taken(offsets, places, rows):
     return ends, found
 
 
+cdef Py_ssize_t MOST = 2**58  # 32-bit codes for as many would not fit into memory
+
+
 cdef Py_ssize_t size_of(given) noexcept:
     """How many objects a list or an array holds; -1 if it is neither, or an array within packed records."""
     if PyList_CheckExact(given):
@@ -204,15 +207,19 @@ def listed_codes(list rows):
     cdef int64_t[::1] end
     cdef int32_t[::1] code
     cdef dict places = {}
-    ends = np.zeros(count + 1, np.int64)
+    ends = np.zeros(count + 1, np.int64)  # may run a finalizer, after which nothing is as it was
     end = ends
+    if PyList_GET_SIZE(rows) != count:
+        return None
     for row in range(count):
         length = size_of(<object>PyList_GET_ITEM(rows, row))
         if length < 0:
             return None
+        if length > MOST - total:  # arrays may hold one object any number of times
+            raise MemoryError
         total += length
         end[row + 1] = total
-    codes = np.empty(total, np.int32)  # may run a finalizer, so that nothing is as it was; what follows runs no code
+    codes = np.empty(total, np.int32)  # so may this; what follows runs no code
     code = codes
     if PyList_GET_SIZE(rows) != count:
         return None

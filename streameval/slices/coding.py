@@ -68,8 +68,7 @@ def _used(codes: IntArray, values: Sequence[Typed]) -> Coded:
 def _arrow(column: Any, told: str) -> Coded:
     parts = [np.zeros(0, np.int64)]
     values: list[object] = []
-    chunks = [chunk for chunk in (column.chunks if hasattr(column, "chunks") else [column]) if len(chunk)]
-    for chunk in chunks:
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         kind = str(chunk.type)
         if kind.startswith("null"):
             parts.append(np.full(len(chunk), -1))
@@ -77,7 +76,7 @@ def _arrow(column: Any, told: str) -> Coded:
         given = kind.startswith("dictionary<")
         if not given and not chunk.null_count and kind.endswith(("string", "string_view")):
             found, texts = encoded_texts(chunk, told)
-            if len(chunks) == 1:  # where every code is one of its own that some row has
+            if len(chunk) == len(column):  # where every code is one of its own that some row has
                 return Coded(found.astype(np.int64), [(typed(text, told),) for text in texts])
             parts.append(found + np.int64(len(values)))
             values += texts

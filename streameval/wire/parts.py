@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import lru_cache
 from operator import lt
 from typing import Any
 
@@ -66,18 +65,19 @@ def put_label(parts: list[bytes], label: Label) -> None:
 
 def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
     """How many, then each of them."""
-    if type(labels) is tuple and len(labels) <= _FEW:
-        parts.append(_few_labels(labels))
-    else:
+    if type(labels) is not tuple or len(labels) > _FEW:
         _each_label(parts, labels)
-
-
-@lru_cache(maxsize=64)
-def _few_labels(labels: tuple[Label, ...]) -> bytes:
-    """The bytes of labels that are likely to be written again: slices and shards have the same ones."""
-    parts: list[bytes] = []
-    _each_label(parts, labels)
-    return b"".join(parts)
+        return
+    raw = _WRITTEN.get(labels)
+    if raw is None:
+        few: list[bytes] = []
+        _each_label(few, labels)
+        raw = b"".join(few)
+        if len(raw) <= _SHORT_ENOUGH:
+            if len(_WRITTEN) >= _MOST_WRITTEN:
+                _WRITTEN.clear()
+            _WRITTEN[labels] = raw
+    parts.append(raw)
 
 
 def _each_label(parts: list[bytes], labels: Sequence[Label]) -> None:
@@ -144,8 +144,11 @@ def joined(words: WordArray) -> list[int]:
     return [low | high << 64 for low, high in words.tolist()]
 
 
-_FEW = 1_000
-"""Up to how many labels their bytes are kept for when they come again."""
+_WRITTEN: dict[tuple[Label, ...], bytes] = {}
+"""The bytes of labels that are likely to be written again: slices and shards have the same ones."""
+
+_FEW, _SHORT_ENOUGH, _MOST_WRITTEN = 1_000, 2**14, 64
+"""Of how many labels, how many bytes, and how often."""
 
 _SHORT = [varint(size) for size in range(128)]
 """What stands before short labels."""
