@@ -56,7 +56,7 @@ class Held(NamedTuple, Generic[A]):
 class Blocks(Window[A]):
     """Blocks of ``size`` examples, or of a period if there is a clock; the newest, and ``keep`` before it, are held."""
 
-    __slots__ = ("_bounds", "_changes", "_clock", "_held", "_keep", "_noted", "_origin", "_size", "_zone")
+    __slots__ = ("_bounds", "_changes", "_clock", "_held", "_keep", "_noted", "_origin", "_size", "_watched", "_zone")
     _clock: Clock | None
     _size: int
     _keep: int
@@ -65,10 +65,11 @@ class Blocks(Window[A]):
     _held: Held[A]
     # Where the last example was: the first key of a block and of the next, its number and its start.
     _bounds: tuple[int, int, int, int | Fraction | float]
-    # A block that is about to count, its examples before, and what is to be the latest time then: an interruption may
-    # come in between.
-    _noted: tuple[Held[A], A, int, int] | None
+    # The state of a block that is about to count, its examples before, and what is to be the latest time then: an
+    # interruption may come between. Noted only where this matters, or marks were asked for.
+    _noted: tuple[Held[A], Decisions | Several, int, int] | None
     _changes: int  # how often a noted block has been found to have counted
+    _watched: bool  # whether marks were asked for
 
     @property
     @abstractmethod
@@ -85,7 +86,7 @@ class Blocks(Window[A]):
 
     def _begin(self, evaluator: A, clock: Clock | None, size: int, keep: int, origin: int, zone: bool | None) -> None:
         self._clock, self._size, self._keep, self._origin, self._zone = clock, size, keep, origin, zone
-        self._bounds, self._noted, self._changes = _NOWHERE, None, 0
+        self._bounds, self._noted, self._changes, self._watched = _NOWHERE, None, 0, False
         self._start(evaluator)
         self._held = Held(None if clock else 0, {})
 
@@ -163,6 +164,7 @@ class Blocks(Window[A]):
 
     def _mark(self) -> tuple[Held[A], int]:
         """What every update changes; see `Feed.mark`. It takes as long however many blocks are kept."""
+        self._watched = True
         held = self._settled()
         return held, self._changes
 
@@ -221,9 +223,12 @@ class Blocks(Window[A]):
         self, held: Held[A], block: A, y_true: object, y_pred: object, weight: object, mask: object, latest: int | None
     ) -> None:
         """Count an example in a block, unless reading it changes the window; a block with no ``latest`` is not held."""
-        core, known, before = block._core, len(block._core.labels), block.examples
-        noted = None if latest is None else (held, block, before, latest)
-        self._noted = noted
+        core = block._core
+        state, known = core.state, len(core.labels)
+        before = state.examples
+        noted = None
+        if latest is not None and (self._watched or latest != held.latest):
+            noted = self._noted = held, state, before, latest
         plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
         if plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1):
             return
@@ -236,12 +241,12 @@ class Blocks(Window[A]):
                 example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
             if example is None:
                 example = read_one(y_true, y_pred, mask, heavy, core.reader)
-            if self._settled() is not held or block.examples != before:
+            if self._settled() is not held or state.examples != before:
                 raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
             self._noted = noted
-            core.state.count_one(example, 1)  # type: ignore[arg-type]  # read for this very state
+            state.count_one(example, 1)  # type: ignore[arg-type]  # read for this very state
         except BaseException:
-            core.state.forget(known)
+            state.forget(known)
             raise
 
     def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:  # noqa: ARG002
@@ -400,7 +405,7 @@ class Blocks(Window[A]):
         held = self._settled()
         twin._clock, twin._size, twin._keep, twin._origin = self._clock, self._size, self._keep, self._origin
         twin._zone = self._zone
-        twin._bounds, twin._noted, twin._changes = self._bounds, None, 0
+        twin._bounds, twin._noted, twin._changes, twin._watched = self._bounds, None, 0, False
         twin._held = held._replace(blocks={index: block.copy() for index, block in held.blocks.items()})
         return twin
 
@@ -418,7 +423,7 @@ class Blocks(Window[A]):
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
         self._clock = None if kind == 2 else saved_clock(kind, period, "length")
         self._size = whole(period, "length") if self._clock is None else 0
-        self._bounds, self._noted, self._changes = _NOWHERE, None, 0
+        self._bounds, self._noted, self._changes, self._watched = _NOWHERE, None, 0, False
         whole(self._keep, "keep", 0)
         blocks = {index: self._content_of(content, others) for index, content, others in saved.parts}
         started = newest != ALWAYS
