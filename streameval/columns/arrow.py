@@ -87,11 +87,10 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
                 ends, codes, texts = found
                 texts_of_codes = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts, pa.large_string()))
                 coded[place] = pa.LargeListArray.from_arrays(pa.array(ends), texts_of_codes)
-    others = [place for place in range(len(frame.columns)) if place not in coded]
     if not coded:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    arrays = list(coded.values())
-    names = [frame.columns[place] for place in coded]
+    arrays, names = list(coded.values()), [frame.columns[place] for place in coded]
+    others = [place for place in range(len(frame.columns)) if place not in coded]
     if others:
         rest = pa.Table.from_pandas(frame.iloc[:, others], preserve_index=False)
         arrays, names = [*arrays, *rest.columns], [*names, *rest.column_names]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from streameval.kernel import BACKEND
 from streameval.kernel.codes import are_texts, are_views, text_codes, view_codes
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-__all__ = ["arrow_of_polars", "encoded_texts", "lists_of_arrow", "no_text"]
+__all__ = ["arrow_of_polars", "decoding", "encoded_texts", "lists_of_arrow"]
 
 _OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
 """The types of text that have offsets, and how wide these are."""
@@ -61,11 +63,9 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
         raise InputError(f"{name} holds null labels; drop them first")
     given = str(values.type).startswith("dictionary<")
     try:
-        codes, labels = _given_codes(values) if given else encoded_texts(values, name)
+        codes, labels = _given_codes(values, name) if given else encoded_texts(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
-    except UnicodeDecodeError as error:  # of a dictionary
-        raise no_text(name, error) from None
     columns = np.zeros(len(labels), np.int64)
     if given and len(codes):
         if codes.min() < 0 or codes.max() >= len(labels):
@@ -79,8 +79,9 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     return (bounds - bounds[0]).astype(kind, copy=False), np.ascontiguousarray(codes, kind), columns
 
 
-def _given_codes(values: Any) -> tuple[Any, list[Any]]:
-    return values.indices.to_numpy(), values.dictionary.to_pylist()
+def _given_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
+    with decoding(name):
+        return values.indices.to_numpy(), values.dictionary.to_pylist()
 
 
 def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
@@ -100,13 +101,6 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     NotImplementedError
         If Arrow does not encode this type.
     """
-    try:
-        return _encoded_texts(values, name)
-    except UnicodeDecodeError as error:
-        raise no_text(name, error) from None
-
-
-def _encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     kind = str(values.type)
     arrays: Any
     codes_of: Any
@@ -116,25 +110,25 @@ def _encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     elif kind == "string_view":
         arrays, codes_of, are_bounded = _views(values, name), view_codes, are_views
     else:
-        return _encoded(values)
+        return _encoded(values, name)
     if BACKEND == "numpy":  # whose twins take longer than Arrow
         if not are_bounded(*arrays):
             raise _damaged(name)
-        return _encoded(values)
+        return _encoded(values, name)
     found = codes_of(*arrays)
     if found is None:
         raise _damaged(name)
     codes, firsts = found
-    if kind != "string_view":
-        return codes, values.take(firsts).to_pylist()
-    if _VIEW * len(firsts) > len(values):  # Arrow can take none of these, and to get them one by one takes long
-        return codes, _encoded(values)[1]
-    return codes, [values[first].as_py() for first in firsts.tolist()]
+    with decoding(name):
+        if kind != "string_view":
+            return codes, values.take(firsts).to_pylist()
+        if _VIEW * len(firsts) <= len(values):  # Arrow can take none of these, and to get many one by one takes long
+            return codes, [values[first].as_py() for first in firsts.tolist()]
+    return codes, _encoded(values, name)[1]
 
 
-def _encoded(values: Any) -> tuple[Any, list[Any]]:
-    encoded = values.dictionary_encode()
-    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+def _encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
+    return _given_codes(values.dictionary_encode(), name)
 
 
 def _texts(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
@@ -160,9 +154,13 @@ def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
     return np.frombuffer(views, np.uint8, 16 * len(values), 16 * values.offset), held
 
 
-def no_text(name: str, error: UnicodeDecodeError) -> InputError:
-    """What to say of bytes that should be text."""
-    return InputError(f"{name} is damaged: it holds a text that is not UTF-8 ({error})")
+@contextmanager
+def decoding(name: str) -> Iterator[None]:
+    """Have bytes refused that should be text and are not."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is damaged: it holds a text that is not UTF-8 ({error})") from None
 
 
 def _damaged(name: str) -> InputError:

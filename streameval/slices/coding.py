@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streameval.errors import InputError, shown
-from streameval.inputs.arrow import arrow_of_polars, encoded_texts, no_text
+from streameval.inputs.arrow import arrow_of_polars, decoding, encoded_texts
 from streameval.kernel.types import IntArray
 from streameval.slices.values import Key, Typed, typed
 
@@ -83,17 +83,15 @@ def _arrow(column: Any, told: str) -> Coded:
             continue
         try:
             encoding = chunk if given else chunk.dictionary_encode()
-            found = encoding.dictionary.to_pylist()
         except NotImplementedError:
             raise InputError(f"{told} holds {kind}; examples are sliced by strings, integers and booleans") from None
-        except UnicodeDecodeError as error:
-            raise no_text(told, error) from None
         indices = encoding.indices
         codes = (indices.fill_null(0) if indices.null_count else indices).to_numpy(zero_copy_only=False)
         codes = codes.astype(np.int64) + len(values)
         if indices.null_count:
             codes[indices.is_null().to_numpy(zero_copy_only=False)] = -1
-        values += found
+        with decoding(told):
+            values += encoding.dictionary.to_pylist()
         parts.append(codes)
     codes = np.concatenate(parts)
     # Only values that some row has are looked at; a dictionary may hold any others.

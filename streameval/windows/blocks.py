@@ -86,9 +86,13 @@ class Blocks(Window[A]):
 
     def _begin(self, evaluator: A, clock: Clock | None, size: int, keep: int, origin: int, zone: bool | None) -> None:
         self._clock, self._size, self._keep, self._origin, self._zone = clock, size, keep, origin, zone
-        self._bounds, self._noted, self._changes, self._watched = _NOWHERE, None, 0, False
+        self._begin_calls()
         self._start(evaluator)
         self._held = Held(None if clock else 0, {})
+
+    def _begin_calls(self) -> None:
+        """What is only kept from one call to the next: nothing so far."""
+        self._bounds, self._noted, self._changes, self._watched = _NOWHERE, None, 0, False
 
     def reset(self) -> None:
         """Forget every example, and the time."""
@@ -405,7 +409,7 @@ class Blocks(Window[A]):
         held = self._settled()
         twin._clock, twin._size, twin._keep, twin._origin = self._clock, self._size, self._keep, self._origin
         twin._zone = self._zone
-        twin._bounds, twin._noted, twin._changes, twin._watched = self._bounds, None, 0, False
+        twin._begin_calls()
         twin._held = held._replace(blocks={index: block.copy() for index, block in held.blocks.items()})
         return twin
 
@@ -423,7 +427,7 @@ class Blocks(Window[A]):
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
         self._clock = None if kind == 2 else saved_clock(kind, period, "length")
         self._size = whole(period, "length") if self._clock is None else 0
-        self._bounds, self._noted, self._changes, self._watched = _NOWHERE, None, 0, False
+        self._begin_calls()
         whole(self._keep, "keep", 0)
         blocks = {index: self._content_of(content, others) for index, content, others in saved.parts}
         started = newest != ALWAYS
