@@ -24,7 +24,7 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNELS = {
     "_binned": ("binning.h",),
     "_codes": ("coding.h",),
-    "_compiled": ("counting.h", "dense.h", "dense_loop.h"),
+    "_compiled": ("counting.h", "dense.h", "dense_loop.h", "words.h"),
     "_paired": ("pairing.h",),
     "_ranked": ("ranking.h",),
 }

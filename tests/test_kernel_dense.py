@@ -29,18 +29,6 @@ SHAPES = [
 LONG = [(3, 65471), (9, 65472), (2, 65473), (3, 140000), (250, 70000)]
 
 
-@pytest.fixture(params=_compiled.vectors() if kernel.BACKEND == "compiled" else [0])
-def vectors(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Every kind of vector that this machine has, one after the other."""
-    if kernel.BACKEND == "numpy":
-        yield 0
-        return
-    usual = _compiled.vectors()[0]
-    _compiled.use_vectors(request.param)
-    yield request.param
-    _compiled.use_vectors(usual)
-
-
 @needs_compiled
 def test_the_widest_vectors_are_in_use_and_words_are_always_there():
     assert _compiled.vectors()[-1] == 8

@@ -65,12 +65,12 @@ cdef extern from "counting.h" nogil:
         int finite
     int se_dense(const se_rows*, se_scores*, int, int64_t*, se_histogram*)
     int se_order(ptrdiff_t, const se_lists*, bint)
-    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, ptrdiff_t, int64_t*, se_histogram*)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, ptrdiff_t, int64_t*, se_histogram*)
     ctypedef struct se_pairs:
         pass
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
-    int se_count_groups(ptrdiff_t, const se_lists*, const se_lists*, bint, const se_pairs*, se_histogram*)
+    int se_count_groups(ptrdiff_t, const se_lists*, const se_lists*, bint, int, const se_pairs*, se_histogram*)
     int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
                        int64_t*, se_histogram*, int64_t*, const se_weighed*)
     ctypedef struct se_weighed:
@@ -930,7 +930,8 @@ cdef class Counts:
                 before[position] = self.said(always[position])
             with nogil:
                 if pairs:
-                    written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, self.width, self.cell, &self.rows)
+                    written = se_count_pairs(examples, &sides[0], &sides[1], wide, repeats, VECTOR, self.width, self.cell,
+                                             &self.rows)
                 else:
                     written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.cell,
                                              &self.rows, mark, NULL)
@@ -1338,7 +1339,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
         if memory == NULL or not se_histogram_init(&rows, 64):
             raise MemoryError
         with nogil:
-            written = se_count_groups(examples, &sides[0], &sides[1], wide, &pairs, &rows)
+            written = se_count_groups(examples, &sides[0], &sides[1], wide, VECTOR, &pairs, &rows)
         if written == -1:
             raise MemoryError
         if written == -2:

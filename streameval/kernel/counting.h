@@ -217,6 +217,8 @@ SE_INLINE int se_count_pairs_of(
     return 0;
 }
 
+#include "words.h"
+
 /* Room for counts of columns in so many groups; NULL if memory ran out. */
 static void *se_pairs_init(se_pairs *pairs, const int64_t *codes, ptrdiff_t groups, ptrdiff_t width) {
     const size_t stamps = (size_t)width + 1, places = (size_t)groups * (size_t)width + 1; /* nothing is for nothing */
@@ -241,16 +243,19 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
 
 /* The loop for the most common lists. Returns what se_count_lists does. */
 static int se_count_pairs(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, ptrdiff_t width,
-    int64_t *cells, se_histogram *h) {
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int vector,
+    ptrdiff_t width, int64_t *cells, se_histogram *h) {
     se_pairs pairs;
     void *memory = se_pairs_init(&pairs, NULL, 1, width);
     int done;
     if (!memory) return -1;
+    done = se_count_words(rows, in_true, in_pred, wide, vector, &pairs, h);
+    if (done != 1) goto counted;
     if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, &pairs, h);
     else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, &pairs, h);
     else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, &pairs, h);
     else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, &pairs, h);
+counted:
     se_add_pairs(&pairs, 0, cells);
     free(memory);
     return done;
@@ -258,8 +263,10 @@ static int se_count_pairs(
 
 /* The same for rows of several groups: `pairs` is filled, and the group stands where labels masked do in the key. */
 static int se_count_groups(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, const se_pairs *pairs,
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int vector, const se_pairs *pairs,
     se_histogram *h) {
+    const int done = se_count_words(rows, in_true, in_pred, wide, vector, pairs, h);
+    if (done != 1) return done;
     if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
     return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 1, pairs, h);
 }

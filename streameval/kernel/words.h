@@ -1,0 +1,229 @@
+/* Lists of few columns: the labels of a row are the bits of a word, and no branch asks how long a list is.
+
+   Words are gathered for each group of rows, and a full load of them is counted at once: rows beside each other in the
+   lanes of vectors, where whole words are added bit by bit. */
+
+#ifndef STREAMEVAL_WORDS_H
+#define STREAMEVAL_WORDS_H
+
+#define SE_FEW 64     /* columns */
+#define SE_TABLE 4096 /* places that lead to them */
+#define SE_STEPS 4    /* places of a list that are read at once */
+#define SE_LOAD 240   /* rows of a group that are counted together: as many as a byte can tell */
+#define SE_SMALL 16   /* rows with fewer labels on each side are counted in a table */
+
+#if defined(__GNUC__)
+typedef uint64_t se_lanes __attribute__((vector_size(32), aligned(8), may_alias));
+#else
+typedef uint64_t se_lanes;
+#endif
+#define SE_LANES (sizeof(se_lanes) / sizeof(uint64_t))
+#define SE_TREE 15 /* vectors that are added up to four: ones, twos, fours and eights */
+
+/* Rows of a group that are not counted yet. */
+typedef struct {
+    uint64_t true_[SE_LOAD], pred[SE_LOAD];
+    int64_t rows;
+} se_load;
+
+/* The bit of the column where each place leads. */
+typedef struct {
+    uint64_t *bits;
+    uint64_t mask; /* one less than how many there are, a power of two: no place is read beyond them */
+} se_bits;
+
+/* What is kept of so many places of a list. */
+static const uint64_t SE_KEPT[SE_STEPS + 1][SE_STEPS] = {
+    {0, 0, 0, 0}, {~0ull, 0, 0, 0}, {~0ull, ~0ull, 0, 0}, {~0ull, ~0ull, ~0ull, 0}, {~0ull, ~0ull, ~0ull, ~0ull}};
+
+static size_t se_bits_held(const se_lists *in) {
+    size_t held = 1;
+    while (held < (size_t)in->limit) held *= 2;
+    return held;
+}
+
+/* Whether all columns are below SE_FEW. */
+static int se_fill(const se_lists *in, const se_bits *to) {
+    for (int64_t place = 0; place < in->limit; place++) {
+        const int64_t column = in->columns ? in->columns[place] : place;
+        if (column >= SE_FEW) return 0;
+        to->bits[place] = (uint64_t)1 << column;
+    }
+    return 1;
+}
+
+/* Whether all places of the lists are below their limit; those of lists out of order are not all looked at. */
+SE_INLINE int se_within(ptrdiff_t rows, const se_lists *in, int wide) {
+    const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
+    const uint64_t top = (uint64_t)in->limit - 1;
+    uint64_t beyond = 0; /* its first bit */
+    uint32_t narrow = 0;
+    if (first < 0 || last > in->held) return 0;
+    if (wide) {
+        const uint64_t *places = (const uint64_t *)in->places;
+        for (int64_t at = first; at < last; at++) beyond |= places[at] | (top - places[at]);
+    } else {
+        const uint32_t *places = (const uint32_t *)in->places;
+        for (int64_t at = first; at < last; at++) narrow |= places[at] | ((uint32_t)top - places[at]);
+    }
+    return !(beyond >> 63) && !(narrow >> 31);
+}
+
+/* The labels of one list. What is read behind it is left out, for it is hard to predict how long a list is. */
+SE_INLINE uint64_t se_word_of(const se_lists *in, int wide, int64_t start, int64_t length, se_bits of) {
+#define SE_BIT(step) of.bits[se_place_at(in->places, wide, start + (step)) & of.mask]
+    uint64_t word = 0;
+    for (; length > SE_STEPS; length -= SE_STEPS, start += SE_STEPS)
+        word |= SE_BIT(0) | SE_BIT(1) | SE_BIT(2) | SE_BIT(3);
+    if (in->held - start < SE_STEPS) {
+        for (int64_t step = 0; step < length; step++) word |= SE_BIT(step);
+        return word;
+    }
+    const uint64_t *keep = SE_KEPT[length];
+    return word | (SE_BIT(0) & keep[0]) | (SE_BIT(1) & keep[1]) | (SE_BIT(2) & keep[2]) | (SE_BIT(3) & keep[3]);
+#undef SE_BIT
+}
+
+/* How many bits of a word are set; `counts` says whether the processor has an instruction for it. */
+SE_INLINE uint64_t se_ones(uint64_t word, int counts) {
+#if defined(__GNUC__)
+    if (counts) return (uint64_t)__builtin_popcountll(word);
+#endif
+    (void)counts;
+    word -= word >> 1 & 0x5555555555555555ull;
+    word = (word & 0x3333333333333333ull) + (word >> 2 & 0x3333333333333333ull);
+    return ((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full) * 0x0101010101010101ull >> 56;
+}
+
+/* Of each column in how many rows of a load it is, as bytes: byte b of number j is of column 8 * b + j. */
+SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *others, int64_t rows, uint64_t *bytes) {
+    se_lanes sums[8], many[4], in[SE_TREE], twos[7], fours[3];
+    memset(sums, 0, sizeof sums);
+    /* The sum of three bits: which of them is left, and which is carried. */
+#define SE_ADD(carried, left, a, b, c)                                                                                 \
+    do {                                                                                                               \
+        const se_lanes x_ = (a), y_ = (b), z_ = (c), either_ = x_ ^ y_;                                                \
+        (carried) = (x_ & y_) | (either_ & z_);                                                                        \
+        (left) = either_ ^ z_;                                                                                         \
+    } while (0)
+    for (int64_t row = 0; row < rows; row += SE_TREE * (int64_t)SE_LANES) {
+        const se_lanes *from = (const se_lanes *)(words + row), *beside = (const se_lanes *)(others + row);
+        for (int i = 0; i < SE_TREE; i++) in[i] = from[i] & beside[i];
+        many[0] = in[0];
+        for (int i = 0; i < 7; i++) SE_ADD(twos[i], many[0], many[0], in[2 * i + 1], in[2 * i + 2]);
+        many[1] = twos[0];
+        for (int i = 0; i < 3; i++) SE_ADD(fours[i], many[1], many[1], twos[2 * i + 1], twos[2 * i + 2]);
+        SE_ADD(many[3], many[2], fours[0], fours[1], fours[2]);
+        for (int k = 0; k < 4; k++) {
+            for (int j = 0; j < 8; j++) sums[j] += (many[k] >> j & 0x0101010101010101ull) << k;
+        }
+    }
+#undef SE_ADD
+    for (int j = 0; j < 8; j++) {
+        const uint64_t *lane = (const uint64_t *)&sums[j];
+        bytes[j] = lane[0];
+        for (size_t i = 1; i < SE_LANES; i++) bytes[j] += lane[i];
+    }
+}
+
+/* Count the rows of a load, and empty it. 0 if memory ran out. */
+SE_INLINE int se_unload(
+    se_load *load, int counts, const se_pairs *pairs, uint64_t group, uint32_t *small, se_histogram *h) {
+    uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width;
+    uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width, bytes[3][8];
+    const size_t left = (size_t)(SE_LOAD - load->rows) * sizeof(uint64_t);
+    memset(load->true_ + load->rows, 0, left);
+    memset(load->pred + load->rows, 0, left);
+    se_sum_words(load->true_, load->true_, load->rows, bytes[0]);
+    se_sum_words(load->pred, load->pred, load->rows, bytes[1]);
+    se_sum_words(load->true_, load->pred, load->rows, bytes[2]);
+    for (ptrdiff_t column = 0; column < pairs->width && column < SE_FEW; column++) {
+        const int number = (int)(column % 8), shift = (int)(column / 8 * 8);
+        trues[column] += (uint8_t)(bytes[0][number] >> shift);
+        preds[column] += (uint64_t)(uint8_t)(bytes[1][number] >> shift) |
+                         (uint64_t)(uint8_t)(bytes[2][number] >> shift) << 32;
+    }
+    if (!se_reserve(h, SE_LOAD)) return 0;
+    for (int64_t row = 0; row < load->rows; row++) {
+        const uint64_t t = load->true_[row], p = load->pred[row];
+        const uint64_t nt = se_ones(t, counts), np = se_ones(p, counts), nb = se_ones(t & p, counts);
+        if (!pairs->codes && (nt | np) < SE_SMALL) small[(nt * SE_SMALL + np) * SE_SMALL + nb]++;
+        else se_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+    }
+    load->rows = 0;
+    return 1;
+}
+
+SE_INLINE int se_count_words_of(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int counts, const se_pairs *pairs,
+    se_bits t_bits, se_bits p_bits, se_load *loads, uint32_t *small, se_histogram *h) {
+    const se_lists t = *in_true, p = *in_pred;
+    const int64_t *codes = pairs->codes;
+    uint64_t group = 0;
+    if (!se_within(rows, &t, wide) || !se_within(rows, &p, wide)) return -2;
+    int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
+    if (t_start < 0 || p_start < 0) return -2;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
+        if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
+        if (codes) group = (uint64_t)codes[r];
+        if (group >= (uint64_t)pairs->groups) return -2;
+        se_load *load = loads + group;
+        load->true_[load->rows] = se_word_of(&t, wide, t_start, t_end - t_start, t_bits);
+        load->pred[load->rows] = se_word_of(&p, wide, p_start, p_end - p_start, p_bits);
+        if (++load->rows == SE_LOAD && !se_unload(load, counts, pairs, group, small, h)) return -1;
+        t_start = t_end;
+        p_start = p_end;
+    }
+    for (group = 0; group < (uint64_t)pairs->groups; group++) {
+        if (!se_unload(loads + group, counts, pairs, group, small, h)) return -1;
+    }
+    return 0;
+}
+
+#define SE_WORDS(NAME, TARGET, COUNTS)                                                                                 \
+    TARGET static int NAME(                                                                                            \
+        ptrdiff_t rows, const se_lists *t, const se_lists *p, int wide, const se_pairs *pairs, se_bits t_bits,         \
+        se_bits p_bits, se_load *loads, uint32_t *small, se_histogram *h) {                                            \
+        if (wide) return se_count_words_of(rows, t, p, 1, COUNTS, pairs, t_bits, p_bits, loads, small, h);             \
+        return se_count_words_of(rows, t, p, 0, COUNTS, pairs, t_bits, p_bits, loads, small, h);                       \
+    }
+
+SE_WORDS(se_words_portable, , 0)
+#ifdef SE_X86
+SE_WORDS(se_words_avx2, __attribute__((target("avx2,popcnt"))), 1)
+#endif
+
+/* Count rows as words. Returns what se_count_lists does, or 1 if there are too many columns, or too few rows. */
+static int se_count_words(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int vector, const se_pairs *pairs,
+    se_histogram *h) {
+    if (rows < SE_LOAD * pairs->groups || in_true->limit > SE_TABLE || in_pred->limit > SE_TABLE) return 1;
+    const size_t t_held = se_bits_held(in_true), p_held = se_bits_held(in_pred);
+    const size_t small = SE_SMALL * SE_SMALL * SE_SMALL / 2, words = sizeof(se_load) / sizeof(uint64_t);
+    uint64_t *memory = (uint64_t *)calloc(
+        t_held + p_held + small + words * (size_t)pairs->groups, sizeof(uint64_t));
+    if (!memory) return -1;
+    const se_bits t_bits = {memory, t_held - 1}, p_bits = {memory + t_held, p_held - 1};
+    uint32_t *counts = (uint32_t *)(memory + t_held + p_held);
+    se_load *loads = (se_load *)(memory + t_held + p_held + small);
+    int done = 1;
+    if (se_fill(in_true, &t_bits) && se_fill(in_pred, &p_bits)) {
+#ifdef SE_X86
+        if (vector > SE_WORD)
+            done = se_words_avx2(rows, in_true, in_pred, wide, pairs, t_bits, p_bits, loads, counts, h);
+        else
+#endif
+            done = se_words_portable(rows, in_true, in_pred, wide, pairs, t_bits, p_bits, loads, counts, h);
+    }
+    (void)vector;
+    for (uint64_t key = 0; key < 2 * small && done == 0; key++) {
+        if (!counts[key]) continue;
+        if (!se_reserve(h, 1)) done = -1;
+        else se_add(h, key / SE_SMALL / SE_SMALL | (key / SE_SMALL % SE_SMALL) << 32, key % SE_SMALL, counts[key]);
+    }
+    free(memory);
+    return done;
+}
+
+#endif
