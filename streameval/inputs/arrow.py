@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.inputs.reader import Reader, registered
 from streameval.kernel import BACKEND
-from streameval.kernel.codes import are_texts, are_views, text_codes, view_codes
+from streameval.kernel.codes import are_texts, are_views, from_zero, text_codes, view_codes
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
 __all__ = ["arrow_of_polars", "decoding", "encoded_texts", "lists_of_arrow"]
@@ -56,12 +56,15 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     """The lists of one chunk: where they begin and end, the codes of their labels, and the column of each code."""
     bounds = chunk.offsets.to_numpy()
     start, end = int(bounds[0]), int(bounds[-1])
-    if start < 0 or end > len(chunk.values) or (bounds[1:] < bounds[:-1]).any():
-        raise InputError(f"{name} is damaged: its offsets do not bound lists within its {len(chunk.values)} values")
+    size, given = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
+    # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
+    kind: Any = np.int32 if max(size, len(chunk.values.dictionary) if given else 0) < 2**31 else np.int64
+    offsets = from_zero(bounds, kind) if start >= 0 and end <= size else None
+    if offsets is None:
+        raise InputError(f"{name} is damaged: its offsets do not bound lists within its {size} values")
     values = chunk.values.slice(start, end - start)
     if values.null_count:
         raise InputError(f"{name} holds null labels; drop them first")
-    given = str(values.type).startswith("dictionary<")
     try:
         codes, labels = _given_codes(values, name) if given else encoded_texts(values, name)
     except NotImplementedError:
@@ -74,9 +77,7 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
         columns[used] = registered([labels[code] for code in used.tolist()], name, reader)
     elif not given:
         columns[:] = registered(labels, name, reader)
-    # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
-    kind: Any = np.int32 if max(end - start, len(labels)) < 2**31 else np.int64
-    return (bounds - bounds[0]).astype(kind, copy=False), np.ascontiguousarray(codes, kind), columns
+    return offsets, np.ascontiguousarray(codes, kind), columns
 
 
 def _given_codes(values: Any, name: str) -> tuple[Any, list[Any]]:

@@ -418,6 +418,8 @@ def _lists_of_texts(rows: list[Any], role: int, reader: Reader) -> Lists | None:
         return None
     ends, codes, texts = found
     columns = np.array(registered([*texts], NAMES[role], reader), np.int64)
+    if len(codes) < 2**31:
+        return _unignored(Lists(ends.astype(np.int32), codes, columns))
     return _unignored(Lists(ends, codes.astype(np.int64), columns))
 
 

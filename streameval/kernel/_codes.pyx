@@ -35,6 +35,10 @@ cdef extern from "coding.h" nogil:
         int64_t buffers
     int sc_view_codes(sc_texts*, const sc_views*, int64_t, int32_t*)
     int sc_codes(sc_texts*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
+    int sc_narrow_from_narrow(const int32_t*, int64_t, int32_t*)
+    int sc_narrow_from_wide(const int64_t*, int64_t, int32_t*)
+    int sc_wide_from_narrow(const int32_t*, int64_t, int64_t*)
+    int sc_wide_from_wide(const int64_t*, int64_t, int64_t*)
     int sc_ends(const int64_t*, int64_t, int64_t, int64_t*)
     void sc_sort(const int64_t*, int64_t, int64_t*, int64_t*)
     int64_t sc_held(const void*, int, int64_t, int64_t, const int64_t*, int64_t)
@@ -121,6 +125,36 @@ def view_codes(views, list buffers):
     finally:
         sc_end(&texts)
         free(given.data)
+
+
+def from_zero(offsets, kind):
+    cdef const int32_t[::1] narrow
+    cdef const int64_t[::1] long_
+    cdef int32_t[::1] to_narrow
+    cdef int64_t[::1] to_long
+    cdef int64_t count = len(offsets)
+    cdef bint wide = offsets.dtype == np.int64, widens = kind is np.int64, rises
+    found = np.empty(count, kind)
+    if not count:
+        return found
+    if wide:
+        long_ = offsets
+    else:
+        narrow = offsets
+    if widens:
+        to_long = found
+    else:
+        to_narrow = found
+    with nogil:
+        if wide and widens:
+            rises = sc_wide_from_wide(&long_[0], count, &to_long[0])
+        elif wide:
+            rises = sc_narrow_from_wide(&long_[0], count, &to_narrow[0])
+        elif widens:
+            rises = sc_wide_from_narrow(&narrow[0], count, &to_long[0])
+        else:
+            rises = sc_narrow_from_narrow(&narrow[0], count, &to_narrow[0])
+    return found if rises else None
 
 
 def grouped(codes, int64_t groups):

@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
 
-__all__ = ["are_texts", "are_views", "grouped", "listed_codes", "taken", "text_codes", "view_codes"]
+__all__ = ["are_texts", "are_views", "from_zero", "grouped", "listed_codes", "taken", "text_codes", "view_codes"]
 
 
 def text_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, IntArray] | None:
@@ -113,6 +113,12 @@ def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | No
     ends = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(list(map(len, lists)), out=ends[1:])
     return ends, codes, list(found)
+
+
+def from_zero(offsets: Places, kind: Any) -> Places | None:
+    """Offsets less the first of them, as int32 or int64, into which they fit; None if one is less than that before."""
+    found: Places = (offsets - offsets[:1]).astype(kind)
+    return None if (offsets[1:] < offsets[:-1]).any() else found
 
 
 def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
