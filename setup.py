@@ -25,6 +25,7 @@ KERNELS = {
     "_binned": ("binning.h",),
     "_codes": ("coding.h",),
     "_compiled": ("counting.h", "dense.h", "dense_loop.h", "words.h"),
+    "_packed": ("packing.h",),
     "_paired": ("pairing.h",),
     "_ranked": ("ranking.h",),
 }

@@ -437,13 +437,23 @@ class Accumulator(Mergeable):
             raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
         made = cls.__new__(cls)
         made._specs, made._config, made._patience = specs, saved.config, 64
-        labels = LabelIndex(saved.decisions.labels)
-        labels.fixed = saved.decisions.fixed
+        made._core = made._core_of(saved.decisions, saved.others)
+        return made
+
+    def _holding(self, decisions: Content, others: Mapping[str, Any]) -> Self:
+        """An object like this one that holds what bytes tell."""
+        made = type(self).__new__(type(self))
+        made._specs, made._config, made._patience = self._specs, self._config, 64
+        made._core = self._core_of(decisions, others)
+        return made
+
+    def _core_of(self, decisions: Content, others: Mapping[str, Any]) -> _Core:
+        labels = LabelIndex(decisions.labels)
+        labels.fixed = decisions.fixed
         try:
-            made._core = _Core(saved.config, labels, _restored(saved, labels))
+            return _Core(self._config, labels, _restored(self._config, decisions, others, labels))
         except StreamevalError as error:  # such as a state that counts what this configuration does not
             raise FormatError(f"the bytes are damaged: {error}") from None
-        return made
 
     @classmethod
     def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
@@ -491,20 +501,20 @@ def _kept_for(specs: tuple[MetricSpec, ...], saved: wire.Saved) -> bool:
     return details == config.details
 
 
-def _restored(saved: wire.Saved, labels: LabelIndex) -> Decisions | Several:
+def _restored(config: Config, content: Content, others: Mapping[str, Any], labels: LabelIndex) -> Decisions | Several:
     """The states that bytes hold, over their labels."""
-    decisions = Decisions.from_content(saved.decisions, labels)
-    if not saved.config.states:
+    decisions = Decisions.from_content(content, labels)
+    if not config.states:
         return decisions
     from streameval.states.kinds import fresh_state, restored_state
 
     return Several(
         decisions,
         {
-            name: restored_state(name, saved.others[name], labels, saved.config)
-            if name in saved.others
-            else fresh_state(name, labels, saved.config)  # in the object that a window was built from
-            for name in saved.config.states
+            name: restored_state(name, others[name], labels, config)
+            if name in others
+            else fresh_state(name, labels, config)  # in the object that a window was built from
+            for name in config.states
         },
     )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from streameval import wire
 from streameval.accumulator import Accumulator
 from streameval.errors import FormatError
 from streameval.slices.shelf import Axis, Shelf
 from streameval.slices.values import Key, in_order, key_of
-from streameval.wire.slices import SavedPart, SavedShelf, SavedSlices
+from streameval.wire.slices import SavedPart, SavedShelf
 
 __all__ = ["restored_shelf", "saved_shelf"]
 
@@ -27,13 +26,11 @@ def _saved(part: Accumulator) -> SavedPart:
     return SavedPart(core.decisions.content(), others)
 
 
-def restored_shelf(axis: Axis, fresh: Shelf[Any], saved: SavedShelf, slices: SavedSlices) -> Shelf[Any]:
+def restored_shelf(axis: Axis, fresh: Shelf[Any], saved: SavedShelf) -> Shelf[Any]:
     """The shelf that bytes hold, or `FormatError` if no examples leave such a one."""
-    kind = type(fresh.rest)
 
     def object_of(part: SavedPart) -> Any:
-        empty = slices.empty
-        return kind._from_saved(wire.Saved(empty.kind, empty.config, empty.metrics, part.decisions, None, part.others))
+        return fresh.rest._holding(part.decisions, part.others)
 
     kept = {key_of(values, axis.names): object_of(part) for values, part in saved.slices}
     rest = object_of(saved.rest)

@@ -299,7 +299,7 @@ class Sliced(Shelves[A], Mergeable):
         values = {name: known for name, known in zip(saved.by, saved.declared, strict=True) if known is not None}
         made = cls(empty, by=saved.by, cross=saved.cross, most=saved.most, values=values)
         made._shelves = tuple(
-            restored_shelf(axis, fresh, shelf, saved)
+            restored_shelf(axis, fresh, shelf)
             for (axis, fresh), shelf in zip(made._paired(), saved.shelves, strict=True)
         )
         whole = made.total()

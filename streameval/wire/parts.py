@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from operator import lt
-from typing import Any
 
 import numpy as np
 
 from streameval.errors import FormatError
+from streameval.kernel.packed import BEYOND, CUT, OTHERWISE, pack_columns, unpack_columns
 from streameval.kernel.types import IntArray, WordArray
 from streameval.labels import Label
 from streameval.states.exact import trailing_zeros
@@ -30,8 +30,12 @@ LONGEST = (63 + 1024 + FINEST) // 8 + 1
 
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
 
-_FORMS: dict[int, np.dtype[Any]] = {1: np.dtype("u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
-"""What numpy reads and writes integers of so many bytes as; of others it reads and writes the bytes."""
+_REASONS = {
+    CUT: "they end within a column of integers",
+    OTHERWISE: NEVER_WRITTEN,
+    BEYOND: "a count beyond 64 bits",
+}
+"""What is wrong with bytes that hold no columns."""
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -104,18 +108,7 @@ def put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
 
 def put_columns(parts: list[bytes], table: IntArray, least: int = 0) -> None:
     """Each column of a table."""
-    tops = np.maximum.reduce(table, axis=0, initial=0).tolist()
-    for column, top in zip(table.T, tops, strict=True):
-        width = max(least, (top.bit_length() + 7) // 8)
-        parts += (bytes((width,)), _raw(column, width) if width else b"")
-
-
-def _raw(column: IntArray, width: int) -> bytes:
-    """The first bytes of each integer."""
-    form = _FORMS.get(width)
-    if form is not None:
-        return column.astype(form).tobytes()
-    return np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)[:, :width].tobytes()
+    parts.append(pack_columns(table, least))
 
 
 def put_integer(parts: list[bytes], value: int) -> None:
@@ -294,17 +287,11 @@ class Source:
 
     def columns(self, length: int, count: int, least: int = 0) -> IntArray:
         """What `put_columns` wrote, of shape (length, count)."""
-        table = np.zeros((count, length), np.int64)
-        for column in table:
-            width = self.byte(8)
-            raw = self.raw(length * width)
-            if width < least or (width > least and raw[width - 1 :: width].count(0) == length):
-                raise FormatError(NEVER_WRITTEN)
-            if width:
-                column[:] = _integers(raw, width)
-            if width == 8 and column.min() < 0:
-                raise FormatError("a count beyond 64 bits")
-        return table.T
+        table, found = unpack_columns(self._data, self._at, length, count, least)
+        if found < 0:
+            raise FormatError(_REASONS[found])
+        self._at = found
+        return table
 
     def wide(self, length: int) -> WordArray:
         """What `put_wide` wrote."""
@@ -318,16 +305,6 @@ class Source:
             high = words[:, 1] << np.uint64(zeros) | words[:, 0] >> np.uint64(64 - zeros)
             words = np.stack([words[:, 0] << np.uint64(zeros), high], axis=1)
         return words
-
-
-def _integers(raw: bytes, width: int) -> IntArray:
-    """What `_raw` made."""
-    form = _FORMS.get(width)
-    if form is not None:
-        return np.frombuffer(raw, form)
-    padded = np.zeros((len(raw) // width, 8), np.uint8)
-    padded[:, :width] = np.frombuffer(raw, np.uint8).reshape(-1, width)
-    return padded.view("<i8").reshape(-1)
 
 
 def require(holds: bool) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.types import IntArray
+from streameval.kernel.packed import can_be
 from streameval.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
 from streameval.states.exact import trailing_zeros
-from streameval.states.tables import Integers
 from streameval.wire.parts import (
     FINEST,
     Source,
@@ -75,7 +74,6 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     distinct = source.count()
     keys = source.columns(distinct, 4)
     times = source.column(distinct)
-    require(bool(times.all()) and increasing(keys))
     scale: int | None = None
     cell_weights: list[list[int]] | None = None
     key_weights: list[int] | None = None
@@ -90,24 +88,10 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
 
 def _check(content: Content) -> None:
     """Refuse what no stream of examples can leave; above all, the two marginals must tell of the same cells."""
-    examples, fixed = content.examples, content.fixed
-    cells, keys, times = _addable(content.cells, content.keys, content.times)
-    true, pred, both, hidden = keys.T
-    mentions = cells.sum(axis=1)
-    require(examples <= COUNT_MAX and times.sum() == examples)
-    require(bool(((both <= true) & (both <= pred) & (true + pred - both + hidden <= len(cells))).all()))
-    require(bool((mentions <= examples).all() and mentions[fixed:].all()) and not cells[:fixed, 0].any())
-    require(_agree(cells.sum(axis=0).tolist(), (times @ keys).tolist()))
+    require(content.examples <= COUNT_MAX)
+    require(can_be(content.examples, content.fixed, content.cells, content.keys, content.times))
     if content.scale is not None and content.cell_weights is not None and content.key_weights is not None:
         _check_weights(content, content.scale, content.cell_weights, content.key_weights)
-
-
-def _addable(cells: IntArray, keys: IntArray, times: IntArray) -> tuple[Integers, Integers, Integers]:
-    """The same arrays, or of Python integers where what is added up of them could pass 64 bits."""
-    cell, key, time = (int(array.max(initial=0)) for array in (cells, keys, times))
-    if 5 * max(cell, (key + 1) * (time + 1)) * max(len(cells), len(keys)) < 2**63:
-        return cells, keys, times
-    return cells.astype(object), keys.astype(object), times.astype(object)
 
 
 def _check_weights(content: Content, scale: int, sums: list[list[int]], key_sums: list[int]) -> None:
@@ -125,14 +109,6 @@ def _check_weights(content: Content, scale: int, sums: list[list[int]], key_sums
     by_label = list(map(sum, zip(*sums, strict=True))) or [0] * 5
     by_example = [sum(key[part] * value for key, value in zip(keys, key_sums, strict=True)) for part in range(4)]
     require(_agree(by_label, by_example))
-
-
-def increasing(keys: IntArray) -> bool:
-    """Whether row keys are in lexicographic order and distinct."""
-    base = int(keys.max(initial=0)) + 1
-    places = np.array([base**3, base**2, base, 1], np.int64 if base**4 < 2**63 else object)
-    numbers = keys @ places
-    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _agree(by_label: list[int], by_example: list[int]) -> bool:
