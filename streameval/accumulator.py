@@ -403,9 +403,12 @@ class Accumulator(Mergeable):
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
+        return wire.encode(self._saved())
+
+    def _saved(self) -> wire.Saved:
         names = tuple(spec.key for spec in self._specs)
         decisions, others = self._contents()
-        return wire.encode(wire.Saved(self._kind, self._config, names, decisions, others=others))
+        return wire.Saved(self._kind, self._config, names, decisions, others=others)
 
     def _contents(self) -> tuple[Content, dict[str, Any]]:
         """What the decisions hold, and what the other states do, by name."""

@@ -275,7 +275,7 @@ class Sliced(Shelves[A], Mergeable):
         self._settle()
         shelves = tuple(saved_shelf(self._parts(axis, shelf), shelf.rest) for axis, shelf in self._paired())
         declared = tuple(None if keys is None else tuple(key[0][1] for key in keys) for keys in self._declared)
-        empty = wire.decode(self._empty.to_bytes())
+        empty = self._empty._saved()
         return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, shelves))
 
     @classmethod
@@ -302,8 +302,8 @@ class Sliced(Shelves[A], Mergeable):
             restored_shelf(axis, fresh, shelf)
             for (axis, fresh), shelf in zip(made._paired(), saved.shelves, strict=True)
         )
-        whole = made.total()
-        if any(made._total(shelf) != whole for shelf in made._shelves[1:]):
+        first, *others = made._shelves
+        if others and any(made._total(shelf) != made._total(first) for shelf in others):
             raise FormatError("the slices by different names are not of the same examples")
         return made
 
