@@ -382,6 +382,22 @@ class Accumulator(Mergeable):
         labels = self._core.labels.copy()
         return self._over(labels, self._core.state.copy(labels))
 
+    def _alone(self, empty: Self) -> Self:
+        """An independent object with the same examples, and of very many labels only those that they mention.
+
+        Parameters
+        ----------
+        empty
+            An object that is built alike and has no examples.
+        """
+        labels = self._core.labels
+        if len(labels) <= _FEW:
+            labels.order()  # once, where objects share labels: copies remember it
+            return self.copy()
+        made = empty.copy()
+        made.merge(self)
+        return made
+
     def _over(self, labels: LabelIndex, state: Decisions | Several) -> Self:
         """An object that is built alike, over another state."""
         twin = type(self).__new__(type(self))

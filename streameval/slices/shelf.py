@@ -131,7 +131,10 @@ class Change(Generic[A]):
 
 def merged(parts: Iterable[A], empty: A) -> A:
     """A new object with the examples of all."""
-    made = empty.copy()
+    made: A | None = None
     for part in parts:
-        made.merge(part)
-    return made
+        if made is None:
+            made = part._alone(empty)
+        else:
+            made.merge(part)
+    return empty.copy() if made is None else made
