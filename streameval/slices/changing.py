@@ -174,7 +174,8 @@ class Shelves(Generic[A]):
         self._settle()
         groupings = [self._grouped(axis, shelf, columns) for axis, shelf in self._paired()]
         sizes = [(codes, len(keys) + 1) for codes, keys in groupings]
-        found = gathered(self._empty, y_true, y_pred, mask, weights, sizes)
+        like = next(iter(self._shelves[0].kept.values()), self._empty)  # where the labels met before have columns
+        found = gathered(like, y_true, y_pred, mask, weights, sizes)
         change: Change[A] = Change()
         for (axis, shelf), (_, keys), parts in zip(self._paired(), groupings, found, strict=True):
             added = {key: part for key, part in zip(keys, parts, strict=False) if part.examples}

@@ -25,25 +25,25 @@ labels in lists take about a hundred megabytes."""
 
 
 def gathered(
-    empty: A, y_true: object, y_pred: object, mask: object, weights: object, groupings: list[tuple[IntArray, int]]
+    like: A, y_true: object, y_pred: object, mask: object, weights: object, groupings: list[tuple[IntArray, int]]
 ) -> list[list[A]]:
     """For each grouping, an object with the examples of each of its groups. They share labels: merge from them only.
 
     Parameters
     ----------
-    empty
-        An object without examples.
+    like
+        An object that is built as these will be; its examples do not matter.
     y_true, y_pred, mask, weights
         As for ``update_many``.
     groupings
         For each example the number of its group, and how many groups there are.
     """
-    core = empty._core.beside()
+    core = like._core.beside()
     examples = len(groupings[0][0])
     states: list[list[Any]] = [[core.state.empty(core.labels) for _ in range(groups)] for _, groups in groupings]
     start = 0
     least = min(_MOST, _EACH * max(groups for _, groups in groupings))
-    for joint in _gathered(empty._joint_many(y_true, y_pred, mask, weights, core.reader), least):
+    for joint in _gathered(like._joint_many(y_true, y_pred, mask, weights, core.reader), least):
         stop = start + _examples(joint)
         if stop > examples:
             raise _differ(f"at least {stop}", examples)
@@ -56,7 +56,7 @@ def gathered(
         start = stop
     if start != examples:
         raise _differ(str(start), examples)
-    return [[empty._over(core.labels, state) for state in of_groups] for of_groups in states]
+    return [[like._over(core.labels, state) for state in of_groups] for of_groups in states]
 
 
 def _gathered(joints: Iterator[Joint], least: int) -> Iterator[Joint]:
