@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.accumulator import Accumulator
@@ -97,7 +98,7 @@ class Job:
 
     def fresh(self) -> State:
         """A state that has counted nothing."""
-        return _told(restored(self.empty))
+        return _empty(self.empty).copy()
 
     def add(self, state: State, batch: object) -> None:
         """Count the rows of a batch, in one call of ``update_many``.
@@ -167,6 +168,12 @@ def _built(
     if isinstance(metrics, Window):
         raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
     return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold)
+
+
+@lru_cache(maxsize=4)
+def _empty(data: bytes) -> State:
+    """The state that these bytes hold; never changed, so that many may be copied from it."""
+    return _told(restored(data))
 
 
 def _told(state: object) -> State:
