@@ -383,15 +383,15 @@ class Accumulator(Mergeable):
         return self._over(labels, self._core.state.copy(labels))
 
     def _alone(self, empty: Self) -> Self:
-        """An independent object with the same examples, and of very many labels only those that they mention.
+        """An independent object with the same examples, and of many labels only those that they mention.
 
         Parameters
         ----------
         empty
-            An object that is built alike and has no examples.
+            An object that is built alike and has no examples. Its declared labels need not be among ours.
         """
         labels = self._core.labels
-        if len(labels) <= _FEW:
+        if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not self._core.state.sparse():
             labels.order()  # once, where objects share labels: copies remember it
             return self.copy()
         made = empty.copy()

@@ -674,3 +674,57 @@ def test_bytes_of_another_class_are_refused_by_name():
         se.Evaluator.from_bytes(example().to_bytes())
     with pytest.raises(se.FormatError, match="hold a Sliced"):
         se.Rolling.from_bytes(example().to_bytes())
+
+
+@pytest.mark.parametrize("count", [3, 511, 512, 513, 1_200])
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "grown"])
+@pytest.mark.parametrize("keep", [(), ("rankings",)], ids=str)
+def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
+    count: int, declared: bool, keep: tuple[str, ...]
+):
+    labels = [f"l{number}" for number in range(count)]
+    rng = random.Random(count)
+
+    def made() -> se.Sliced[se.Evaluator]:
+        return se.Sliced(
+            se.Evaluator(["f1_macro"], labels=labels if declared else None, keep=keep, threshold=0.4 if keep else None),
+            by="r",
+            most=3,
+        )
+
+    batches, single = made(), made()
+    for few in (2, 60, 2):
+        rows = [
+            ({rng.choice(labels): 0.5}, rng.choice(labels), rng.choice("abcd")) for _ in range(few)
+        ] + [({label: 0.5}, label, "a") for label in labels * (few == 60)]  # fmt: skip
+        pred = [scores if keep else list(scores) for scores, _, _ in rows]
+        batches.update_many([[true] for _, true, _ in rows], pred, where={"r": [value for *_, value in rows]})
+        for one, (_, true, value) in zip(pred, rows, strict=True):
+            single.update([true], one, where={"r": value})
+        for sliced in (batches, batches.copy(), se.Sliced.from_bytes(batches.to_bytes())):
+            assert sliced.to_bytes() == single.to_bytes()
+            assert sliced.total() == single.total()
+            assert len(sliced.total().labels) == len(single.total().labels)
+    batches.total().update([labels[0]], {labels[-1]: 0.5} if keep else [labels[-1]])
+    assert batches.to_bytes() == single.to_bytes()
+
+
+def test_slices_hold_the_labels_that_they_have_met_and_few_others():
+    """Each of a thousand slices with all labels of the batch took 18 MB."""
+    labels, rng = [f"l{number}" for number in range(500)], random.Random(0)
+    rows = [[rng.choice(labels)] for _ in range(4_000)]
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r", most=2_000)
+    sliced.update_many(rows, rows, where={"r": np.arange(4_000) % 1_000})
+    assert max(len(part._core.labels) for part in sliced._shelves[0].kept.values()) < 50
+
+
+def test_slices_that_sum_to_more_than_can_be_counted_are_refused():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r")
+    sliced.update_many([["a"], ["b"]], [["a"], ["a"]], where={"r": [0, 1]})
+    for _ in range(61):
+        sliced.merge(sliced)
+    before = sliced.to_bytes()
+    assert se.Sliced.from_bytes(before).total().examples == 2**62
+    with pytest.raises(se.CounterOverflowError, match=f"{2**62} are there"):
+        sliced.merge(sliced)
+    assert sliced.to_bytes() == before

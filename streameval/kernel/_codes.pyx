@@ -12,6 +12,8 @@ import os
 cimport numpy as cnp
 import numpy as np
 
+from streameval.kernel import _codes_numpy
+
 cnp.import_array()
 
 cdef extern from "Python.h":
@@ -35,10 +37,8 @@ cdef extern from "coding.h" nogil:
         int64_t buffers
     int sc_view_codes(sc_texts*, const sc_views*, int64_t, int32_t*)
     int sc_codes(sc_texts*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
-    int sc_narrow_from_narrow(const int32_t*, int64_t, int32_t*)
-    int sc_narrow_from_wide(const int64_t*, int64_t, int32_t*)
-    int sc_wide_from_narrow(const int32_t*, int64_t, int64_t*)
-    int sc_wide_from_wide(const int64_t*, int64_t, int64_t*)
+    int sc_from_narrow(const int32_t*, int64_t, int32_t*)
+    int sc_from_wide(const int64_t*, int64_t, int32_t*)
     int sc_ends(const int64_t*, int64_t, int64_t, int64_t*)
     void sc_sort(const int64_t*, int64_t, int64_t*, int64_t*)
     int64_t sc_held(const void*, int, int64_t, int64_t, const int64_t*, int64_t)
@@ -130,30 +130,23 @@ def view_codes(views, list buffers):
 def from_zero(offsets, kind):
     cdef const int32_t[::1] narrow
     cdef const int64_t[::1] long_
-    cdef int32_t[::1] to_narrow
-    cdef int64_t[::1] to_long
+    cdef int32_t[::1] to
     cdef int64_t count = len(offsets)
-    cdef bint wide = offsets.dtype == np.int64, widens = kind is np.int64, rises
-    found = np.empty(count, kind)
+    cdef bint rises
+    if kind is not np.int32:  # for more entries than nearly anybody has
+        return _codes_numpy.from_zero(offsets, kind)
+    found = np.empty(count, np.int32)
+    to = found
     if not count:
         return found
-    if wide:
+    if offsets.dtype == np.int64:
         long_ = offsets
+        with nogil:
+            rises = sc_from_wide(&long_[0], count, &to[0])
     else:
         narrow = offsets
-    if widens:
-        to_long = found
-    else:
-        to_narrow = found
-    with nogil:
-        if wide and widens:
-            rises = sc_wide_from_wide(&long_[0], count, &to_long[0])
-        elif wide:
-            rises = sc_narrow_from_wide(&long_[0], count, &to_narrow[0])
-        elif widens:
-            rises = sc_wide_from_narrow(&narrow[0], count, &to_long[0])
-        else:
-            rises = sc_narrow_from_narrow(&narrow[0], count, &to_narrow[0])
+        with nogil:
+            rises = sc_from_narrow(&narrow[0], count, &to[0])
     return found if rises else None
 
 

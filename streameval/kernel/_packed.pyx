@@ -23,7 +23,8 @@ cdef extern from "packing.h" nogil:
     int sp_can_be(const sp_marginals*)
 
 # The same codes as constants of C.
-cdef int CUT = _packed_numpy.CUT, OTHERWISE = _packed_numpy.OTHERWISE, BEYOND = _packed_numpy.BEYOND
+cdef int CUT = _packed_numpy.CUT, OTHERWISE = _packed_numpy.OTHERWISE
+cdef int BEYOND = _packed_numpy.BEYOND, WIDE = _packed_numpy.WIDE
 
 
 def pack_columns(table, int least):
@@ -63,7 +64,9 @@ def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t length, Py_ssize_t colu
             return table, CUT
         width = raw[at]
         at += 1
-        if width > 8 or width < least:
+        if width > 8:
+            return table, WIDE
+        if width < least:
             return table, OTHERWISE
         if width and length > (size - at) // width:
             return table, CUT

@@ -11,10 +11,11 @@ import numpy as np
 
 from streameval.kernel.types import IntArray
 
-__all__ = ["BEYOND", "CUT", "OTHERWISE", "can_be", "increasing", "pack_columns", "unpack_columns"]
+__all__ = ["BEYOND", "CUT", "OTHERWISE", "WIDE", "can_be", "increasing", "pack_columns", "unpack_columns"]
 
-CUT, OTHERWISE, BEYOND = -1, -2, -3
-"""Why bytes are no columns: they end too early, the integers would be written otherwise, or one passes 64 bits."""
+CUT, OTHERWISE, BEYOND, WIDE = -1, -2, -3, -4
+"""Why bytes are no columns: they end too early, the integers would be written otherwise, one passes 64 bits, or they
+would take more than eight bytes each."""
 
 _FORMS: dict[int, np.dtype[Any]] = {1: np.dtype("u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
 """What numpy reads and writes integers of so many bytes as; of others it reads and writes the bytes."""
@@ -59,7 +60,7 @@ def unpack_columns(data: bytes, at: int, length: int, columns: int, least: int) 
     -------
     tuple
         The table, shape (length, columns), and the place behind it; or any table, and why there is none: `CUT`,
-        `OTHERWISE` or `BEYOND`. Memory is bounded by what is asked for, which the caller has to bound.
+        `OTHERWISE`, `BEYOND` or `WIDE`. Memory is bounded by what is asked for, which the caller has to bound.
     """
     table = np.zeros((columns, length), np.int64)
     for column in table:
@@ -68,7 +69,9 @@ def unpack_columns(data: bytes, at: int, length: int, columns: int, least: int) 
         width = data[at]
         raw = data[at + 1 : at + 1 + length * width]
         at += 1 + length * width
-        if width > 8 or width < least:
+        if width > 8:
+            return table, WIDE
+        if width < least:
             return table, OTHERWISE
         if at > len(data):
             return table, CUT
@@ -105,14 +108,14 @@ def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: In
     keys, times
         The row keys, shape (distinct, 4), and how many examples have each; not negative.
     """
+    if not (times.all() and increasing(keys)):  # first, for what follows may take much memory for each key
+        return False
     cells, keys, times = _addable(cells, keys, times)
     true, pred, both, hidden = keys.T
     mentions = cells.sum(axis=1)
     _, fn, fp, tp, masked = cells.sum(axis=0).tolist()
     return bool(
-        times.all()
-        and times.sum() == examples
-        and increasing(keys)
+        times.sum() == examples
         and ((both <= true) & (both <= pred) & (true + pred - both + hidden <= len(cells))).all()
         and (mentions <= examples).all()
         and mentions[fixed:].all()

@@ -286,18 +286,16 @@ static int sc_view_codes(sc_texts *texts, const sc_views *in, int64_t count, int
 /* -- where lists begin and end -------------------------------------------------------------------------------------- */
 
 /* Offsets less the first of them. Whether none falls. */
-#define SC_FROM_ZERO(NAME, FROM, TO)                                                                                   \
-    static int NAME(const FROM *offsets, int64_t count, TO *to) {                                                      \
+#define SC_FROM_ZERO(NAME, FROM)                                                                                       \
+    static int NAME(const FROM *offsets, int64_t count, int32_t *to) {                                                 \
         int falls = 0;                                                                                                 \
         for (int64_t i = 1; i < count; i++) falls |= offsets[i] < offsets[i - 1];                                      \
-        for (int64_t i = 0; i < count && !falls; i++) to[i] = (TO)(offsets[i] - offsets[0]);                           \
+        for (int64_t i = 0; i < count && !falls; i++) to[i] = (int32_t)(offsets[i] - offsets[0]);                      \
         return !falls;                                                                                                 \
     }
 
-SC_FROM_ZERO(sc_narrow_from_narrow, int32_t, int32_t)
-SC_FROM_ZERO(sc_narrow_from_wide, int64_t, int32_t)
-SC_FROM_ZERO(sc_wide_from_narrow, int32_t, int64_t)
-SC_FROM_ZERO(sc_wide_from_wide, int64_t, int64_t)
+SC_FROM_ZERO(sc_from_narrow, int32_t)
+SC_FROM_ZERO(sc_from_wide, int64_t)
 
 /* -- the rows of each group ---------------------------------------------------------------------------------------- */
 

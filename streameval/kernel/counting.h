@@ -184,8 +184,8 @@ SE_INLINE int se_count_pairs_of(
     for (ptrdiff_t r = 0; r < rows; r++) {
         const uint32_t stamp = (uint32_t)r + 1;
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
-        uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
+        uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
         if (r % 512 == 0 && !se_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
         if (grouped) {
             group = (uint64_t)pairs->codes[r];

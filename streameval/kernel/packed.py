@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streameval.kernel import BACKEND, _packed_numpy
-from streameval.kernel._packed_numpy import BEYOND, CUT, OTHERWISE
+from streameval.kernel._packed_numpy import BEYOND, CUT, OTHERWISE, WIDE
 
-__all__ = ["BEYOND", "CUT", "OTHERWISE", "can_be", "pack_columns", "unpack_columns"]
+__all__ = ["BEYOND", "CUT", "OTHERWISE", "WIDE", "can_be", "pack_columns", "unpack_columns"]
 
 if TYPE_CHECKING or BACKEND == "numpy":
     can_be, pack_columns, unpack_columns = (

@@ -95,7 +95,7 @@ class Shelves(Generic[A]):
         change: Change[A] = Change()
         for axis, shelf, key in zip(self._axes, self._shelves, keys, strict=True):
             change.place(axis, shelf, {key: added}, None, self._empty)
-        self._apply(change)
+        self._apply(change, 1)
 
     def revert(
         self,
@@ -180,7 +180,7 @@ class Shelves(Generic[A]):
         for (axis, shelf), (_, keys), parts in zip(self._paired(), groupings, found, strict=True):
             added = {key: part for key, part in zip(keys, parts, strict=False) if part.examples}
             change.place(axis, shelf, added, parts[-1], self._empty)
-        self._apply(change)
+        self._apply(change, len(groupings[0][0]))
 
     def _grouped(self, axis: Axis, shelf: Shelf[A], columns: list[Coded]) -> tuple[Any, list[Key]]:
         """For each example the place of its slice among the keys; the last place is that of all other values."""
@@ -224,15 +224,15 @@ class Shelves(Generic[A]):
         for (axis, shelf), theirs in zip(self._paired(), other._shelves, strict=True):
             added = {key: part for key, part in theirs.kept.items() if part.examples}
             change.place(axis, shelf, added, theirs.rest, self._empty)
-        self._apply(change)
+        self._apply(change, other._shelves[0].examples())
 
-    def _apply(self, change: Change[A]) -> None:
-        for target, added, before in change.additions:
-            if before + added.examples > COUNT_MAX:
-                raise CounterOverflowError(
-                    f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on "
-                    f"its own: {target.examples} are there"
-                )
+    def _apply(self, change: Change[A], more: int) -> None:
+        there = self._shelves[0].examples()
+        if there + more > COUNT_MAX:
+            raise CounterOverflowError(
+                f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on "
+                f"its own: {there} are there"
+            )
         self._change = change
         try:
             change.apply()

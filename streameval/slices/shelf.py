@@ -63,6 +63,10 @@ class Shelf(Generic[A]):
         """The keys of slices that have examples."""
         return [key for key, part in self.kept.items() if part.examples]
 
+    def examples(self) -> int:
+        """How many there are in all slices."""
+        return sum(part.examples for part in self.kept.values()) + self.rest.examples
+
     def full(self, axis: Axis) -> bool:
         """Whether a further slice would displace one."""
         return not axis.closed and len(self.keys()) >= axis.most

@@ -33,6 +33,7 @@ from streameval.slices.changing import Shelves
 from streameval.slices.saving import restored_shelf, saved_shelf
 from streameval.slices.shelf import Axis, Shelf, merged
 from streameval.slices.values import OTHER, Key, Other, Value, in_order, key_of, values_of
+from streameval.states.base import COUNT_MAX
 from streameval.wire.slices import SavedSlices, decode_slices, encode_slices
 
 __all__ = ["Slice", "Sliced"]
@@ -138,8 +139,7 @@ class Sliced(Shelves[A], Mergeable):
     def examples(self) -> int:
         """How many examples were counted."""
         self._settle()
-        shelf = self._shelves[0]
-        return shelf.rest.examples + sum(part.examples for part in shelf.kept.values())
+        return self._shelves[0].examples()
 
     def total(self) -> A:
         """An ordinary object with all examples."""
@@ -303,7 +303,10 @@ class Sliced(Shelves[A], Mergeable):
             for (axis, fresh), shelf in zip(made._paired(), saved.shelves, strict=True)
         )
         first, *others = made._shelves
-        if others and any(made._total(shelf) != made._total(first) for shelf in others):
+        if first.examples() > COUNT_MAX:
+            raise FormatError("the slices have more examples together than can be counted")
+        whole = made._total(first) if others else None
+        if any(made._total(shelf) != whole for shelf in others):
             raise FormatError("the slices by different names are not of the same examples")
         return made
 

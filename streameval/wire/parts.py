@@ -13,7 +13,7 @@ from operator import lt
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.packed import BEYOND, CUT, OTHERWISE, pack_columns, unpack_columns
+from streameval.kernel.packed import BEYOND, CUT, OTHERWISE, WIDE, pack_columns, unpack_columns
 from streameval.kernel.types import IntArray, WordArray
 from streameval.labels import Label
 from streameval.states.exact import trailing_zeros
@@ -34,6 +34,7 @@ _REASONS = {
     CUT: "they end within a column of integers",
     OTHERWISE: NEVER_WRITTEN,
     BEYOND: "a count beyond 64 bits",
+    WIDE: "integers of more than 8 bytes",
 }
 """What is wrong with bytes that hold no columns."""
 
