@@ -400,9 +400,12 @@ class Accumulator(Mergeable):
 
     def _over(self, labels: LabelIndex, state: Decisions | Several) -> Self:
         """An object that is built alike, over another state."""
+        return self._around(_Core(self._config, labels, state))
+
+    def _around(self, core: _Core) -> Self:
         twin = type(self).__new__(type(self))
         twin._specs, twin._config, twin._patience = self._specs, self._config, 64
-        twin._core = _Core(self._config, labels, state)
+        twin._core = core
         return twin
 
     def __eq__(self, other: object) -> bool:
@@ -461,10 +464,7 @@ class Accumulator(Mergeable):
 
     def _holding(self, decisions: Content, others: Mapping[str, Any]) -> Self:
         """An object like this one that holds what bytes tell."""
-        made = type(self).__new__(type(self))
-        made._specs, made._config, made._patience = self._specs, self._config, 64
-        made._core = self._core_of(decisions, others)
-        return made
+        return self._around(self._core_of(decisions, others))
 
     def _core_of(self, decisions: Content, others: Mapping[str, Any]) -> _Core:
         labels = LabelIndex(decisions.labels)

@@ -418,9 +418,8 @@ def _lists_of_texts(rows: list[Any], role: int, reader: Reader) -> Lists | None:
         return None
     ends, codes, texts = found
     columns = np.array(registered([*texts], NAMES[role], reader), np.int64)
-    if len(codes) < 2**31:
-        return _unignored(Lists(ends.astype(np.int32), codes, columns))
-    return _unignored(Lists(ends, codes.astype(np.int64), columns))
+    kind: Any = np.int32 if len(codes) < 2**31 else np.int64
+    return _unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))
 
 
 def _arrow_side(array: Any, role: int, reader: Reader) -> Side:
