@@ -10,6 +10,7 @@ import pytest
 
 from streameval import kernel
 from streameval.kernel.types import Lists
+from tests.test_kernel import everything
 
 pytestmark = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
@@ -28,15 +29,6 @@ def lists_of(rng: np.random.Generator, rows: int, width: int, longest: int, kind
     places[: ends[0]] = places[ends[-1] :] = rng.choice([-1, width, np.iinfo(kind).max, np.iinfo(kind).min])
     columns = rng.integers(0, width, width) if rng.random() < 0.5 else None
     return Lists(ends.astype(kind), places.astype(kind), columns)
-
-
-def everything(counts: object, width: int) -> tuple[object, ...]:
-    keys, times = counts.row_keys()
-    return (
-        counts.examples,
-        counts.cells(width).tolist(),
-        Counter(dict(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))),
-    )
 
 
 def each_vector() -> Iterator[int]:
@@ -64,7 +56,7 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
         cells[list(p - t), 2] += 1
         cells[list(t & p), 3] += 1
         keys[len(t), len(p), len(t & p), 0] += 1
-    return keys.total(), cells.tolist(), keys
+    return keys.total(), cells.tolist(), sorted(keys.items())
 
 
 @pytest.mark.parametrize("kinds", [(np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)], ids=str)
@@ -86,7 +78,7 @@ def test_columns_in_every_row_are_not_lost(vectors: int):
         full = Lists(np.arange(0, 64 * rows + 1, 64, np.int32), np.tile(np.arange(64, dtype=np.int32), rows))
         counts = _compiled.Counts(64)
         counts.count_lists(rows, 0, full, full, None, None, NOTHING)
-        assert everything(counts, 64) == (rows, [[0, 0, 0, rows, 0]] * 64, Counter({(64, 64, 64, 0): rows}))
+        assert everything(counts, 64) == (rows, [[0, 0, 0, rows, 0]] * 64, [((64, 64, 64, 0), rows)])
 
 
 @pytest.mark.parametrize("groups", [1, 2, 7])

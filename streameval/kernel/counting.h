@@ -250,12 +250,12 @@ static int se_count_pairs(
     int done;
     if (!memory) return -1;
     done = se_count_words(rows, in_true, in_pred, wide, vector, &pairs, h);
-    if (done != 1) goto counted;
-    if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, &pairs, h);
-    else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, &pairs, h);
-    else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, &pairs, h);
-    else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, &pairs, h);
-counted:
+    if (done == 1) {
+        if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, &pairs, h);
+        else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, &pairs, h);
+        else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, &pairs, h);
+        else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, &pairs, h);
+    }
     se_add_pairs(&pairs, 0, cells);
     free(memory);
     return done;

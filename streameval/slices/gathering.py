@@ -27,7 +27,7 @@ labels in lists take about a hundred megabytes."""
 def gathered(
     like: A, y_true: object, y_pred: object, mask: object, weights: object, groupings: list[tuple[IntArray, int]]
 ) -> list[list[A]]:
-    """For each grouping, an object with the examples of each of its groups. They share labels: merge from them only.
+    """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them only.
 
     Parameters
     ----------

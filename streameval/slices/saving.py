@@ -16,14 +16,10 @@ __all__ = ["restored_shelf", "saved_shelf"]
 
 def saved_shelf(parts: list[tuple[Key | None, Any]], rest: Accumulator) -> SavedShelf:
     """The slices of an axis, in their order."""
-    slices = [(tuple(value for _, value in key), _saved(part)) for key, part in parts if key is not None]
-    return SavedShelf(tuple(slices), _saved(rest))
-
-
-def _saved(part: Accumulator) -> SavedPart:
-    core = part._core
-    others = {} if core.several is None else core.several.contents()
-    return SavedPart(core.decisions.content(), others)
+    slices = [
+        (tuple(value for _, value in key), SavedPart(*part._contents())) for key, part in parts if key is not None
+    ]
+    return SavedShelf(tuple(slices), SavedPart(*rest._contents()))
 
 
 def restored_shelf(axis: Axis, fresh: Shelf[Any], saved: SavedShelf) -> Shelf[Any]:
