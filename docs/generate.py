@@ -9,10 +9,10 @@ from pathlib import Path
 
 from streameval.adapters.river.classes import CLASSES
 from streameval.adapters.river.metric import CountedMetric
+from streameval.evaluation.metric import score_options
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import choice_text
-from streameval.single import score_options
 
 ROOT = Path(__file__).resolve().parent.parent
 DIRECTION = {True: "higher", False: "lower", None: "describes the data"}
@@ -56,10 +56,10 @@ def stub() -> str:
             "from collections.abc import Iterable, Mapping",
             "from typing import Literal",
             "",
-            "from streameval.config import Nan, Ties, Unknown",
-            "from streameval.labels import Label",
+            "from streameval.schema.config import Nan, Ties, Unknown",
+            "from streameval.schema.labels import Label",
             "from streameval.metrics.spec import Empty",
-            "from streameval.single import Metric",
+            "from streameval.evaluation.metric import Metric",
             "",
             "__all__ = [",
             *(f'    "{entry.class_name}",' for entry in catalogue()),
@@ -116,8 +116,8 @@ def river_stub() -> str:
             "from typing import Literal",
             "",
             "from streameval.adapters.river.metric import CountedMetric",
-            "from streameval.config import Unknown",
-            "from streameval.labels import Label",
+            "from streameval.schema.config import Unknown",
+            "from streameval.schema.labels import Label",
             "from streameval.metrics.spec import Empty",
             "",
             "__all__ = [",
@@ -148,7 +148,7 @@ def _river_class(name: str, made: type[CountedMetric]) -> list[str]:
 
 FILES = {
     ROOT / "docs" / "metrics.md": reference,
-    ROOT / "streameval" / "classes.pyi": stub,
+    ROOT / "streameval" / "evaluation" / "classes.pyi": stub,
     ROOT / "streameval" / "adapters" / "river" / "classes.pyi": river_stub,
 }
 

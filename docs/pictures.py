@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from river import datasets, linear_model, multioutput, optim, preprocessing
 
 import streameval as se
-from streameval import plots, thresholds
+from streameval import plots
+from streameval.metrics import thresholds
 from streameval.metrics.calibration import reliability
 from streameval.metrics.curves import precision_recall_curve, roc_curve
 

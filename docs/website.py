@@ -43,14 +43,14 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
 """Pages by section, in order. One that is not there is left out; the reference and the examples come by themselves."""
 
 REFERENCE: dict[str, tuple[str, ...]] = {
-    "Evaluators": ("evaluator", "single", "once", "label_table", "metrics.interval"),
-    "Many examples and files": ("tables", "columns", "inputs", "loading"),
+    "Evaluators": ("evaluation", "report.label_table", "metrics.interval"),
+    "Many examples and files": ("tabular", "inputs"),
     "Windows": ("windows",),
     "Slices": ("slices",),
-    "Loops": ("progressive", "pending", "trace"),
-    "Reliability": ("ledger", "checkpoint", "checkpoints", "testing"),
-    "Catalogue": ("metrics.catalogue", "metrics.entry", "metrics.spec", "propensities"),
-    "Curves and thresholds": ("metrics.curves", "metrics.calibration", "thresholds"),
+    "Loops": ("progressive",),
+    "Reliability": ("delivery", "testing"),
+    "Catalogue": ("metrics.catalogue", "metrics.entry", "metrics.spec", "metrics.propensities"),
+    "Curves and thresholds": ("metrics.curves", "metrics.calibration", "metrics.thresholds"),
     "Pairs of labels": ("metrics.pairs",),
     "Plots": ("plots",),
     "Adapters": ("adapters",),
@@ -58,7 +58,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
 }
 """Pages of the reference: which modules, below `streameval`, have their public names there."""
 
-ALSO_PUBLIC = ("thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs", "testing")
+ALSO_PUBLIC = ("metrics.thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs", "testing")
 """Modules that users import from besides `streameval` itself and its adapters."""
 
 RIVER = "adapters.river.classes"
@@ -186,8 +186,8 @@ def metric_classes() -> str:
         "# Metric classes",
         "",
         "One class for each entry of the [catalogue](../metrics.md). They all have what a",
-        "[`Metric`](evaluators.md#streameval.single.Metric) has: `update`, `update_many`, `revert`, `merge`, `get`",
-        "and so on.",
+        "[`Metric`](evaluators.md#streameval.evaluation.metric.Metric) has: `update`, `update_many`, `revert`, `merge`,",
+        "`get` and so on.",
     ]
     titles = {"decisions": "Decisions", "rankings": "Rankings", "curves": "Curves", "pairs": "Pairs of labels"}
     states = list(dict.fromkeys(entry.state for entry in se.catalogue()))

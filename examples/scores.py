@@ -12,7 +12,7 @@ import sys
 from river import datasets, linear_model, multioutput, preprocessing
 
 import streameval as se
-from streameval import thresholds
+from streameval.metrics import thresholds
 from streameval.metrics.curves import roc_curve
 
 METRICS = (

@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from streameval import classes as _classes
-from streameval.classes import *  # noqa: F403  # made from the catalogue
 from streameval.errors import (
     Conflict,
     CounterOverflowError,
@@ -17,56 +15,59 @@ from streameval.errors import (
     RevertError,
     StreamevalError,
 )
-from streameval.evaluator import Evaluator
-from streameval.label_table import LabelTable
+from streameval.evaluation import classes as _classes
+from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import Metric, metric
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.entry import Entry
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
-from streameval.single import Metric, metric
+from streameval.report.label_table import LabelTable
 
 if TYPE_CHECKING:
-    from streameval.checkpoint import Checkpoint, Checkpointer
-    from streameval.columns import Columns, Job
+    from streameval.delivery.checkpoint import Checkpoint, Checkpointer
+    from streameval.delivery.ledger import Ledger
+    from streameval.delivery.load import load
+    from streameval.evaluation.score import classification_report, score
     from streameval.inputs.scores import TopK
-    from streameval.ledger import Ledger
-    from streameval.loading import load
-    from streameval.once import classification_report, score
-    from streameval.pending import Pending
+    from streameval.metrics.propensities import jain_propensities
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
-    from streameval.propensities import jain_propensities
+    from streameval.progressive.pending import Pending
+    from streameval.progressive.trace import Trace
     from streameval.slices import Sliced
-    from streameval.tables import evaluate
-    from streameval.trace import Trace
+    from streameval.tabular.columns import Columns
+    from streameval.tabular.evaluate import evaluate
+    from streameval.tabular.job import Job
     from streameval.windows.fading import Fading
-    from streameval.windows.recent import Rolling, TimeRolling
+    from streameval.windows.sliding import Rolling, TimeRolling
     from streameval.windows.tumbling import ClosedWindow, Tumbling
 
 __version__ = "0.1.0"
 
 _LATER = {
-    "Checkpoint": "checkpoint",
-    "Checkpointer": "checkpoint",
+    "Checkpoint": "delivery.checkpoint",
+    "Checkpointer": "delivery.checkpoint",
     "ClosedWindow": "windows.tumbling",
-    "Columns": "columns",
+    "Columns": "tabular.columns",
     "Fading": "windows.fading",
-    "Job": "columns",
-    "Ledger": "ledger",
-    "Pending": "pending",
-    "Rolling": "windows.recent",
+    "Job": "tabular.job",
+    "Ledger": "delivery.ledger",
+    "Pending": "progressive.pending",
+    "Rolling": "windows.sliding",
     "Sliced": "slices",
     "Snapshot": "progressive",
-    "TimeRolling": "windows.recent",
+    "TimeRolling": "windows.sliding",
     "TopK": "inputs.scores",
-    "Trace": "trace",
+    "Trace": "progressive.trace",
     "Tumbling": "windows.tumbling",
-    "classification_report": "once",
-    "evaluate": "tables",
+    "classification_report": "evaluation.score",
+    "evaluate": "tabular.evaluate",
     "iter_progressive_evaluate": "progressive",
-    "jain_propensities": "propensities",
-    "load": "loading",
+    "jain_propensities": "metrics.propensities",
+    "load": "delivery.load",
     "progressive_evaluate": "progressive",
-    "score": "once",
+    "score": "evaluation.score",
 }
 """Where names are that are imported when they are first used, so that importing the package stays quick."""
 

@@ -8,9 +8,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from streameval.adapters.monitored import Monitored, checked_most, frozen, most_frequent, specs_of
+from streameval.adapters.monitoring import Monitored, checked_most, frozen, most_frequent, specs_of
 from streameval.errors import DependencyError, InputError, shown
-from streameval.evaluator import Evaluator
+from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics.naming import evaluate
 from streameval.report.text import printable
 

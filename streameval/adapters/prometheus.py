@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 
-from streameval.adapters.monitored import (
+from streameval.adapters.monitoring import (
     Monitored,
     checked_most,
     choices_of,
@@ -19,10 +19,10 @@ from streameval.adapters.monitored import (
     values_of,
 )  # fmt: skip
 from streameval.errors import DependencyError, InputError, shown
-from streameval.evaluator import Evaluator, MetricLike, _listed
-from streameval.labels import Label
+from streameval.evaluation.evaluator import Evaluator, MetricLike, _listed
+from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
-from streameval.single import Metric
+from streameval.schema.labels import Label
 
 try:
     from prometheus_client import Metric as Family

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 
 from streameval.adapters.responses import methods_of, response_of
-from streameval.config import Ties, Unknown
 from streameval.errors import DependencyError, MetricError
-from streameval.evaluator import Evaluator, MetricLike
-from streameval.labels import Label
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.evaluation.score import refuse_rows
 from streameval.metrics.naming import ENTRIES
 from streameval.metrics.spec import MetricSpec
-from streameval.once import refuse_rows
-from streameval.single import Metric
+from streameval.schema.config import Ties, Unknown
+from streameval.schema.labels import Label
 
 try:
     from sklearn.utils.metadata_routing import MetadataRequest

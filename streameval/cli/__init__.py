@@ -26,7 +26,7 @@ def main(args: Sequence[str] | None = None) -> int:
         )
         return 2
     try:
-        from streameval.cli.running import run  # only where everything it needs is there
+        from streameval.cli.run import run  # only where everything it needs is there
     except KeyboardInterrupt:  # before anything was counted
         return 130
     return run(args)

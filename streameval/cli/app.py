@@ -9,18 +9,18 @@ from typing import Annotated, Any
 import typer
 
 import streameval
-from streameval import thresholds as choosing
-from streameval.cli.blocks import UserError
 from streameval.cli.counting import Counting, count
-from streameval.cli.demonstration import demonstrate
+from streameval.cli.demo import demonstrate
 from streameval.cli.options import Wanted, number_of, refuse_unwritable, several, specs_of
+from streameval.cli.progress import watched
+from streameval.cli.render import Format, console_of, drawn, markdown, plain_json, show
+from streameval.cli.rows import UserError
 from streameval.cli.sheets import Sheet, Shown, difference_sheets, values_of
-from streameval.cli.showing import Format, console_of, drawn, markdown, plain_json, show
 from streameval.cli.sources import sources_of
 from streameval.cli.states import load_state, merged, write_results
-from streameval.cli.watching import watched
-from streameval.evaluator import Evaluator
+from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
+from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import catalogue
 
 __all__ = ["app"]
@@ -266,7 +266,7 @@ def thresholds(
     found = choosing.best_thresholds(tables, choosing.FScore(beta))
     if save is not None:
         plain = {str(label): choice.threshold for label, choice in found.items()}
-        streameval.wire.write_file(save, plain_json(plain).encode())
+        streameval.wire.files.write_file(save, plain_json(plain).encode())
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     if how in (Format.json, Format.csv):
         _rows([{"label": label, "threshold": choice.threshold, name: choice.value, "bound": choice.bound}

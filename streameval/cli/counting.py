@@ -11,12 +11,13 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeAlias
 
-from streameval.cli.blocks import Block, Given, Place, UserError
+from streameval.cli.rows import Block, Given, Place, UserError
 from streameval.cli.sources import Source
-from streameval.columns import Columns, State
-from streameval.columns.arrow import in_columns
 from streameval.errors import DependencyError, StreamevalError
-from streameval.windows.recent import Rolling
+from streameval.tabular.arrow import in_columns
+from streameval.tabular.columns import Columns
+from streameval.tabular.job import State
+from streameval.windows.sliding import Rolling
 
 __all__ = ["Counting", "Interrupts", "count"]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from streameval.cli.blocks import Given, Place, Row, RowError, UserError, given_of
 from streameval.cli.lines import Stream, blocks_of_lines
-from streameval.columns import Columns
-from streameval.columns.arrow import refuse_missing
+from streameval.cli.rows import Given, Place, Row, RowError, UserError, given_of
 from streameval.errors import InputError, shown
+from streameval.tabular.arrow import refuse_missing
+from streameval.tabular.columns import Columns
 
 __all__ = ["read_csv"]
 

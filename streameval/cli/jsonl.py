@@ -10,11 +10,11 @@ import orjson
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from streameval.cli.blocks import Given, Place, Row, RowError, given_of
 from streameval.cli.lines import BLOCK, Stream, blocks_of_lines
-from streameval.columns import Columns
-from streameval.columns.arrow import read
+from streameval.cli.rows import Given, Place, Row, RowError, given_of
 from streameval.errors import StreamevalError
+from streameval.tabular.arrow import read
+from streameval.tabular.columns import Columns
 
 __all__ = ["read_jsonl"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from streameval.cli.blocks import Place, UserError
+from streameval.cli.rows import Place, UserError
 
 __all__ = ["BLOCK", "Stream", "blocks_of_lines"]
 

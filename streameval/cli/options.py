@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.blocks import UserError
-from streameval.columns import Columns, Job, State
+from streameval.cli.rows import UserError
 from streameval.errors import MetricError
-from streameval.evaluator import DEFAULT_METRICS, Evaluator
+from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.metrics.naming import ENTRIES, build_spec, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.windows.recent import Rolling
+from streameval.tabular.columns import Columns
+from streameval.tabular.job import Job, State
+from streameval.windows.sliding import Rolling
 
 __all__ = ["Wanted", "number_of", "refuse_unwritable", "several", "specs_of", "threshold_of"]
 

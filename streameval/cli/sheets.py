@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from streameval.errors import MetricError
-from streameval.evaluator import Evaluator
-from streameval.labels import Label
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import Metric
 from streameval.metrics.naming import ENTRIES
 from streameval.metrics.spec import MetricSpec
 from streameval.report.text import printable
-from streameval.single import Metric
+from streameval.schema.labels import Label
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 

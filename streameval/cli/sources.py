@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from streameval.cli.blocks import Block, Given, Place, Row, UserError
 from streameval.cli.lines import Stream
-from streameval.columns import Columns
-from streameval.columns.arrow import read
+from streameval.cli.rows import Block, Given, Place, Row, UserError
 from streameval.errors import InputError, did_you_mean
+from streameval.tabular.arrow import read
+from streameval.tabular.columns import Columns
 
 __all__ = ["STDIN", "Source", "sources_of"]
 
@@ -159,7 +159,7 @@ def _table(source: Source, columns: Columns) -> Iterator[Block]:
     """The rows of a file of Parquet or Arrow."""
     import pyarrow as pa
 
-    from streameval.tables import opened
+    from streameval.tabular.evaluate import opened
 
     try:
         table = opened(source.file, columns, _ROWS)

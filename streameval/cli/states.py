@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.blocks import UserError
+from streameval.cli.rows import UserError
 from streameval.cli.sheets import Shown
+from streameval.delivery.load import load
 from streameval.errors import StreamevalError, did_you_mean
-from streameval.evaluator import Evaluator
-from streameval.loading import load
+from streameval.evaluation.evaluator import Evaluator
 from streameval.report.text import printable
 
 __all__ = ["load_state", "merged", "write_results"]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, ListBatch, ScoreBatch
 from streameval.errors import InputError
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
 from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
 from streameval.inputs.values import checked_weights
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
+from streameval.schema.batch import Batch, DenseBatch, ListBatch, ScoreBatch
 
 __all__ = ["lengths_differ", "read_many"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from streameval.batch import Example
 from streameval.errors import InputError, LabelError, shown
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, TRUE, Reader
 from streameval.inputs.tensors import array_of
 from streameval.inputs.values import decided_bit, decided_block, plain_array
+from streameval.schema.batch import Example
 
 __all__ = ["COLLECTIONS", "labels_in", "named", "named_entries", "read_one"]
 

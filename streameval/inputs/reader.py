@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from streameval.config import Config
 from streameval.errors import InputError, LabelError, did_you_mean, shown
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.labels import Label, LabelIndex, is_unicode, normalise
+from streameval.schema.config import Config
+from streameval.schema.labels import Label, LabelIndex, is_unicode, normalise
 
 __all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader", "registered"]
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, ListBatch, ScoreBatch, Scored, ScoredLists, ScoredRows
 from streameval.inputs.many import lengths_differ
 from streameval.inputs.reader import HIDDEN, TRUE, Reader
 from streameval.inputs.scores import DenseScores, ListedScores, filtered, no_scores, scored_side_of
 from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
 from streameval.inputs.values import bound_of, checked_weights
 from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, ScoreArray, UInt8Array
+from streameval.schema.batch import Batch, DenseBatch, ListBatch, ScoreBatch, Scored, ScoredLists, ScoredRows
 
 __all__ = ["Read", "decisions_of", "read_scored", "read_scored_one"]
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from streameval.errors import MetricError, shown
 from streameval.kernel.types import IntArray
-from streameval.labels import Label
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
-from streameval.states.steps import CurveTables, Path, Steps
-from streameval.states.tables import Integers
+from streameval.schema.labels import Label
+from streameval.states.curve_view import CurveTables, Path, Steps
+from streameval.states.views import Integers
 
 __all__ = ["Bounds", "average_precision", "averaged", "roc_auc"]
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.states.tables import FEW, Integers, total
+from streameval.states.views import FEW, Integers, total
 
 __all__ = ["Ratios", "Value", "as_float", "each", "mean"]
 

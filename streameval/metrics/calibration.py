@@ -17,14 +17,14 @@ import numpy as np
 from streameval.errors import MetricError, shown
 from streameval.kernel import binned
 from streameval.kernel.types import FloatArray, IntArray, WordArray
-from streameval.labels import Label
 from streameval.metrics.areas import Bounds, averaged, checked_average
 from streameval.metrics.curves import shares
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
+from streameval.schema.labels import Label
+from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Moments
-from streameval.states.steps import CurveTables
-from streameval.states.tables import Integers
+from streameval.states.views import Integers
 
 __all__ = ["Reliability", "brier_score", "expected_calibration_error", "log_loss", "reliability"]
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from streameval.config import Part
 from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import Average, MetricSpec, number_text
+from streameval.schema.config import Part
 
 __all__ = ["PAIRS"]
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from streameval.errors import MetricError, shown
 from streameval.kernel.types import Flags, FloatArray
-from streameval.labels import Label
 from streameval.metrics.areas import Bounds, per_path
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
-from streameval.states.steps import CurveTables, Path
-from streameval.states.tables import Integers
+from streameval.schema.labels import Label
+from streameval.states.curve_view import CurveTables, Path
+from streameval.states.views import Integers
 
 __all__ = [
     "PrecisionRecallCurve", "RocCurve", "equal_error_rate", "precision_at_recall", "precision_recall_curve",

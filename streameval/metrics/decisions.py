@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from streameval.metrics.averaging import Ratios
-from streameval.states.tables import Counts, Integers
+from streameval.states.views import Counts, Integers
 
 __all__: list[str] = []
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from streameval.config import Part
 from streameval.metrics.spec import AVERAGES, Average, Choice, MetricSpec
+from streameval.schema.config import Part
 
 __all__ = ["Entry", "Parameter"]
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from streameval.kernel.types import IntArray
-from streameval.states.tables import Integers, total
+from streameval.states.views import Integers, total
 
 __all__ = ["BITS", "discounts", "harmonics", "log2", "sums_of_discounts"]
 

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any, cast, get_args
 
 from streameval.errors import MetricError, as_number, did_you_mean, shown
-from streameval.labels import Label
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import CATALOGUE
 from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import Average, Choice, Empty, MetricSpec, choice_text, number_text
+from streameval.schema.labels import Label
 
 __all__ = ["ENTRIES", "UNSET", "build_spec", "evaluate", "parse_spec"]
 

@@ -6,13 +6,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.config import Part
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
+from streameval.schema.config import Part
 from streameval.states.pair_content import Content
-from streameval.states.pair_tables import PairTables
+from streameval.states.pair_view import PairTables
 from streameval.states.pairs import Pairs
-from streameval.states.tables import Integers
+from streameval.states.views import Integers
 
 __all__ = ["Counted", "content_of", "counts_of", "of_kind", "set_weights_of", "weight_of"]
 

@@ -19,12 +19,12 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.labels import Label
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, weight_of
+from streameval.schema.labels import Label
 from streameval.states.pair_content import Content
-from streameval.states.tables import Counts, Integers, total
+from streameval.states.views import Counts, Integers, total
 
 __all__ = [
     "Association", "Entries", "Matrix", "Normalize", "Score", "Side", "Values", "association", "confusion_matrix",

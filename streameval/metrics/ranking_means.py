@@ -10,8 +10,8 @@ import numpy as np
 from streameval.errors import MetricError, shown
 from streameval.kernel.types import Flags
 from streameval.metrics.averaging import Ratios, Value, mean
-from streameval.states.ranking_tables import First, Groups, RankingTables, Rows
-from streameval.states.tables import Integers, total
+from streameval.states.ranking_view import First, Groups, RankingTables, Rows
+from streameval.states.views import Integers, total
 
 __all__ = [
     "Degenerate", "Unranked", "all_first", "all_groups", "among", "by_gain", "by_row", "check", "check_gains", "choice",

@@ -37,8 +37,8 @@ from streameval.metrics.ranking_means import (
     sum_of,
     wrong_pairs,
 )
-from streameval.states.ranking_tables import RankingTables
-from streameval.states.tables import total
+from streameval.states.ranking_view import RankingTables
+from streameval.states.views import total
 
 __all__ = [
     "coverage_error", "error_set_size", "is_error", "label_ranking_average_precision", "margin_loss", "one_error",

@@ -27,8 +27,8 @@ from streameval.metrics.ranking_means import (
     sum_of,
 )
 from streameval.metrics.ties import average_precision_of, average_precision_of_hits, chance_of_a_hit, reciprocal_rank
-from streameval.states.ranking_tables import RankingTables
-from streameval.states.tables import total
+from streameval.states.ranking_view import RankingTables
+from streameval.states.views import total
 
 __all__ = [
     "abandonment_at", "dcg", "f1_at", "hit_at", "label_coverage_at", "map_at", "mrr", "ndcg", "precision_at",

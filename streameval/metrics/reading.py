@@ -9,11 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from streameval.kernel.types import Flags
-from streameval.labels import Label
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, each, mean
 from streameval.metrics.spec import MetricSpec
-from streameval.states.tables import Counts, Integers, Tables
+from streameval.schema.labels import Label
+from streameval.states.views import Counts, Integers, Tables
 
 __all__ = ["Formula", "Reading", "by_formula", "f_of_averages"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Ratios, mean
 from streameval.metrics.logarithms import BITS, harmonics
-from streameval.states.ranking_tables import First, Groups
+from streameval.states.ranking_view import First, Groups
 
 __all__ = ["average_precision_of", "average_precision_of_hits", "chance_of_a_hit", "reciprocal_rank"]
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streameval.accumulator import Accumulator
 from streameval.errors import InputError
+from streameval.evaluation.counting import Accumulator
 from streameval.kernel.types import FloatArray
-from streameval.label_table import LabelTable
-from streameval.labels import Label
 from streameval.metrics.pairs import (
     Association,
     Entries,
@@ -24,7 +22,7 @@ from streameval.metrics.pairs import (
     confusion_matrix,
     cooccurrence,
 )
-from streameval.plots.labels import (
+from streameval.plots.style import (
     INK,
     MUTED,
     annotate,
@@ -37,6 +35,8 @@ from streameval.plots.labels import (
     short,
     slim_bar,
 )
+from streameval.report.label_table import LabelTable
+from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
-from streameval.labels import Label
 from streameval.metrics.calibration import Reliability
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
-from streameval.plots.labels import INK, MUTED, named, new_axes, short
+from streameval.plots.style import INK, MUTED, named, new_axes, short
+from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

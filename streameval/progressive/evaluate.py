@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from streameval.errors import DependencyError, InputError, shown
-from streameval.feed import Values, values_of
 from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
+from streameval.progressive.target import Values, values_of
 
 __all__ = ["Snapshot", "iter_progressive_evaluate", "progressive_evaluate"]
 

@@ -10,10 +10,10 @@ from types import NoneType
 from typing import Any, Literal, TypeAlias
 
 from streameval.errors import InputError, StreamevalError, did_you_mean, shown
-from streameval.feed import Feed
 from streameval.inputs import checked_weight
-from streameval.pending import check_order
-from streameval.progressive.asking import Asker, learner_of
+from streameval.progressive.model import Asker, learner_of
+from streameval.progressive.pending import check_order
+from streameval.progressive.target import Feed
 
 __all__ = ["Field", "Loop", "Predict", "Question", "Unpredicted", "Weigh"]
 

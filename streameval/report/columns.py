@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from streameval.errors import MetricError
-from streameval.label_table import LabelTable
 from streameval.metrics.averaging import as_float
-from streameval.metrics.kept import Readings
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings
+from streameval.report.label_table import LabelTable
 from streameval.report.text import COLUMNS, averages_of
 
 __all__ = ["dict_report", "label_columns"]

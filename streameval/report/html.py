@@ -7,10 +7,10 @@ from contextlib import suppress
 from html import escape
 
 from streameval.errors import MetricError
-from streameval.labels import Label
-from streameval.metrics.kept import Readings
 from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings
 from streameval.report.text import COLUMNS, averages_of, chosen, headline, label_rows, printable
+from streameval.schema.labels import Label
 
 __all__ = ["html_report"]
 

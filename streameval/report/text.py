@@ -6,13 +6,13 @@ import math
 from typing import cast
 
 from streameval.errors import shown
-from streameval.label_table import LabelTable
-from streameval.labels import Label
 from streameval.metrics.averaging import as_float
-from streameval.metrics.kept import Readings
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
-from streameval.states.tables import Tables
+from streameval.metrics.views import Readings
+from streameval.report.label_table import LabelTable
+from streameval.schema.labels import Label
+from streameval.states.views import Tables
 
 __all__ = [
     "AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "cut", "headline", "label_rows", "number_text", "printable",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from streameval.accumulator import Accumulator
 from streameval.errors import InputError, did_you_mean, shown
-from streameval.evaluator import Evaluator, MetricLike
-from streameval.labels import Label
-from streameval.single import Metric
-from streameval.slices.shelf import Axis
+from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.schema.labels import Label
+from streameval.slices.axis import Axis
 from streameval.slices.values import OTHER, Key, Other, Value, typed
 
 __all__ = ["Reading", "Where", "combinations_of", "declared_of", "names_of", "read", "told", "value_of", "where_of"]

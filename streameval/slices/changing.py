@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from streameval.accumulator import Accumulator
 from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError, shown
+from streameval.evaluation.counting import Accumulator
 from streameval.slices.asking import told, value_of
+from streameval.slices.axis import Axis, Change, Shelf
 from streameval.slices.coding import Coded, coded, crossed
 from streameval.slices.gathering import gathered
-from streameval.slices.shelf import Axis, Change, Shelf
 from streameval.slices.values import Key, Value, typed
 from streameval.states.base import COUNT_MAX
 

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from streameval.accumulator import Accumulator
-from streameval.batch import ListBatch, chained
 from streameval.errors import InputError
+from streameval.evaluation.counting import Accumulator
 from streameval.kernel.codes import grouped
 from streameval.kernel.types import IntArray
+from streameval.schema.batch import ListBatch, chained
 from streameval.states.decisions import Decisions
-from streameval.states.several import Joint
+from streameval.states.state_set import Joint
 
 __all__ = ["gathered"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from streameval.accumulator import Accumulator
 from streameval.errors import FormatError
-from streameval.slices.shelf import Axis, Shelf
+from streameval.evaluation.counting import Accumulator
+from streameval.slices.axis import Axis, Shelf
+from streameval.slices.encoding import SavedPart, SavedShelf
 from streameval.slices.values import Key, in_order, key_of
-from streameval.wire.slices import SavedPart, SavedShelf
 
 __all__ = ["restored_shelf", "saved_shelf"]
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
-from streameval import wire
-from streameval.accumulator import Accumulator
 from streameval.errors import (
     FormatError,
     InputError,
@@ -16,9 +14,10 @@ from streameval.errors import (
     did_you_mean,
     shown,
 )
-from streameval.evaluator import Evaluator, MetricLike
-from streameval.mergeable import Mergeable
-from streameval.single import Metric
+from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.evaluation.value import Mergeable
 from streameval.slices.asking import (
     Reading,
     Where,
@@ -29,12 +28,13 @@ from streameval.slices.asking import (
     told,
     where_of,
 )
+from streameval.slices.axis import Axis, Shelf, merged
 from streameval.slices.changing import Shelves
+from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices
 from streameval.slices.saving import restored_shelf, saved_shelf
-from streameval.slices.shelf import Axis, Shelf, merged
 from streameval.slices.values import OTHER, Key, Other, Value, in_order, key_of, values_of
 from streameval.states.base import COUNT_MAX
-from streameval.wire.slices import SavedSlices, decode_slices, encode_slices
+from streameval.wire.files import write_file
 
 __all__ = ["Slice", "Sliced"]
 
@@ -315,7 +315,7 @@ class Sliced(Shelves[A], Mergeable):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        wire.write_file(path, self.to_bytes())
+        write_file(path, self.to_bytes())
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(shelf.keys())} by {told(axis)}" for axis, shelf in self._paired())

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, shown
-from streameval.labels import is_unicode
+from streameval.schema.labels import is_unicode
 
 __all__ = ["OTHER", "Key", "Other", "Value", "encoded", "in_order", "key_of", "rank_of", "typed", "values_of"]
 

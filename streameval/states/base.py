@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol, Self
 
-from streameval.labels import LabelIndex
+from streameval.schema.labels import LabelIndex
 
 __all__ = ["COUNT_MAX", "State"]
 

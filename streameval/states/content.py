@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.kernel.types import IntArray
-from streameval.labels import Label
+from streameval.schema.labels import Label
 
 __all__ = ["Content"]
 

@@ -24,12 +24,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from streameval.batch import Scored, ScoredRows
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel import binned
 from streameval.kernel._numpy import limbs
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, UInt8Array, WordArray
-from streameval.labels import Label, LabelIndex
+from streameval.schema.batch import Scored, ScoredRows
+from streameval.schema.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros
 

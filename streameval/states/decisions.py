@@ -20,10 +20,10 @@ from typing import ClassVar, NamedTuple, cast
 import numpy as np
 
 from streameval import kernel
-from streameval.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
-from streameval.labels import Label, LabelIndex
+from streameval.schema.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
+from streameval.schema.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
 from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros, units_of

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streameval.batch import Scored, ScoredLists, ScoredRows
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Ragged, ScoreArray
+from streameval.schema.batch import Scored, ScoredLists, ScoredRows
 
 __all__ = ["Given", "narrowed", "rows_of", "scored_of"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from streameval.config import Config
 from streameval.kernel.types import IntArray
-from streameval.labels import LabelIndex
+from streameval.schema.config import Config
+from streameval.schema.labels import LabelIndex
 from streameval.states.base import State
+from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Curves
-from streameval.states.pair_tables import PairTables
+from streameval.states.pair_view import PairTables
 from streameval.states.pairs import Pairs
 from streameval.states.ranking_content import RankingOptions
-from streameval.states.ranking_tables import RankingTables
+from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings
-from streameval.states.steps import CurveTables
 
 __all__ = ["fresh_state", "ranking_options", "restored_state", "tables_of"]
 

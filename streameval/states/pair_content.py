@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.batch import DenseBatch, ListBatch, ScoreBatch
-from streameval.config import PARTS, Part
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel._numpy import list_rows
 from streameval.kernel.types import IntArray
-from streameval.labels import Label
+from streameval.schema.batch import DenseBatch, ListBatch, ScoreBatch
+from streameval.schema.config import PARTS, Part
+from streameval.schema.labels import Label
 
 __all__ = [
     "ALL", "PARTS", "Cells", "Content", "Key", "Part", "cells_of", "decided", "label_sets", "outweighs", "placed",

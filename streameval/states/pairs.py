@@ -18,14 +18,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, Example, ScoreBatch
-from streameval.config import PARTS, USUAL_PARTS, Part
 from streameval.errors import CounterOverflowError, MergeError, RevertError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel import paired
 from streameval.kernel._numpy import limbs
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, Lists, Ragged
-from streameval.labels import LabelIndex
+from streameval.schema.batch import Batch, DenseBatch, Example, ScoreBatch
+from streameval.schema.config import PARTS, USUAL_PARTS, Part
+from streameval.schema.labels import LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros, units_of
 from streameval.states.pair_content import (

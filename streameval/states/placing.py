@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.inputs.sides import joined
 from streameval.kernel._numpy import list_rows
 from streameval.kernel.types import FloatArray, Int32Array, Lists, UInt8Array
+from streameval.schema.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 
 __all__ = ["example_of", "placed"]
 

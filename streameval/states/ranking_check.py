@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from streameval.kernel.types import Flags
-from streameval.labels import in_order
+from streameval.schema.labels import in_order
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import trailing_zeros
 from streameval.states.ranking_content import GAINS, IDEALS, KEYS, PARTS, RankingContent, Table

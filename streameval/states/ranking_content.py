@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InputError, as_number, shown
 from streameval.kernel.types import IntArray
-from streameval.labels import Label, in_order
+from streameval.schema.labels import Label, in_order
 
 __all__ = [
     "GAINS", "HITS", "IDEALS", "KEYS", "LABELS", "MAIN", "NAMES", "PARTS", "Key", "Propensities", "RankingContent",

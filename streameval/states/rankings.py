@@ -24,11 +24,11 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.batch import Scored, ScoredRows
 from streameval.errors import CounterOverflowError, LabelError, RevertError, shown
 from streameval.kernel.ranked import RankCounts, Records
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
-from streameval.labels import Label, LabelIndex
+from streameval.schema.batch import Scored, ScoredRows
+from streameval.schema.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, scaled, trailing_zeros
 from streameval.states.ranking_content import (

@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from streameval.batch import ListBatch
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, TapeContents
-from streameval.labels import Label, LabelIndex
+from streameval.schema.batch import ListBatch
+from streameval.schema.labels import Label, LabelIndex
 from streameval.states.given import Given, rows_of
 
 __all__ = ["Recording"]

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
-from streameval import wire
-from streameval.accumulator import Accumulator
-from streameval.config import Config
 from streameval.errors import FormatError, InputError, MergeError, StreamevalError, shown
-from streameval.evaluator import Evaluator, MetricLike
-from streameval.label_table import LabelTable
-from streameval.labels import Label
-from streameval.mergeable import Mergeable
-from streameval.single import Metric
+from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.encoding import WINDOWS, Saved, SavedWindow, decode, encode
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.evaluation.value import Mergeable
+from streameval.report.label_table import LabelTable
+from streameval.schema.config import Config
+from streameval.schema.labels import Label
 from streameval.states.content import Content
+from streameval.wire.files import write_file
 
 __all__ = ["Window"]
 
@@ -155,11 +156,11 @@ class Window(Mergeable, ABC, Generic[A]):
         """What it was built with beside the evaluator, for messages."""
 
     @abstractmethod
-    def _saved(self) -> wire.SavedWindow:
+    def _saved(self) -> SavedWindow:
         """What bytes hold of it."""
 
     @abstractmethod
-    def _restore(self, saved: wire.SavedWindow) -> None:
+    def _restore(self, saved: SavedWindow) -> None:
         """Become what bytes hold; the template is there already."""
 
     def _beside(self) -> Self:
@@ -197,7 +198,7 @@ class Window(Mergeable, ABC, Generic[A]):
         template: Accumulator = self._template
         content = template._core.decisions.content()
         names = tuple(spec.key for spec in template._specs)
-        return wire.encode(wire.Saved(template._kind, template._config, names, content, self._saved()))
+        return encode(Saved(template._kind, template._config, names, content, self._saved()))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -208,20 +209,20 @@ class Window(Mergeable, ABC, Generic[A]):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        return cls._decoded(wire.decode(data), data)
+        return cls._decoded(decode(data), data)
 
     @classmethod
-    def _decoded(cls, saved: wire.Saved, data: bytes) -> Self:
+    def _decoded(cls, saved: Saved, data: bytes) -> Self:
         made = cls._from_saved(saved)
         if made.to_bytes() != bytes(data):
             raise FormatError("the bytes are damaged: no window holds this")
         return made
 
     @classmethod
-    def _from_saved(cls, saved: wire.Saved) -> Self:
+    def _from_saved(cls, saved: Saved) -> Self:
         window = saved.window
         if window is None or window.kind != cls._kind:
-            what = "no window" if window is None else f"a {wire.WINDOWS[window.kind - 1]}"
+            what = "no window" if window is None else f"a {WINDOWS[window.kind - 1]}"
             raise FormatError(f"the bytes hold {what}, not a {cls.__name__}; use streameval.load or its own class")
         made = cls.__new__(cls)
         kind: type[Accumulator] = Metric if saved.kind == Metric._kind else Evaluator
@@ -236,7 +237,7 @@ class Window(Mergeable, ABC, Generic[A]):
         """An object like the template that holds some content, and that of its other states."""
         template: Accumulator = self._template
         names = tuple(spec.key for spec in template._specs)
-        saved = wire.Saved(template._kind, template._config, names, content, others=others)
+        saved = Saved(template._kind, template._config, names, content, others=others)
         return type(template)._from_saved(saved)  # type: ignore[return-value]
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
@@ -244,7 +245,7 @@ class Window(Mergeable, ABC, Generic[A]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        wire.write_file(path, self.to_bytes())
+        write_file(path, self.to_bytes())
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())

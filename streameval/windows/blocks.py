@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 
 import numpy as np
 
-from streameval.batch import Example
 from streameval.errors import FormatError, InputError, MergeError, shown
+from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight, read_one
 from streameval.kernel.types import FloatArray, IntArray
+from streameval.schema.batch import Example
 from streameval.states.decisions import Decisions
-from streameval.states.recorded import ALWAYS
-from streameval.states.several import Joint, Several
+from streameval.states.history import ALWAYS
+from streameval.states.state_set import Joint, Several
 from streameval.windows.base import A, Window
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
-from streameval.wire import SavedWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

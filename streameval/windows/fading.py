@@ -9,17 +9,17 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from streameval.batch import DenseBatch, ScoreBatch
 from streameval.errors import InputError, as_number, shown
+from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
-from streameval.states.recorded import ALWAYS
-from streameval.states.several import Joint
+from streameval.schema.batch import DenseBatch, ScoreBatch
+from streameval.states.history import ALWAYS
+from streameval.states.state_set import Joint
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, Held
 from streameval.windows.decay import power, powers
 from streameval.windows.times import clock_of, whole
-from streameval.wire import SavedWindow
 
 __all__ = ["Fading"]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from streameval import wire
-from streameval.evaluator import Evaluator
-from streameval.single import Metric
+from streameval.evaluation.encoding import decode
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import Metric
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 from streameval.windows.fading import Fading
-from streameval.windows.recent import Rolling, TimeRolling
+from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
+from streameval.wire.envelope import SLICES, kind_of
 
 __all__ = ["KINDS", "AnyState", "restored"]
 
@@ -31,9 +32,9 @@ def restored(data: bytes) -> AnyState:
     FormatError
         If the bytes are anything else, or are damaged.
     """
-    if wire.kind_of(data) == wire.SLICES:
+    if kind_of(data) == SLICES:
         return Sliced.from_bytes(data)
-    saved = wire.decode(data)
+    saved = decode(data)
     if saved.window is not None:
         return _WINDOWS[saved.window.kind - 1]._decoded(saved, data)
     return Evaluator._from_saved(saved) if saved.kind == Evaluator._kind else Metric._from_saved(saved)

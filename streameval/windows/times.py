@@ -17,7 +17,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, as_number, shown
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.states.recorded import ALWAYS
+from streameval.states.history import ALWAYS
 
 __all__ = ["Calendar", "Clock", "Line", "Period", "Time", "agreed", "clock_of", "saved_clock", "whole"]
 

@@ -12,11 +12,11 @@ from streameval.errors import FormatError
 from streameval.kernel import binned
 from streameval.kernel._binned_numpy import BINS, DROPPED, possible
 from streameval.kernel.types import IntArray, WordArray
-from streameval.labels import Label
+from streameval.schema.labels import Label
 from streameval.states.content import Content
 from streameval.states.curves import CurveContent, Moments
 from streameval.states.exact import trailing_zeros
-from streameval.wire.parts import (
+from streameval.wire.fields import (
     FINEST,
     LONGEST,
     Source,

@@ -10,14 +10,14 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from streameval.config import PARTS
 from streameval.errors import FormatError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel.types import IntArray
+from streameval.schema.config import PARTS
 from streameval.states.content import Content as Decided
 from streameval.states.exact import trailing_zeros
 from streameval.states.pair_content import Content
-from streameval.wire.parts import FINEST, Source, put_column, put_integer, require, varint
+from streameval.wire.fields import FINEST, Source, put_column, put_integer, require, varint
 
 __all__ = ["put_pairs", "take_pairs"]
 

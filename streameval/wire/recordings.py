@@ -6,10 +6,10 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.types import IntArray, ScoreArray
-from streameval.labels import Label, in_order
+from streameval.schema.labels import Label, in_order
 from streameval.states.given import Given, narrowed, rows_of
 from streameval.states.recording import Recording
-from streameval.wire.parts import Source, put_column, put_label, require, varint
+from streameval.wire.fields import Source, put_column, put_label, require, varint
 
 __all__ = ["put_recording", "take_recording"]
 

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import streameval as se
-from tests.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
+from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
 
 CASES = {
     "few": lambda path: few().save_html(path, slices={"a": few(), "b": se.Evaluator()}),

@@ -21,7 +21,7 @@ import streameval as se
 from streameval.cli import counting, lines
 from streameval.cli.counting import Counting, Interrupts
 from streameval.cli.jsonl import read_jsonl
-from streameval.columns import Columns
+from streameval.tabular.columns import Columns
 
 ROWS = [
     {"tags": ["cat", "bird"], "guess": ["cat", "dog"], "region": "eu", "w": 2.0, "unknown": [], "note": 'a "b", c'},

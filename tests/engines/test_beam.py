@@ -34,7 +34,7 @@ from streameval.adapters.beam import (
     Panes,
     StateCoder,
 )
-from tests.effort import cases
+from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [

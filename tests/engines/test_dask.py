@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.adapters.dask import evaluate, evaluate_arrays, state
-from tests.effort import cases
+from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[2]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))

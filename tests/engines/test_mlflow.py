@@ -14,7 +14,7 @@ from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, MAX_METRICS_PER_BATCH
 
 import streameval as se
 from streameval.adapters.mlflow import log, metrics_of
-from tests.effort import cases
+from tests.support.effort import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # of MLflow's own tables

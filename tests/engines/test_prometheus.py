@@ -26,7 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 import streameval as se
 from streameval.adapters.prometheus import EvaluationCollector
-from tests.effort import cases
+from tests.support.effort import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

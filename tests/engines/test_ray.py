@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.adapters.ray import evaluate, merge
-from tests.effort import cases
+from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[2]
 # Workers import the package, and functions of this file.

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.adapters.torch import sync
 from streameval.inputs.tensors import array_of
-from tests.effort import cases
+from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[2]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))

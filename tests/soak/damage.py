@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 
 import streameval as se
-from streameval.loading import decoded
+from streameval.delivery.load import decoded
 from tests.golden import write
 from tests.soak.progress import soak
-from tests.test_wire import sealed
+from tests.wire.test_decisions import sealed
 
 IMAGES = [path.read_bytes() for path in sorted(write.FOLDER.glob("*.bin"))]
 

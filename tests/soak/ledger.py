@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from tests.delivery.test_ledger import NAMES, Model
 from tests.soak.progress import soak
-from tests.test_ledger import NAMES, Model
 
 
 def version(rng: random.Random) -> tuple[int, int]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from apache_beam.coders import Coder, registry
 
-from streameval.columns import State
-from streameval.evaluator import Evaluator
-from streameval.single import METRIC_CLASSES, Metric
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import METRIC_CLASSES, Metric
 from streameval.slices import Sliced
+from streameval.tabular.job import State
 from streameval.windows.loading import restored
 
 __all__ = ["StateCoder"]

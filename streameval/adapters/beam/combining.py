@@ -9,9 +9,9 @@ import apache_beam as beam
 from apache_beam.typehints.decorators import IOTypeHints
 
 from streameval.adapters.beam.coding import StateCoder
-from streameval.columns import Job, State
-from streameval.columns.rows import add_rows, is_table
 from streameval.errors import InputError, shown
+from streameval.tabular.job import Job, State
+from streameval.tabular.rows import add_rows, is_table
 
 __all__ = ["EvaluatorFn", "MergeFn"]
 

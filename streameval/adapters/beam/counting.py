@@ -10,8 +10,8 @@ import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindow, TimestampCombiner
 from apache_beam.utils.windowed_value import WindowedValue
 
-from streameval.columns import Job, State
-from streameval.columns.rows import add_items, is_table
+from streameval.tabular.job import Job, State
+from streameval.tabular.rows import add_items, is_table
 
 __all__ = ["COMBINED", "Count", "CountAll"]
 

@@ -10,8 +10,8 @@ import apache_beam as beam
 from apache_beam.transforms.trigger import AccumulationMode
 from apache_beam.transforms.window import GlobalWindow
 
-from streameval.columns import State
 from streameval.errors import InputError, MergeError, shown
+from streameval.tabular.job import State
 from streameval.windows.loading import restored
 
 __all__ = ["Firing", "Firings", "Panes", "Place"]

@@ -12,10 +12,11 @@ from apache_beam.typehints import Any as AnyType
 
 from streameval.adapters.beam.combining import MergeFn
 from streameval.adapters.beam.counting import COMBINED, Count, CountAll
-from streameval.columns import Job, Null, State
 from streameval.errors import InputError
-from streameval.evaluator import MetricLike
-from streameval.labels import Label
+from streameval.evaluation.evaluator import MetricLike
+from streameval.schema.labels import Label
+from streameval.tabular.columns import Null
+from streameval.tabular.job import Job, State
 
 __all__ = ["Evaluate", "EvaluatePerKey"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import dask
 
 from streameval.adapters.dask.tree import Scheduler, merged, run
-from streameval.columns import Job, State
 from streameval.errors import InputError, shown
-from streameval.evaluator import MetricLike
-from streameval.labels import Label
+from streameval.evaluation.evaluator import MetricLike
+from streameval.schema.labels import Label
+from streameval.tabular.job import Job, State
 
 __all__ = ["evaluate_arrays"]
 

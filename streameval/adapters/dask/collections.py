@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import dask
 from dask.delayed import Delayed
 
-from streameval import tables
 from streameval.adapters.dask.tree import Scheduler, merged, run
-from streameval.columns import Job, Null, State
-from streameval.columns.arrow import refuse_missing
-from streameval.columns.rows import add_items
 from streameval.errors import InputError, shown
-from streameval.evaluator import MetricLike
-from streameval.labels import Label
+from streameval.evaluation.evaluator import MetricLike
+from streameval.schema.labels import Label
+from streameval.tabular import evaluate as tables
+from streameval.tabular.arrow import refuse_missing
+from streameval.tabular.columns import Null
+from streameval.tabular.job import Job, State
+from streameval.tabular.rows import add_items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

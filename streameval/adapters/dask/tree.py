@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import dask
 from dask.base import get_scheduler
 
-from streameval.columns import Job, State
 from streameval.errors import DependencyError, InputError, StreamevalError, shown
+from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

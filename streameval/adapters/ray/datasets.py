@@ -10,11 +10,12 @@ import pyarrow as pa
 import ray.data
 
 from streameval import errors
-from streameval.columns import Job, Null, State
-from streameval.columns.arrow import refuse_missing
 from streameval.errors import InputError, StreamevalError, shown
-from streameval.evaluator import MetricLike
-from streameval.labels import Label
+from streameval.evaluation.evaluator import MetricLike
+from streameval.schema.labels import Label
+from streameval.tabular.arrow import refuse_missing
+from streameval.tabular.columns import Null
+from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
     from ray.data import Dataset

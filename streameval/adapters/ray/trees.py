@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import ray
 from ray.exceptions import RayTaskError
 
-from streameval.columns import State
 from streameval.errors import InputError, MergeError, StreamevalError, shown
+from streameval.tabular.job import State
 from streameval.windows.loading import restored
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from streameval.adapters.river.metric import MultiLabelMetric, Row, pass_on
 from streameval.errors import InputError, MetricError, RevertError, shown
-from streameval.evaluator import Evaluator
-from streameval.labels import Label
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import Metric
 from streameval.metrics.naming import ENTRIES, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.single import Metric
+from streameval.schema.labels import Label
 from streameval.windows.base import Window
 
 __all__ = ["RiverMetric"]

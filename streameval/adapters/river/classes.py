@@ -6,10 +6,10 @@ import inspect
 from typing import Any
 
 from streameval.adapters.river.metric import CountedMetric
+from streameval.evaluation.metric import signature_of, summary_of
 from streameval.metrics.catalogue import CATALOGUE
 from streameval.metrics.entry import Entry
 from streameval.metrics.spec import Average
-from streameval.single import signature_of, summary_of
 
 _PREFIXES: dict[Average, str] = {"micro": "Micro", "macro": "Macro", "weighted": "Weighted", "samples": "Samples"}
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from streameval.adapters.river.metric import CountedMetric
-from streameval.config import Unknown
-from streameval.labels import Label
+from streameval.schema.config import Unknown
+from streameval.schema.labels import Label
 from streameval.metrics.spec import Empty
 
 __all__ = [

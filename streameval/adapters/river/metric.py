@@ -13,13 +13,13 @@ from river.metrics.base import Metrics
 from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, shown
-from streameval.evaluator import Evaluator
-from streameval.feed import all_read_scores
-from streameval.labels import Label
+from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics.entry import Entry
-from streameval.metrics.kept import part_of
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import Average, MetricSpec
+from streameval.metrics.views import part_of
+from streameval.progressive.target import all_read_scores
+from streameval.schema.labels import Label
 from streameval.windows.base import Window
 
 __all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "pass_on"]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import streameval
-from streameval.columns import State
 from streameval.errors import FormatError
+from streameval.tabular.job import State
 
 __all__ = ["Folder", "Memory", "Span", "counting"]
 

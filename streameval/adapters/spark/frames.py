@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.functions import col
 
 from streameval import errors
-from streameval.columns import Job
+from streameval.tabular.job import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import BinaryType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
 from streameval.adapters.spark.frames import check, mapped
-from streameval.columns import Job, Null
 from streameval.errors import InputError, shown
-from streameval.evaluator import Evaluator, MetricLike
-from streameval.labels import Label
-from streameval.single import Metric
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.schema.labels import Label
 from streameval.slices import Sliced
+from streameval.tabular.columns import Null
+from streameval.tabular.job import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from streameval.adapters.spark.batches import Folder, Memory, Span, counting
 from streameval.adapters.spark.frames import check
 from streameval.adapters.spark.tables import merged, states
-from streameval.columns import Job, State
 from streameval.errors import InputError, MergeError, shown
+from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

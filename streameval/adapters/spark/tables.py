@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streameval.adapters.spark.frames import check, mapped, our_errors
-from streameval.columns import Job, Null, State
 from streameval.errors import InputError, shown
-from streameval.evaluator import MetricLike
-from streameval.labels import Label
+from streameval.evaluation.evaluator import MetricLike
+from streameval.schema.labels import Label
+from streameval.tabular.columns import Null
+from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

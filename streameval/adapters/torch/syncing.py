@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from streameval.accumulator import Accumulator
 from streameval.errors import InputError, MergeError, StreamevalError, shown
+from streameval.evaluation.counting import Accumulator
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 from streameval.windows.loading import restored

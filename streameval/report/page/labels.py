@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 from streameval.errors import MetricError
-from streameval.label_table import LabelTable
-from streameval.labels import Label
 from streameval.metrics.averaging import as_float
-from streameval.metrics.kept import Readings
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings
+from streameval.report.label_table import LabelTable
 from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
 from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_texts
 from streameval.report.text import COLUMNS
+from streameval.schema.labels import Label
 
 __all__ = ["label_section"]
 
@@ -84,7 +84,7 @@ def _scored(readings: Readings) -> list[Column]:
     """What follows from curves."""
     if not readings.keeps("curves"):
         return []
-    from streameval.thresholds import best_thresholds  # only where curves are kept
+    from streameval.metrics.thresholds import best_thresholds  # only where curves are kept
 
     tables = readings.named("curves", "the report")
     best = list(best_thresholds(tables).values())

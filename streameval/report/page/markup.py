@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, TypeAlias
 
-from streameval.labels import Label
 from streameval.metrics.averaging import as_float
 from streameval.report.text import printable
+from streameval.schema.labels import Label
 
 __all__ = [
     "MINUS", "NOTHING", "Column", "Kind", "Section", "Table", "count_text", "escaped", "label_text", "label_texts",

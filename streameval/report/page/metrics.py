@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 
 from streameval.errors import MetricError
-from streameval.label_table import LabelTable
 from streameval.metrics.averaging import as_float
 from streameval.metrics.interval import Interval
-from streameval.metrics.kept import Readings, certified
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings, certified
+from streameval.report.label_table import LabelTable
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text
 from streameval.report.text import COLUMNS, averages_of
 

@@ -11,16 +11,16 @@ from importlib.resources import files
 from typing import Protocol
 
 from streameval.errors import InputError, shown
-from streameval.labels import Label
-from streameval.metrics.kept import Readings
 from streameval.metrics.spec import MetricSpec
-from streameval.report.page.course import course_section, slice_section
+from streameval.metrics.views import Readings
 from streameval.report.page.labels import label_section
 from streameval.report.page.markup import Section, escaped, safe_json
 from streameval.report.page.metrics import averages_section, facts, headline_section
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.scores import curve_section, ranking_section
+from streameval.report.page.stream import course_section, slice_section
 from streameval.report.text import printable
+from streameval.schema.labels import Label
 
 __all__ = ["HasColumns", "html_page"]
 

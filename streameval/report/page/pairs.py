@@ -8,8 +8,8 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import as_float
-from streameval.metrics.kept import Readings
 from streameval.metrics.pairs import Matrix, confusion_matrix
+from streameval.metrics.views import Readings
 from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_texts
 
 __all__ = ["pair_section"]

@@ -8,12 +8,12 @@ import numpy as np
 
 from streameval.errors import MetricError
 from streameval.metrics.interval import Interval
-from streameval.metrics.kept import Readings, certified
 from streameval.metrics.naming import evaluate, parse_spec
+from streameval.metrics.views import Readings, certified
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_texts, number_text
 from streameval.report.page.metrics import interval_text, metric_list
-from streameval.states.steps import CurveTables
+from streameval.states.curve_view import CurveTables
 
 __all__ = ["curve_section", "ranking_section"]
 
@@ -127,7 +127,7 @@ def _precision_recall(readings: Readings, tables: CurveTables, drawn: list[tuple
 
 def _thresholds(tables: CurveTables) -> str:
     from streameval.metrics.curves import precision_recall_curve
-    from streameval.thresholds import best_threshold
+    from streameval.metrics.thresholds import best_threshold
 
     pooled = precision_recall_curve(tables)
     finite = np.isfinite(pooled.thresholds)

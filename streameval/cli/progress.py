@@ -1,0 +1,92 @@
+"""What a terminal shows while rows are counted: a bar of bytes, or a live table of a stream."""
+
+from __future__ import annotations
+
+import select
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Column
+
+from streameval.cli.render import console_of, drawn
+from streameval.cli.sheets import Shown, sheets_of
+from streameval.cli.sources import STDIN, Source
+
+__all__ = ["watched"]
+
+Advance: TypeAlias = Callable[[int], None]
+
+_WIDE = 72
+"""Columns of a terminal from which on there is room for all that a bar can tell."""
+
+_SHARE = 20
+"""Drawing takes one part in so many of the time, at most."""
+
+
+@contextmanager
+def watched(sources: list[Source], shown: Callable[[], Shown]) -> Iterator[Advance]:
+    """A function to call with the bytes that were counted."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+    elif any(source.size is None for source in sources):
+        with _live(shown, reads_stdin=any(source.file == STDIN for source in sources)) as advance:
+            yield advance
+    else:
+        with _bar(sum(source.size or 0 for source in sources)) as advance:
+            yield advance
+
+
+@contextmanager
+def _bar(size: int) -> Iterator[Advance]:
+    console = console_of(sys.stderr)
+    whole = Column(no_wrap=True)  # a line that is broken in two would jump
+    columns: list[ProgressColumn] = [BarColumn(None), TextColumn("{task.percentage:>3.0f}%", table_column=whole)]
+    if console.width >= _WIDE:
+        columns += [DownloadColumn(table_column=whole), TransferSpeedColumn(table_column=whole), TextColumn("left")]
+    columns.append(TimeRemainingColumn(table_column=whole))
+    with Progress(*columns, console=console, transient=True, expand=True) as progress:
+        task = progress.add_task("", total=size)
+        yield lambda done: progress.advance(task, done)
+
+
+@contextmanager
+def _live(shown: Callable[[], Shown], *, reads_stdin: bool) -> Iterator[Advance]:
+    console = console_of(sys.stderr)
+    began, after = time.monotonic(), 0.0
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def advance(_: int) -> None:
+            nonlocal after
+            start = time.monotonic()
+            if start < after and not (reads_stdin and _idle(after - start)):
+                return
+            start = time.monotonic()
+            now = shown()
+            rate = now.whole.examples / max(start - began, 1e-9)
+            headline = f"{now.headline}, {rate:,.0f} a second; Ctrl-C ends"
+            live.update(drawn(sheets_of(now, top=max(5, console.height - 22)), headline, console), refresh=True)
+            end = time.monotonic()
+            after = end + (end - start) * _SHARE
+
+        yield advance
+
+
+def _idle(seconds: float) -> bool:
+    """Whether standard input brings nothing for so long, so that what is shown would stay behind what is counted."""
+    try:
+        return not select.select([sys.stdin], [], [], seconds)[0]
+    except (OSError, ValueError):  # it is no file of the system; on Windows also if it is no socket
+        return False

@@ -1,0 +1,301 @@
+"""States on disk with how far the stream was read, for loops that go on where they were killed."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+
+from streameval.delivery.compatible import refuse_foreign, refuse_unlike
+from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
+from streameval.delivery.ledger import Ledger
+from streameval.errors import FormatError, InputError, MergeError, as_number, shown
+from streameval.windows.loading import AnyState, restored
+from streameval.wire.envelope import LEDGER, kind_of
+from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
+
+__all__ = ["Checkpoint", "Checkpointer"]
+
+HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Generic[HeldT]):
+    """A state and how far the stream was read when it was taken. `Checkpointer` writes such files.
+
+    Attributes
+    ----------
+    evaluator
+        An evaluator, a metric, a window or a ledger; a copy of what was given.
+    position
+        How many items of the stream are counted in it.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> taken = Checkpoint(se.F1(), 10)
+    >>> Checkpoint.from_bytes(taken.to_bytes()) == taken
+    True
+    """
+
+    evaluator: HeldT
+    position: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.evaluator, Ledger):
+            refuse_foreign(self.evaluator, "Checkpoint")
+        object.__setattr__(self, "position", _whole(self.position, "position", 0))
+        object.__setattr__(self, "evaluator", self.evaluator.copy())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """The checkpoint as bytes; equal checkpoints have equal bytes, on every machine."""
+        return encode_checkpoint(self.position, self.evaluator.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The checkpoint that `to_bytes` was called on.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are anything else, however slightly damaged. No pickle is ever read.
+        """
+        position, state = decode_checkpoint(data)
+        return cls(cast("HeldT", _held(state)), position)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        write_file(path, self.to_bytes())
+
+
+class Checkpointer(Generic[HeldT]):
+    """Saves an evaluator and the position in its stream every so often, and goes on from there after a crash.
+
+    Parameters
+    ----------
+    evaluator
+        An evaluator, a metric, a window or a ledger that has counted nothing. If the file exists, this very object
+        takes over what the file holds; update it as if nothing had happened.
+    path
+        The file. It is replaced as a whole: whenever the process is killed, it holds a state and the position that
+        belongs to it.
+    every
+        After how many items to save; None for no such number.
+    seconds
+        After how many seconds to save, looked at after each item; None for no such time.
+
+    Raises
+    ------
+    InputError
+        If ``evaluator`` has counted examples, or an argument is of the wrong kind or out of range.
+    MergeError
+        If the file holds something that was built differently; the message names the difference.
+    FormatError
+        If the file is damaged or holds anything else. It is never replaced then.
+
+    Notes
+    -----
+    After a crash the items since the last save are read again: what the loop does besides counting happens twice for
+    them, what it counts does not. An exception that leaves the ``with`` block saves nothing, since the item in progress
+    may be counted or not. One process at a time may use a file.
+
+    Examples
+    --------
+    >>> import streameval as se, tempfile
+    >>> stream = [({"cat"}, {"cat"}), ({"dog"}, {"cat"}), ({"dog"}, {"dog"})]
+    >>> path = tempfile.mkdtemp() + "/f1.state"
+    >>> with se.Checkpointer(se.F1(average="micro"), path, every=1000) as saved:
+    ...     for y_true, y_pred in saved.remaining(stream[:2]):
+    ...         saved.evaluator.update(y_true, y_pred)
+    >>> with se.Checkpointer(se.F1(average="micro"), path, every=1000) as saved:
+    ...     for y_true, y_pred in saved.remaining(stream):    # only the third is left
+    ...         saved.evaluator.update(y_true, y_pred)
+    >>> saved.position, saved.evaluator.get()
+    (3, 0.6666666666666666)
+    """
+
+    def __init__(
+        self,
+        evaluator: HeldT,
+        path: str | os.PathLike[str],
+        *,
+        every: int | None = 1000,
+        seconds: float | None = None,
+    ) -> None:
+        self._every = None if every is None else _whole(every, "every", 1)
+        self._seconds = None if seconds is None else _positive(seconds)
+        if self._every is None and self._seconds is None:
+            raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
+        if not isinstance(evaluator, Ledger):
+            refuse_foreign(evaluator, "Checkpointer")
+        fresh = evaluator.copy()
+        fresh.reset()
+        if fresh.to_bytes() != evaluator.to_bytes():
+            raise InputError(
+                f"Checkpointer starts empty or from its file, but this {type(evaluator).__name__} has counted already; "
+                "give one that has counted nothing"
+            )
+        self._path = Path(path)
+        if not self._path.parent.is_dir():
+            raise InputError(f"there is no folder {shown(str(self._path.parent))}; create it before a long loop starts")
+        self._evaluator, self._position = evaluator, 0
+        self._resume()
+        clear_leftovers(self._path)
+        self._saved = self._position
+        self._saved_at = time.monotonic()
+        self._open = self._left = False
+
+    def _resume(self) -> None:
+        try:
+            data = read_file(self._path)
+        except FileNotFoundError:
+            return
+        with naming_file(self._path):
+            found: Checkpoint[Any] = Checkpoint.from_bytes(data)
+        fresh = self._evaluator
+        told = f"{self._path} does not fit to the {type(fresh).__name__} given"
+        if isinstance(fresh, Ledger) and isinstance(found.evaluator, Ledger):
+            try:
+                cast("Ledger[Any]", fresh).copy().merge(found.evaluator)
+            except MergeError as error:
+                raise MergeError(f"{told}: {error}") from None
+        elif isinstance(fresh, Ledger) or isinstance(found.evaluator, Ledger):
+            raise MergeError(f"{told}: it holds one of class {type(found.evaluator).__name__}; use another file")
+        else:
+            refuse_unlike(fresh, found.evaluator, told)
+        _become(fresh, found.evaluator)
+        self._position = found.position
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def evaluator(self) -> HeldT:
+        """The object that was given, which the loop updates."""
+        return self._evaluator
+
+    @property
+    def position(self) -> int:
+        """How many items of the stream are counted."""
+        return self._position
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    def remaining(self, stream: Iterable[T]) -> Iterator[T]:
+        """The items of a stream that are not counted yet; each is counted as soon as the next one is asked for.
+
+        The stream must begin where it always began; the first `position` items are skipped. To leave the loop early,
+        call `step` for the item in progress if it was counted.
+
+        Raises
+        ------
+        InputError
+            If the stream ends before `position`.
+        """
+        items = iter(stream)
+        nothing = object()
+        for skipped in range(self._position):
+            if next(items, nothing) is nothing:
+                raise InputError(
+                    f"the stream has {skipped} items, but {self._position} are counted in {self._path}; give the "
+                    "stream from its start, or another file"
+                )
+        for item in items:
+            self._open, before = True, self._position
+            yield item
+            if self._position == before:
+                self.step()
+
+    def step(self, count: int = 1) -> None:
+        """Tell that the next items of the stream are counted, and save if it is time. `remaining` does it by itself.
+
+        Parameters
+        ----------
+        count
+            How many items, for example the length of a batch.
+        """
+        if self._left:
+            raise InputError("the with block is over and the state is saved; make a new Checkpointer to go on")
+        self._position += _whole(count, "count", 0)
+        self._open = False
+        steps = self._position - self._saved
+        due = self._every is not None and steps >= self._every
+        if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
+            self.save()
+
+    def save(self) -> None:
+        """Save now. Once it returns, no crash can lose what is counted.
+
+        Raises
+        ------
+        InputError
+            If an item is in progress, so that nobody knows whether it is counted.
+        OSError
+            If the file cannot be written. The file is what it was then.
+        """
+        if self._open:
+            raise InputError(
+                f"item {self._position} is in progress, and may be counted or not; call step() once it is, then save"
+            )
+        write_file(self._path, encode_checkpoint(self._position, self._evaluator.to_bytes()))
+        self._saved, self._saved_at = self._position, time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._left = True
+        if kind is not None:
+            return
+        if self._open:
+            raise InputError(
+                f"the loop was left while item {self._position} was in progress, which may be counted or not, so "
+                f"nothing was saved after item {self._saved}; call step() before break if it is counted"
+            )
+        self.save()
+
+    def __repr__(self) -> str:
+        return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
+
+
+def _held(data: bytes) -> AnyState | Ledger[Any]:
+    """The state in a checkpoint."""
+    try:
+        return Ledger.from_bytes(data) if kind_of(data) == LEDGER else restored(data)
+    except FormatError as error:
+        raise FormatError(f"the state in the checkpoint: {error}") from None
+
+
+def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> None:
+    """Give an object the content of another of its class, which is not used any more."""
+    for kind in type(target).__mro__:
+        for name in getattr(kind, "__slots__", ()):
+            if hasattr(source, name):
+                setattr(target, name, getattr(source, name))
+
+
+def _whole(value: object, name: str, least: int) -> int:
+    if type(value) is not int or not least <= value <= MOST:
+        raise InputError(f"{name} must be an integer of at least {least}, not {shown(value)}")
+    return value
+
+
+def _positive(value: object) -> float:
+    number = as_number(value)
+    if number is None or not 0 < number < math.inf:
+        raise InputError(f"seconds must be a positive number, not {shown(value)}")
+    return number

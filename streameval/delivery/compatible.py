@@ -1,0 +1,86 @@
+"""States of any class that are built alike: emptied, compared, summed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, cast
+
+from streameval.delivery.encoding import SavedSum
+from streameval.errors import InputError, MergeError, shown
+from streameval.evaluation.counting import Accumulator
+from streameval.windows.base import Window
+from streameval.windows.loading import KINDS, AnyState
+
+__all__ = ["StateT", "add", "emptied", "refuse_foreign", "refuse_unlike", "refuse_unmergeable", "summed"]
+
+StateT = TypeVar("StateT", bound=AnyState)
+
+
+def refuse_foreign(state: object, name: str) -> None:
+    """Raise unless this is one of our states; ``name`` is who asks."""
+    if isinstance(state, type):
+        raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
+    if not isinstance(state, KINDS):
+        raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {shown(state)}")
+
+
+def emptied(state: AnyState, name: str) -> AnyState:
+    """A state that is built alike and has counted nothing; ``name`` is who asks."""
+    refuse_foreign(state, name)
+    fresh = state.copy()
+    fresh.reset()
+    return fresh
+
+
+def refuse_unmergeable(fresh: AnyState) -> None:
+    """Raise `MergeError` if states of this class cannot be merged."""
+    add(fresh.copy(), fresh)
+
+
+def refuse_unlike(fresh: AnyState, state: AnyState, told: str) -> None:
+    """Raise `MergeError` unless a state is built like an empty one."""
+    if type(state) is not type(fresh):
+        names = f"{type(fresh).__name__} and {type(state).__name__}"
+        raise MergeError(f"{told}: {names} differ; use objects of one class")
+    try:
+        if isinstance(state, Window) and isinstance(fresh, Window):
+            fresh._refuse_other(state)  # since not every window merges, and what it says then does not help here
+            return
+        if isinstance(state, Accumulator) and isinstance(fresh, Accumulator):
+            if state._config == fresh._config and state._specs == fresh._specs:
+                return
+        elif emptied(state, told).to_bytes() == fresh.to_bytes():
+            return
+        add(fresh.copy(), emptied(state, told))
+    except MergeError as error:
+        raise MergeError(f"{told}: {str(error).removeprefix('cannot merge: ')}") from None
+    raise MergeError(f"{told}: they were built differently; build all alike")
+
+
+def add(state: AnyState, other: AnyState) -> None:
+    """Merge two states of one class."""
+    cast("Any", state).merge(other)
+
+
+def summed(parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:
+    """The sum of states, which are used up. Each is added to one of about its size, or many labels would cost much."""
+    waiting: list[tuple[int, AnyState]] = []
+    for state, part in parts:
+        size, whole = 1, state
+        while waiting and waiting[-1][0] <= size:
+            more, before = waiting.pop()
+            _add_one_of(before, whole, part)
+            size, whole = size + more, before
+        waiting.append((size, whole))
+    while len(waiting) > 1:
+        (_, last), (size, before) = waiting.pop(), waiting.pop()
+        add(before, last)
+        waiting.append((size, before))
+    return waiting[0][1]
+
+
+def _add_one_of(state: AnyState, other: AnyState, part: SavedSum) -> None:
+    try:
+        add(state, other)
+    except MergeError as error:
+        raise MergeError(f"shard {next(iter(part.shards))!r} does not fit to the others: {error}") from None

@@ -1,0 +1,130 @@
+"""Ledgers and checkpoints as bytes: they hold the bytes of states, and say little about them.
+
+A ledger is the bytes of an empty state of its configuration, or nothing; then its sums, in the order of their first
+shards. A sum is the shards in it, each with epoch and sequence, and the bytes of their state; where it is of several
+shards, a digest of what was given for each of them follows its sequence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from streameval.errors import FormatError, StreamevalError
+from streameval.schema.labels import Label
+from streameval.wire.envelope import CHECKPOINT, LEDGER, MAGIC, opened, sealed
+from streameval.wire.fields import NEVER_WRITTEN, Source, ascending, put_label, varint
+
+__all__ = [
+    "MOST", "Given", "SavedLedger", "SavedSum", "decode_checkpoint", "decode_ledger", "digest", "encode_checkpoint",
+    "encode_ledger",
+]  # fmt: skip
+
+MOST = 2**63 - 1
+"""The largest epoch, sequence and position."""
+
+_DIGEST = 16
+
+
+class Given(NamedTuple):
+    """What is known of a shard: how new its state is, and which one it was."""
+
+    epoch: int
+    sequence: int
+    digest: bytes
+
+
+class SavedSum(NamedTuple):
+    """The state of some shards, as bytes; the shards are sorted."""
+
+    shards: dict[Label, Given]
+    state: bytes
+
+
+class SavedLedger(NamedTuple):
+    """What bytes hold of a ledger: an empty state of its configuration, and the sums by their first shard."""
+
+    template: bytes
+    sums: list[SavedSum]
+
+
+def digest(state: bytes) -> bytes:
+    """What tells the bytes of one state from those of another."""
+    return hashlib.blake2b(state, digest_size=_DIGEST).digest()
+
+
+def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
+    """The bytes of a ledger."""
+    parts = [varint(len(template)), template, varint(len(sums))]
+    for shards, state in sums:
+        parts.append(varint(len(shards)))
+        for shard, given in shards.items():
+            put_label(parts, shard)
+            parts += (varint(given.epoch), varint(given.sequence))
+            if len(shards) > 1:
+                parts.append(given.digest)
+        parts += (varint(len(state)), state)
+    return sealed(LEDGER, parts)
+
+
+def decode_ledger(data: bytes) -> SavedLedger:
+    """What `encode_ledger` was given, or `FormatError`. The bytes of the states have still to be read."""
+    source = _body(data, LEDGER, "Ledger")
+    try:
+        template = source.raw(source.varint())
+        sums = [_take_sum(source) for _ in range(source.count())]
+        seen = {shard for shards, _ in sums for shard in shards}
+        firsts = [next(iter(shards)) for shards, _ in sums]
+        if len(seen) != sum(len(shards) for shards, _ in sums) or not ascending(firsts):
+            raise FormatError("shards are repeated or not in order")
+        exact = encode_ledger(template, sums) == bytes(data)
+    except (StreamevalError, ValueError, OverflowError) as error:
+        raise FormatError(f"the bytes are damaged: {error}") from None
+    if not exact:
+        raise FormatError(f"the bytes are damaged: {NEVER_WRITTEN}")
+    return SavedLedger(template, sums)
+
+
+def _take_sum(source: Source) -> SavedSum:
+    many = source.count()
+    if not many:
+        raise FormatError("a state of no shards")
+    found: list[tuple[Label, int, int, bytes]] = []
+    for _ in range(many):
+        shard, epoch, sequence = source.label(), source.varint(), source.varint()
+        if max(epoch, sequence) > MOST:
+            raise FormatError("an epoch or a sequence beyond 63 bits")
+        found.append((shard, epoch, sequence, source.raw(_DIGEST) if many > 1 else b""))
+    if not ascending([shard for shard, *_ in found]):
+        raise FormatError("shards are repeated or not in order")
+    state = source.raw(source.varint())
+    own = digest(state) if many == 1 else b""
+    return SavedSum({shard: Given(epoch, sequence, told or own) for shard, epoch, sequence, told in found}, state)
+
+
+def encode_checkpoint(position: int, state: bytes) -> bytes:
+    """The bytes of a checkpoint."""
+    return sealed(CHECKPOINT, [varint(position), varint(len(state)), state])
+
+
+def decode_checkpoint(data: bytes) -> tuple[int, bytes]:
+    """What `encode_checkpoint` was given, or `FormatError`. The bytes of the state have still to be read."""
+    source = _body(data, CHECKPOINT, "Checkpoint")
+    try:
+        position = source.varint()
+        state = source.raw(source.varint())
+        exact = encode_checkpoint(position, state) == bytes(data)
+    except (StreamevalError, ValueError, OverflowError) as error:
+        raise FormatError(f"the bytes are damaged: {error}") from None
+    if not exact or position > MOST:
+        raise FormatError("the bytes are damaged: they hold a checkpoint in a form that is never written")
+    return position, state
+
+
+def _body(data: bytes, kind: int, name: str) -> Source:
+    body = opened(data)
+    found = body[len(MAGIC) + 1]
+    if found != kind:
+        other = {LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint"}.get(found, "a single state")
+        raise FormatError(f"the bytes hold {other}, not a {name}; use streameval.load or its own class")
+    return Source(body, len(MAGIC) + 2)

@@ -1,0 +1,419 @@
+"""What shards have counted, delivered at least once, in any order, from anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, NamedTuple, Self, cast, overload
+
+from streameval.delivery.compatible import (
+    StateT,
+    add,
+    emptied,
+    refuse_foreign,
+    refuse_unlike,
+    refuse_unmergeable,
+    summed,
+)
+from streameval.delivery.encoding import MOST, Given, SavedSum, decode_ledger, digest, encode_ledger
+from streameval.delivery.versions import covers, not_separable
+from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError, did_you_mean, shown
+from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.evaluation.value import Mergeable
+from streameval.schema.labels import Label, in_order, normalise
+from streameval.windows.loading import AnyState, restored
+from streameval.wire.files import write_file
+
+__all__ = ["Ledger", "Version"]
+
+
+class Version(NamedTuple):
+    """How new a shard's state is: of two, the one with the larger epoch, then with the larger sequence, is newer."""
+
+    epoch: int
+    sequence: int
+
+
+class Ledger(Mergeable, Generic[StateT]):
+    """The newest state of each shard; their sum is the result.
+
+    Where messages arrive twice, late or out of order, merging what they bring counts examples twice. Instead, each
+    shard sends its whole state so far with a sequence number, and the ledger keeps the newest. Putting or merging
+    the same again changes nothing, and neither does the order.
+
+    Parameters
+    ----------
+    evaluator
+        A state that has counted nothing and says what all shards are built like: an `Evaluator`, a metric, or a
+        window that merges. Without it the first shard says so, and an empty ledger cannot answer.
+
+    Raises
+    ------
+    InputError
+        If ``evaluator`` is anything else, or has counted examples.
+    MergeError
+        If it is a window that cannot be merged.
+
+    Notes
+    -----
+    The shard is where examples come from: a partition, a file, a worker's own stream; the sequence says how far its
+    state has come, for example the offset of its last example. A shard that starts again from nothing takes a new
+    epoch, whose sequences start again. A call that raises changes nothing.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> worker = se.F1(average="micro")
+    >>> worker.update({"cat"}, {"cat", "dog"})
+    >>> early = worker.to_bytes()
+    >>> worker.update({"dog"}, {"dog"})
+    >>> ledger = se.Ledger(se.F1(average="micro"))
+    >>> ledger.put("partition 0", 2, worker)
+    >>> ledger.put("partition 0", 2, worker)    # delivered twice
+    >>> ledger.put("partition 0", 1, early)     # delivered late
+    >>> ledger.get(), ledger.shards()
+    (0.8, {'partition 0': Version(epoch=0, sequence=2)})
+    """
+
+    __slots__ = ("_empty", "_sums", "_template", "_total")
+
+    def __init__(self, evaluator: StateT | None = None) -> None:
+        # What all shards are built like, and its bytes; it never changes.
+        self._template: AnyState | None = None
+        self._empty = b""
+        # The sum that each shard is part of. No shard is in two of them.
+        self._sums: dict[Label, SavedSum] = {}
+        # The sum of all, if it is known; no other ledger's.
+        self._total: AnyState | None = None
+        if evaluator is not None:
+            template = emptied(evaluator, "Ledger")
+            if template.to_bytes() != evaluator.to_bytes():
+                raise InputError(
+                    f"Ledger starts empty, but this {type(evaluator).__name__} has counted examples; give one that has "
+                    "counted nothing, and put this one as a shard"
+                )
+            refuse_unmergeable(template)
+            self._template, self._empty = template, template.to_bytes()
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    def put(self, shard: Label, sequence: int, evaluator: StateT | bytes, *, epoch: int = 0) -> None:
+        """Take a shard's state: all that it has counted in this epoch so far. One that is older than it had is ignored.
+
+        Parameters
+        ----------
+        shard
+            Where the examples come from, a string or an integer.
+        sequence
+            How far the shard has come; a later state has a larger one. From 0 to 2**63 - 1.
+        evaluator
+            The state, or its bytes. It is copied.
+        epoch
+            Counts how often the shard started again from nothing. From 0 to 2**63 - 1.
+
+        Raises
+        ------
+        Conflict
+            If another state is there with the same epoch and sequence, or the shard was compacted with others and this
+            state is newer.
+        MergeError
+            If it is built differently from the other shards.
+        InputError, LabelError, FormatError
+            If an argument is of the wrong kind or out of range, or the bytes are damaged.
+        """
+        name = _shard(shard)
+        version = Version(_counter(epoch, "epoch"), _counter(sequence, "sequence"))
+        if isinstance(evaluator, bytes | bytearray | memoryview):
+            state: AnyState = restored(bytes(evaluator))
+            data = bytes(evaluator)
+        else:
+            refuse_foreign(evaluator, "Ledger.put")
+            state, data = evaluator, evaluator.to_bytes()
+        template = self._template
+        if template is None:
+            template = emptied(state, "Ledger")
+            refuse_unmergeable(template)
+            self._empty = template.to_bytes()  # without a template it has no meaning
+        else:
+            refuse_unlike(template, state, f"shard {name!r} does not fit into the ledger")
+        held = self._sums.get(name)
+        given = SavedSum({name: Given(*version, digest(data))}, data)
+        if held is not None and covers(held, given):
+            return
+        if held is not None and not covers(given, held):
+            raise not_separable(given, held)
+        total = self._total if held is None else None
+        self._total = None  # whatever interrupts this, it is summed anew then
+        if total is not None:
+            try:
+                add(total, state)
+            except StreamevalError:  # reading will say what is wrong
+                total = None
+        self._template = template
+        self._sums[name] = given
+        self._total = total
+
+    def merge(self, other: Self) -> None:
+        """Take what another ledger knows: of each shard the newest state. ``other`` stays as it is.
+
+        Merging twice changes nothing, and ledgers may be merged in any order and grouping.
+
+        Raises
+        ------
+        Conflict
+            If the two hold different states of one shard with the same epoch and sequence, or sums that share some of
+            their shards and not others. Nothing has changed then.
+        MergeError
+            If the shards of the two are built differently.
+        """
+        if type(other) is not type(self):
+            raise MergeError(
+                f"cannot merge: a Ledger and {type(other).__name__} differ; "
+                "put(shard, sequence, evaluator) takes a single state"
+            )
+        mine, theirs = self._template, other._template
+        if theirs is None:
+            return
+        if mine is not None:
+            refuse_unlike(mine, theirs, "cannot merge ledgers")
+        sums = dict(self._sums)
+        changed = False
+        for given in other._each():
+            first = sums.get(next(iter(given.shards)))
+            if first is not None and covers(first, given):
+                continue
+            for shard in given.shards:
+                held = sums.get(shard)
+                if held is not None and not covers(given, held):
+                    raise not_separable(given, held)
+            sums.update(dict.fromkeys(given.shards, given))
+            changed = True
+        if changed or mine is None:
+            self._total = None
+            self._template, self._empty = (theirs, other._empty) if mine is None else (mine, self._empty)
+            self._sums = sums
+
+    def compact(self, shards: Iterable[Label] | None = None) -> None:
+        """Keep only the sum of some shards' states, all of them by default, to save memory.
+
+        For shards that have sent their last state. Late duplicates of it stay harmless, as do older states: epoch,
+        sequence and a digest of each are remembered. A newer state of one of them is refused from then on, since what
+        it would replace is part of the sum. Shards that were compacted before bring along those in the same sum.
+
+        Ledgers that are to be merged should be compacted in one place, or alike: sums that share some of their shards
+        and not others cannot be taken apart.
+
+        Raises
+        ------
+        InputError
+            If a shard is not there.
+        """
+        if isinstance(shards, str | bytes):
+            raise InputError(f"shards must be a list of shards, not {shown(shards)}; write [{shown(shards)}]")
+        chosen = self.shards() if shards is None else [_shard(shard) for shard in shards]
+        picked = {id(found): found for found in (self._known(shard) for shard in chosen)}
+        if len(picked) < 2:
+            return
+        whole = {shard: given for part in picked.values() for shard, given in part.shards.items()}
+        state = summed([(restored(part.state), part) for part in picked.values()]).to_bytes()
+        both = SavedSum(dict(sorted(whole.items(), key=lambda item: in_order(item[0]))), state)
+        self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
+
+    def reset(self) -> None:
+        """Forget every shard; what they are built like stays."""
+        self._total = None
+        self._sums = {}
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def total(self) -> StateT:
+        """The sum of all shards, as a new object.
+
+        Raises
+        ------
+        InputError
+            If there are no shards and nothing says what they are built like.
+        """
+        return cast("StateT", self._read().copy())
+
+    @overload
+    def get(self: Ledger[Evaluator]) -> dict[str, float | dict[Label, float]]: ...
+    @overload
+    def get(self: Ledger[Evaluator], metric: MetricLike) -> float | dict[Label, float]: ...
+    @overload
+    def get(self: Ledger[StateT], metric: MetricLike | None = None) -> object: ...
+    def get(self, metric: MetricLike | None = None) -> object:
+        """What the sum of all shards answers.
+
+        Parameters
+        ----------
+        metric
+            One metric to ask evaluators for; without it, all of theirs by name.
+        """
+        total: Any = self._read()
+        if metric is None:
+            return total.get()
+        if isinstance(total, Metric):
+            raise InputError(f"a ledger of a single metric answers for it alone, not for {shown(metric)}")
+        return total.get(metric)
+
+    def state(self, shard: Label) -> StateT:
+        """The newest state of one shard, as a new object.
+
+        Raises
+        ------
+        InputError
+            If the shard is not there, or was compacted with others.
+        """
+        found = self._known(_shard(shard))
+        if len(found.shards) > 1:
+            raise InputError(
+                f"shard {shard!r} was compacted with {len(found.shards) - 1} others, so its own state is gone; "
+                "read it before compact()"
+            )
+        return cast("StateT", restored(found.state))
+
+    def shards(self) -> dict[Label, Version]:
+        """How new the state of each shard is, sorted by shard."""
+        names = sorted(self._sums, key=in_order)
+        return {name: Version(*self._sums[name].shards[name][:2]) for name in names}
+
+    def compacted(self) -> tuple[tuple[Label, ...], ...]:
+        """Which shards are in sums together."""
+        return tuple(tuple(part.shards) for part in self._each() if len(part.shards) > 1)
+
+    @property
+    def examples(self) -> int:
+        """How many examples all shards have counted."""
+        return 0 if self._template is None else self._read().examples
+
+    def __len__(self) -> int:
+        """How many shards there are."""
+        return len(self._sums)
+
+    def __contains__(self, shard: object) -> bool:
+        try:
+            return normalise(shard) in self._sums
+        except LabelError:
+            return False
+
+    def __iter__(self) -> Iterator[Label]:
+        """The shards, sorted."""
+        return iter(self.shards())
+
+    def __repr__(self) -> str:
+        return f"<Ledger of {len(self)} shards: {self._read()!r}>" if self._template else "<Ledger of 0 shards>"
+
+    def _read(self) -> AnyState:
+        if self._template is None:
+            raise InputError("the ledger is empty and was not told what to count; write Ledger(evaluator)")
+        if self._total is None:
+            parts = ((restored(part.state), part) for part in self._each())
+            self._total = summed(parts) if self._sums else self._template.copy()
+        return self._total
+
+    def _each(self) -> list[SavedSum]:
+        """Every sum once, in the order of their first shards."""
+        parts = {id(part): part for part in self._sums.values()}
+        return sorted(parts.values(), key=lambda part: in_order(next(iter(part.shards))))
+
+    def _known(self, shard: Label) -> SavedSum:
+        found = self._sums.get(shard)
+        if found is None:
+            near = did_you_mean(shard, [name for name in self._sums if isinstance(name, str)])
+            raise InputError(f"there is no shard {shown(shard)} among {len(self)}{near}")
+        return found
+
+    # -- as a value ---------------------------------------------------------------------------------------------------
+
+    def copy(self) -> Self:
+        """An independent ledger with the same content."""
+        twin = type(self)()
+        # States in a ledger are bytes, and templates never change.
+        twin._template, twin._empty = self._template, self._empty
+        twin._sums, twin._total = dict(self._sums), None if self._total is None else self._total.copy()
+        return twin
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        return self._image() == other._image() and self._sums == other._sums
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _image(self) -> bytes:
+        return b"" if self._template is None else self._empty
+
+    def to_bytes(self) -> bytes:
+        """The ledger as bytes; equal ledgers have equal bytes, on every machine."""
+        return encode_ledger(self._image(), self._each())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The ledger that `to_bytes` was called on.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are anything else, however slightly damaged. No pickle is ever read.
+        """
+        saved = decode_ledger(data)
+        made = cls()
+        if not saved.template:
+            if saved.sums:
+                raise FormatError("the bytes are damaged: shards of no configuration")
+            return made
+        try:
+            made._adopt(restored(saved.template), saved.sums)
+        except (InputError, MergeError) as error:
+            raise FormatError(f"the bytes are damaged: {error}") from None
+        return made
+
+    def _adopt(self, template: AnyState, sums: list[SavedSum]) -> None:
+        if emptied(template, "Ledger").to_bytes() != template.to_bytes():
+            raise InputError("the empty state has counted examples")
+        refuse_unmergeable(template)
+
+        def states() -> Iterator[tuple[AnyState, SavedSum]]:
+            for part in sums:
+                state = restored(part.state)
+                refuse_unlike(template, state, "the shards differ")
+                yield state, part
+
+        try:  # as they have to be read anyway
+            total = summed(states()) if sums else None
+        except StreamevalError:
+            for _ in states():  # either one of them is refused, or only reading the sum is
+                pass
+            total = None
+        self._template, self._empty = template, template.to_bytes()
+        self._sums = {shard: part for part in sums for shard in part.shards}
+        self._total = total
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        write_file(path, self.to_bytes())
+
+
+def _shard(shard: object) -> Label:
+    try:
+        return normalise(shard)
+    except LabelError:
+        raise InputError(
+            f"a shard must be a string or an integer, not {shown(shard)}; for a topic's partition write for example "
+            "'topic/3'"
+        ) from None
+
+
+def _counter(value: object, name: str) -> int:
+    try:
+        number = normalise(value)
+    except LabelError:
+        number = ""
+    if isinstance(number, str) or not 0 <= number <= MOST:
+        raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {shown(value)}")
+    return number

@@ -1,0 +1,543 @@
+"""The verbs that single metrics and evaluators share: update, update_many, revert, merge, and bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError, shown
+from streameval.evaluation.encoding import WINDOWS, Saved, decode, encode
+from streameval.evaluation.value import Mergeable
+from streameval.inputs import Reader, checked_weight, read_many, read_one
+from streameval.metrics.averaging import as_float
+from streameval.metrics.naming import parse_spec
+from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
+from streameval.report.label_table import LabelTable
+from streameval.schema.config import Config, Nan, Ties, Unknown, checked_propensities
+from streameval.schema.labels import Label, LabelIndex
+from streameval.states.content import Content
+from streameval.states.decisions import Decisions
+from streameval.states.state_set import Joint, Several
+from streameval.states.views import Tables
+from streameval.wire.files import write_file
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from streameval.inputs.scored import Read
+
+__all__ = ["Accumulator"]
+
+_PLAIN = (float, int)
+_FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
+
+_FIRST = 500  # examples whose labels are met before it is tried whether there are others
+
+
+class _Core:
+    """What changes: the labels, the reader that registers them, and the state. Replaced as a whole."""
+
+    __slots__ = ("decisions", "direct", "labels", "reader", "several", "state", "threshold")
+
+    def __init__(
+        self, config: Config, labels: LabelIndex, state: Decisions | Several, known: LabelIndex | None = None
+    ) -> None:
+        self.labels = labels
+        self.reader = Reader(config, labels, known)
+        self.state = state
+        self.several = state if isinstance(state, Several) else None
+        self.decisions = state.decisions if isinstance(state, Several) else state
+        # Whether the kernel may read examples as they are, and with which threshold.
+        self.direct = not isinstance(config.threshold, tuple) and not config.states
+        self.threshold = config.threshold if isinstance(config.threshold, float) else None
+
+    def count_plain_many(self, y_true: object, y_pred: object) -> bool:
+        """`Decisions.count_plain_many`, once their labels have columns."""
+        if not isinstance(y_true, list | tuple):
+            return False
+        known = -1
+        for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
+            before, known = known, self.meet(y_true, y_pred, most)
+            # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
+            if known == before and self.decisions.count_plain_many(y_true, y_pred, self.threshold):
+                return True
+        self.meet(y_true, y_pred, None)
+        return self.decisions.count_plain_many(y_true, y_pred, self.threshold)
+
+    def meet(self, y_true: object, y_pred: object, most: int | None) -> int:
+        """How many labels there are, after registering those of the first examples."""
+        self.reader.meet(y_true, most)
+        self.reader.meet(y_pred, most)
+        return len(self.labels)
+
+    def beside(self) -> _Core:
+        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
+        reader = self.reader
+        if len(self.labels) > _FEW and not reader.config.states:  # other states need the order of the labels
+            labels = LabelIndex()
+            return _Core(reader.config, labels, self.state.empty(labels), self.labels)
+        labels = self.labels.copy() if reader.grows else self.labels
+        return _Core(reader.config, labels, self.state.empty(labels))
+
+    @classmethod
+    def fresh(cls, config: Config) -> _Core:
+        labels = LabelIndex(config.labels or ())
+        decisions = Decisions(labels)
+        if not config.states:
+            return cls(config, labels, decisions)
+        from streameval.states.kinds import fresh_state  # whose code is large, and seldom needed
+
+        return cls(
+            config, labels, Several(decisions, {name: fresh_state(name, labels, config) for name in config.states})
+        )
+
+
+class Accumulator(Mergeable):
+    """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
+
+    __slots__ = ("_config", "_core", "_patience", "_specs")
+    _kind: ClassVar[int] = 0
+
+    def _start(
+        self,
+        specs: tuple[MetricSpec, ...],
+        labels: Iterable[Label] | None,
+        unknown: Unknown,
+        threshold: float | Mapping[Label, float] | Iterable[float] | None,
+        keep: Iterable[str] = (),
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+    ) -> None:
+        self._specs = specs
+        kept, parts = checked_keep(keep)
+        states = {*kept, *(state_of(spec) for spec in specs)}
+        details = details_of(specs, checked_propensities(inverse_propensities), parts)
+        self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
+        refuse_undecided(specs, self._config)
+        self._core = _Core.fresh(self._config)
+        self._patience = 64
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
+        """Count one example.
+
+        Parameters
+        ----------
+        y_true, y_pred
+            Each a set, frozenset, list or tuple of labels (repeats count once); a mapping label -> bool or 0/1; a
+            1-D 0/1 array in the order of ``labels``; or, for ``y_pred`` with a threshold, scores in the last two
+            forms. The two may differ in form. In ``y_true``, None or NaN says that the truth is unknown.
+        weight
+            How much the example counts: finite, not negative.
+        mask
+            The labels whose truth is unknown, in any of these forms; their cells are not counted.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood. Nothing has changed then.
+        """
+        # The common case in as few steps as can be, since the counting itself takes less than a microsecond.
+        core = self._core
+        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
+        if not (plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1)):
+            self._count_one(y_true, y_pred, weight, mask, 1)
+
+    def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
+        """Take one example back, given as it was given to `update`.
+
+        Raises
+        ------
+        RevertError
+            If the counts show that no such example was counted. Nothing has changed then.
+        """
+        core = self._core
+        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
+        if not (plain and core.decisions.count_plain(y_true, y_pred, core.threshold, -1)):
+            self._count_one(y_true, y_pred, weight, mask, -1)
+        self._patience -= 1
+        if self._patience < 0:
+            self._compact()
+
+    def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
+        core = self._core
+        known = len(core.labels)
+        try:
+            heavy = checked_weight(weight)
+            if core.several is not None:
+                joint = self._joint_one(y_true, y_pred, heavy, mask)
+                self._refuse_meddling(core)
+                core.several.count_one(joint, sign)
+                return
+            example = None
+            if core.direct and mask is None:
+                example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
+            if example is None:
+                example = read_one(y_true, y_pred, mask, heavy, core.reader)
+            self._refuse_meddling(core)
+            core.decisions.count_one(example, sign)
+        except BaseException:
+            core.state.forget(known)
+            raise
+
+    def _joint_one(self, y_true: object, y_pred: object, weight: float, mask: object) -> Joint:
+        """One example as every state reads it."""
+        core, reader = self._core, self._core.reader
+        plain = mask is None and not isinstance(self._config.threshold, tuple)
+        if not self._config.scored:
+            example = core.decisions.place_plain(y_true, y_pred, core.threshold, weight) if plain else None
+            return Joint(example or read_one(y_true, y_pred, mask, weight, reader), None)
+        if plain and core.several is not None:
+            joint = core.several.place_plain(y_true, y_pred, core.threshold, weight)
+            if joint is not None:
+                return joint
+        from streameval.inputs.scored import decisions_of, read_scored_one
+        from streameval.states.placing import example_of
+
+        read = read_scored_one(y_true, y_pred, mask, weight, reader)
+        _refuse_order(read, reader.config)
+        return Joint(example_of(decisions_of(read, reader), reader.labels.fixed), read.batch)
+
+    @staticmethod
+    def _joint_many(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Joint]:
+        """Many examples as every state reads them."""
+        if not reader.config.scored:
+            for batch in read_many(y_true, y_pred, mask, weights, reader):
+                yield Joint(batch, None)
+            return
+        from streameval.inputs.scored import decisions_of, read_scored
+
+        for read in read_scored(y_true, y_pred, mask, weights, reader):
+            _refuse_order(read, reader.config)
+            yield Joint(decisions_of(read, reader), read.batch)
+
+    def _refuse_meddling(self, core: _Core) -> None:
+        if core is not self._core:
+            raise InputError("this object was changed by the very example that it was reading; copy the example first")
+
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        weights: ArrayLike | None = None,
+        mask: object = None,
+        threads: int = 1,
+    ) -> None:
+        """Count many examples: all of them, or none if anything is wrong.
+
+        Parameters
+        ----------
+        y_true, y_pred
+            Each a 2-D array, a scipy sparse matrix or a data frame of indicator columns, examples x labels; an Arrow,
+            pandas or polars column of label lists; or any iterable of what `update` takes. In nested Python lists the
+            inner lists are lists of labels: for rows of 0 and 1 give an array.
+        weights
+            One weight per example, finite and not negative.
+        mask
+            Which truths are unknown, in any of these forms.
+        threads
+            How many threads count. It pays for large arrays with weights, little without, and changes no bit.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
+            raises half-way.
+        """
+        if type(threads) is not int or threads < 1:
+            raise InputError(f"threads must be an integer of at least 1, not {shown(threads)}")
+        core = self._core
+        plain = core.direct and mask is None and weights is None
+        if plain and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
+            return
+        # Gathered over labels of its own, since an iterable may use this very object while it is read.
+        gathered = core.beside()
+        if gathered.several is not None:
+            for joint in self._joint_many(y_true, y_pred, mask, weights, gathered.reader):
+                gathered.several.count(joint, threads)
+        elif not (plain and gathered.count_plain_many(y_true, y_pred)):
+            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader, threads):
+                gathered.decisions.count(batch, threads)
+        core = self._core
+        known = len(core.labels)
+        try:
+            core.state.merge(gathered.state)  # type: ignore[arg-type]  # both are of one kind
+        except BaseException:
+            core.state.forget(known)
+            raise
+
+    def merge(self, other: Self) -> None:
+        """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
+
+        Raises
+        ------
+        MergeError
+            If the two were built differently; the message names the difference. Nothing has changed then.
+        """
+        if type(other) is not type(self):
+            raise MergeError(
+                f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge objects of one class"
+            )
+        found = self._config.differences(other._config)
+        if self._specs != other._specs:
+            found.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
+        if found:
+            raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
+        core = self._core
+        known = len(core.labels)
+        try:
+            core.state.merge(other._core.state)  # type: ignore[arg-type]  # both are of one kind
+        except BaseException:
+            core.state.forget(known)
+            raise
+
+    def reset(self) -> None:
+        """Forget every example."""
+        self._core = _Core.fresh(self._config)
+
+    def _mark(self) -> int:
+        """What every update changes; see `Feed.mark`."""
+        return self._core.state.examples
+
+    def _compact(self) -> None:
+        """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
+        state = self._core.state
+        state.compact()
+        if state.sparse():
+            fresh = _Core.fresh(self._config)
+            fresh.state.merge(state)  # type: ignore[arg-type]  # both are of one kind
+            self._core = fresh
+        # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
+        self._patience = 64 + len(self._core.labels)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted, whatever their weights."""
+        return self._core.state.examples
+
+    @property
+    def weight(self) -> float:
+        """The total weight of all examples, correctly rounded."""
+        tables = self._tables()
+        return as_float(tables.weight * tables.unit)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Declared labels in their order, then those met in the stream, sorted."""
+        return self._tables().labels
+
+    @property
+    def reads_scores(self) -> bool:
+        """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
+        return self._config.threshold is not None or self._config.scored
+
+    def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
+        """What the functions of `streameval.metrics` that need more than counts of decisions read.
+
+        It speaks of the examples counted so far, and must not be used once more are counted.
+
+        Raises
+        ------
+        MetricError
+            If no such state is kept.
+        """
+        return self._readings().named(checked_state(state), f"tables({state!r})")
+
+    def per_label(self) -> LabelTable:
+        """The outcomes of each label: true and false positives and negatives, and what follows from them.
+
+        Raises
+        ------
+        MetricError
+            If scores are counted without a threshold, so that nothing was decided.
+        """
+        if not self._config.decides:
+            raise MetricError(
+                "per_label() tells what was decided, but predictions are scores here, for rankings or curves; "
+                "say with threshold= from which score on a label is predicted"
+            )
+        return LabelTable.of(self._tables())
+
+    def _tables(self) -> Tables:
+        core = self._core
+        if core.several is not None:
+            core.several.settle()
+        return Tables(core.decisions)
+
+    def _readings(self) -> Readings:
+        several = self._core.several
+        return Readings(self._config, self._tables(), {} if several is None else several.others)
+
+    # -- as a value ---------------------------------------------------------------------------------------------------
+
+    def copy(self) -> Self:
+        """An independent object with the same content."""
+        labels = self._core.labels.copy()
+        return self._over(labels, self._core.state.copy(labels))
+
+    def _alone(self, empty: Self) -> Self:
+        """An independent object with the same examples, and of many labels only those that they mention.
+
+        Parameters
+        ----------
+        empty
+            An object that is built alike and has no examples. Its declared labels need not be among ours.
+        """
+        labels = self._core.labels
+        if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not self._core.state.sparse():
+            labels.order()  # once, where objects share labels: copies remember it
+            return self.copy()
+        made = empty.copy()
+        made.merge(self)
+        return made
+
+    def _over(self, labels: LabelIndex, state: Decisions | Several) -> Self:
+        """An object that is built alike, over another state."""
+        return self._around(_Core(self._config, labels, state))
+
+    def _around(self, core: _Core) -> Self:
+        twin = type(self).__new__(type(self))
+        twin._specs, twin._config, twin._patience = self._specs, self._config, 64
+        twin._core = core
+        return twin
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        return (
+            type(self) is type(other)
+            and self._config == other._config
+            and self._specs == other._specs
+            and self._core.state == other._core.state
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """The object as bytes; equal objects have equal bytes, on every machine."""
+        return encode(self._saved())
+
+    def _saved(self) -> Saved:
+        names = tuple(spec.key for spec in self._specs)
+        decisions, others = self._contents()
+        return Saved(self._kind, self._config, names, decisions, others=others)
+
+    def _contents(self) -> tuple[Content, dict[str, Any]]:
+        """What the decisions hold, and what the other states do, by name."""
+        several = self._core.several
+        others: dict[str, Any] = {} if several is None else several.contents()
+        return self._core.decisions.content(), others
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The object that `to_bytes` was called on.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are anything else, however slightly damaged. No pickle is ever read.
+        """
+        return cls._from_saved(decode(data))
+
+    @classmethod
+    def _from_saved(cls, saved: Saved) -> Self:
+        if saved.window is not None:
+            what = WINDOWS[saved.window.kind - 1]
+            raise FormatError(f"the bytes hold a {what}, not {cls.__name__}; use streameval.load or its own class")
+        specs = _specs_of(saved.metrics)
+        if saved.kind != cls._kind or not cls._fits(specs):
+            what = "an Evaluator" if saved.kind == 0 else f"the metric {_names(specs)}"
+            raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
+        if not _kept_for(specs, saved):
+            raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
+        made = cls.__new__(cls)
+        made._specs, made._config, made._patience = specs, saved.config, 64
+        made._core = made._core_of(saved.decisions, saved.others)
+        return made
+
+    def _holding(self, decisions: Content, others: Mapping[str, Any]) -> Self:
+        """An object like this one that holds what bytes tell."""
+        return self._around(self._core_of(decisions, others))
+
+    def _core_of(self, decisions: Content, others: Mapping[str, Any]) -> _Core:
+        labels = LabelIndex(decisions.labels)
+        labels.fixed = decisions.fixed
+        try:
+            return _Core(self._config, labels, _restored(self._config, decisions, others, labels))
+        except StreamevalError as error:  # such as a state that counts what this configuration does not
+            raise FormatError(f"the bytes are damaged: {error}") from None
+
+    @classmethod
+    def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
+        """Whether an object of this class can have these metrics."""
+        return True
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file: the whole of them, or the old file stays."""
+        write_file(path, self.to_bytes())
+
+
+def _refuse_order(read: Read, config: Config) -> None:
+    """Curves need scores, not only the order of labels."""
+    if "curves" in config.states and read.numeric is not None and not read.numeric.all():
+        raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
+
+
+@lru_cache(maxsize=64)
+def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
+    """The metrics that bytes name."""
+    try:
+        specs = tuple(parse_spec(name) for name in names)
+    except MetricError as error:
+        raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
+    if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
+        raise FormatError(f"the bytes are damaged: metric names {shown(names)}")
+    return specs
+
+
+def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
+    """Whether exactly that is kept which these metrics are read from, or, in an evaluator, more states."""
+    config = saved.config
+    needed = {state_of(spec) for spec in specs} - {"decisions"}
+    states = set(config.states)
+    if not (needed <= states if saved.kind == 0 else needed == states):
+        return False
+    try:
+        details = details_of(specs, config.details.inverse_propensities, config.parts if saved.kind == 0 else ())
+        refuse_undecided(specs, config)
+    except MetricError:
+        return False
+    return details == config.details
+
+
+def _restored(config: Config, content: Content, others: Mapping[str, Any], labels: LabelIndex) -> Decisions | Several:
+    """The states that bytes hold, over their labels."""
+    decisions = Decisions.from_content(content, labels)
+    if not config.states:
+        return decisions
+    from streameval.states.kinds import fresh_state, restored_state
+
+    return Several(
+        decisions,
+        {
+            name: restored_state(name, others[name], labels, config)
+            if name in others
+            else fresh_state(name, labels, config)  # in the object that a window was built from
+            for name in config.states
+        },
+    )
+
+
+def _names(specs: tuple[MetricSpec, ...]) -> str:
+    return ", ".join(spec.key for spec in specs) or "none"

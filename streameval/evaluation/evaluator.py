@@ -1,0 +1,300 @@
+"""Many metrics over one state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, overload
+
+from streameval.errors import InputError, MetricError, shown
+from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.metric import Metric
+from streameval.metrics.interval import Interval
+from streameval.metrics.naming import evaluate, parse_spec
+from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings, certified
+from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.labels import Label
+from streameval.wire.files import write_file
+
+if TYPE_CHECKING:
+    from streameval.report.frames import PandasFrame, PolarsFrame
+    from streameval.report.page import HasColumns
+
+__all__ = ["Evaluator", "MetricLike"]
+
+MetricLike: TypeAlias = str | MetricSpec | Metric
+
+DEFAULT_METRICS = (
+    "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
+    "f1_weighted", "f1_samples",
+)  # fmt: skip
+
+
+PER_LABEL = ("precision", "recall", "f1")
+
+
+class Evaluator(Accumulator):
+    """Counts each example once and answers for any number of metrics.
+
+    Parameters
+    ----------
+    metrics
+        Names such as ``"f1_macro"`` or ``"fbeta_micro(beta=2)"``, specs, or metric objects (of which only the spec is
+        taken). They decide what `get` returns without arguments; any other metric can be asked for as well.
+    labels
+        The labels in column order; None lets the set grow with the stream.
+    unknown
+        What to do with a label outside ``labels``: ``"error"`` refuses it, ``"ignore"`` drops it, ``"add"`` adds it.
+    threshold
+        None if predictions are decisions. A number, or one per label (a mapping, or in the order of ``labels``), if
+        they are scores: a score at or above it is a prediction. Booleans and label collections are decisions still.
+    keep
+        What to remember beyond what ``metrics`` are read from: ``"rankings"``, ``"curves"``, ``"pairs"``. These are
+        ``"confusions"`` and ``"cooccurrence"``, which can be kept each by itself; further parts of pairs are
+        ``"labelsets"`` and ``"contributions"``.
+    nan
+        What a score that is NaN means: ``"error"``, or ``"missing"``: the label has no score in this example.
+    ties
+        For rankings: ``"shared"``, labels with equal scores share their ranks; ``"last"``, the later one ranks better.
+    inverse_propensities
+        For propensity-scored metrics, how much a hit of each label counts.
+
+    Examples
+    --------
+    >>> ev = Evaluator(["f1_micro", "f1_macro"])
+    >>> ev.update({"cat", "bird"}, {"cat", "dog"})
+    >>> ev.update({"dog"}, {"dog"})
+    >>> ev.get()
+    {'f1_micro': 0.6666666666666666, 'f1_macro': 0.5555555555555556}
+    >>> ev.get("recall_weighted")
+    0.6666666666666666
+    """
+
+    __slots__ = ()
+    _kind: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        metrics: Iterable[MetricLike] = DEFAULT_METRICS,
+        *,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        keep: Iterable[str] = (),
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+    ) -> None:
+        specs = _listed(metrics)
+        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities)
+
+    @property
+    def metrics(self) -> tuple[MetricSpec, ...]:
+        """The metrics that `get` returns."""
+        return self._specs
+
+    @overload
+    def get(self) -> dict[str, float | dict[Label, float]]: ...
+    @overload
+    def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
+    def get(self, metric: MetricLike | None = None) -> object:
+        """The value of one metric, or of all by name. Metrics without average give one value per label."""
+        readings = self._readings()
+        if metric is not None:
+            spec = _spec_of(metric)
+            return evaluate(spec, readings.of(spec))
+        return {spec.key: evaluate(spec, readings.of(spec)) for spec in self._specs}
+
+    def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
+        """The value of a metric with bounds that contain the exact one.
+
+        Where nothing is open but the rounding to a float64, ``exact`` is set, and both bounds are the value or the
+        float next to it.
+
+        Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
+        tell what the bins leave open.
+        """
+        return certified(_spec_of(metric), self._readings())
+
+    def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
+        """A table of every label and the averages, then the chosen metrics; these alone where nothing is decided.
+
+        Parameters
+        ----------
+        digits
+            Decimals shown.
+        max_labels
+            Beyond it only the labels with the largest support are shown.
+        """
+        from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
+
+        return text_report(self._readings(), self._specs, digits=digits, max_labels=max_labels)
+
+    def to_html(
+        self,
+        *,
+        title: str = "Evaluation",
+        trace: HasColumns | None = None,
+        slices: Mapping[str, object] | None = None,
+        max_labels: int = 10_000,
+    ) -> str:
+        """The report as a page: one file that needs nothing else, for screens of any size, dark mode and paper.
+
+        It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of
+        labels, curves and rankings where they are kept. It loads nothing from anywhere, and is readable without its
+        script. Equal evaluators give equal pages.
+
+        Parameters
+        ----------
+        title
+            The heading.
+        trace
+            A `Trace`, whose values along the stream are drawn.
+        slices
+            Evaluators, metrics or windows by name, which tell of parts of the data: a table has the chosen metrics of
+            each.
+        max_labels
+            Beyond it only the labels with the largest support are in the table, which the script can show. Less than
+            100 bytes are written for each.
+
+        Raises
+        ------
+        InputError
+            If an argument cannot be understood.
+
+        Examples
+        --------
+        >>> ev = Evaluator(["f1_micro"])
+        >>> ev.update({"cat", "bird"}, {"cat", "dog"})
+        >>> page = ev.to_html(title="Pets", slices={"first": ev})
+        >>> page[:15], "<h1>Pets</h1>" in page
+        ('<!doctype html>', True)
+        """
+        from streameval.report.page import html_page
+
+        parts = [
+            (name if isinstance(name, str | int) else str(name), _readings_of(name, part))
+            for name, part in _checked_slices(slices).items()
+        ]
+        return html_page(self._readings(), self._specs, title=title, trace=trace, slices=parts, max_labels=max_labels)
+
+    def save_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Evaluation",
+        trace: HasColumns | None = None,
+        slices: Mapping[str, object] | None = None,
+        max_labels: int = 10_000,
+    ) -> None:
+        """Write the page of `to_html` to a file: the whole of it, or the old file stays."""
+        page = self.to_html(title=title, trace=trace, slices=slices, max_labels=max_labels)
+        write_file(path, page.encode())
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as plain Python: what was evaluated, the chosen metrics, and where decided averages and labels.
+
+        ``"examples"``, ``"weight"``, ``"metrics"`` (what `get` returns), ``"averages"`` (precision, recall and F1 by
+        average) and ``"labels"`` (columns of equal length, those of `to_pandas`).
+
+        Examples
+        --------
+        >>> ev = Evaluator(["f1_micro"])
+        >>> ev.update({"cat", "bird"}, {"cat", "dog"})
+        >>> told = ev.to_dict()
+        >>> told["metrics"], told["averages"]["macro"]
+        ({'f1_micro': 0.5}, {'precision': 0.3333333333333333, 'recall': 0.3333333333333333, 'f1': 0.3333333333333333})
+        >>> told["labels"]["label"], told["labels"]["f1"]
+        (['bird', 'cat', 'dog'], [0.0, 1.0, 0.0])
+        """
+        from streameval.report.columns import dict_report
+
+        return dict_report(self._readings(), self._specs)
+
+    def to_pandas(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PandasFrame:
+        """One row per label: its counts, and metrics without average.
+
+        Parameters
+        ----------
+        metrics
+            Names such as ``"f1"`` or ``"roc_auc"``, specs or metric objects; their average does not matter.
+
+        Raises
+        ------
+        MetricError
+            If a metric has no value per label, or needs what is not kept.
+        DependencyError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> ev = Evaluator()
+        >>> ev.update({"cat", "bird"}, {"cat", "dog"})
+        >>> ev.to_pandas(["f1", "jaccard"])
+          label  tp  fp  fn  tn  support  predicted   f1  jaccard
+        0  bird   0   0   1   0        1          0  0.0      0.0
+        1   cat   1   0   0   0        1          1  1.0      1.0
+        2   dog   0   1   0   0        0          1  0.0      0.0
+        """
+        from streameval.report.columns import label_columns
+        from streameval.report.frames import to_pandas
+
+        return to_pandas(label_columns(self._readings(), _listed(metrics)))
+
+    def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
+        """The same as `to_pandas`, as a polars data frame."""
+        from streameval.report.columns import label_columns
+        from streameval.report.frames import to_polars
+
+        return to_polars(label_columns(self._readings(), _listed(metrics)))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{spec.key}={self._told(spec)}" for spec in self._specs)
+        return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
+
+    def _told(self, spec: MetricSpec) -> str:
+        try:
+            value = self.get(spec)
+        except MetricError:  # such as log loss of scores that are no probabilities
+            return "?"
+        return "..." if isinstance(value, dict) else f"{value:.4g}"
+
+    def _repr_html_(self) -> str:
+        from streameval.report.html import html_report
+
+        return html_report(self._readings(), self._specs)
+
+
+def _listed(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
+    """The specs of a list of metrics, each once."""
+    if isinstance(metrics, str):
+        raise MetricError(f"metrics must be a list, not the string {shown(metrics)}; write [{shown(metrics)}]")
+    if not isinstance(metrics, Iterable):
+        raise MetricError(f"metrics must be a list of names, specs or metric objects, not {shown(metrics)}")
+    return tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
+
+
+def _checked_slices(slices: object) -> Mapping[object, object]:
+    if slices is not None and not isinstance(slices, Mapping):
+        raise InputError(f"slices must be a mapping name -> evaluator, not {shown(slices)}")
+    return slices or {}
+
+
+def _readings_of(name: object, part: object) -> Readings:
+    """What an evaluator, a metric or a window holds."""
+    snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
+    whole = snapshot() if callable(snapshot) else part
+    if not isinstance(whole, Accumulator):
+        raise InputError(f"slices[{shown(name)}] must be an Evaluator, a metric or a window, not {shown(part)}")
+    return whole._readings()
+
+
+def _spec_of(metric: MetricLike) -> MetricSpec:
+    if isinstance(metric, MetricSpec):
+        return metric
+    if isinstance(metric, Metric):
+        return metric.spec
+    if isinstance(metric, str):
+        return parse_spec(metric)
+    raise MetricError(f"a metric must be a name, a spec or a metric object, not {shown(metric)}")

@@ -1,0 +1,247 @@
+"""Single metrics: one class per entry of the catalogue; `streameval.evaluation.classes` holds them by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Self, cast
+
+from streameval.errors import FormatError, MetricError, shown
+from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.encoding import Saved
+from streameval.metrics.catalogue import CATALOGUE
+from streameval.metrics.entry import Entry
+from streameval.metrics.interval import Interval
+from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
+from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
+from streameval.metrics.views import certified
+from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.labels import Label
+
+__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of", "summary_of"]
+
+
+class Metric(Accumulator):
+    """A single metric that counts its own examples. Use one of its subclasses, or `metric`."""
+
+    __slots__ = ()
+    _kind: ClassVar[int] = 1
+    _entry: ClassVar[Entry]
+
+    def __init__(
+        self,
+        *,
+        average: str | None = "default",
+        zero_division: float | None = None,
+        empty: str = "zero_division",
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+        **parameters: Choice,
+    ) -> None:
+        if not hasattr(type(self), "_entry"):
+            raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
+        spec = build_spec(
+            self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
+        )
+        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
+
+    @classmethod
+    def from_spec(
+        cls,
+        spec: MetricSpec,
+        *,
+        labels: Iterable[Label] | None = None,
+        unknown: Unknown = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        nan: Nan = "error",
+        ties: Ties = "shared",
+        inverse_propensities: Mapping[Label, float] | None = None,
+    ) -> Metric:
+        """A fresh metric of the class that a spec names."""
+        kind = metric_class_of(spec.name)
+        made = kind.__new__(kind)
+        made._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
+        return made
+
+    @property
+    def spec(self) -> MetricSpec:
+        """The metric as a value: name, average and parameters."""
+        return self._specs[0]
+
+    @property
+    def bigger_is_better(self) -> bool | None:
+        """The direction; None for metrics that describe the data."""
+        return self._entry.bigger_is_better
+
+    def get(self) -> float | dict[Label, float]:
+        """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
+        return evaluate(self.spec, self._readings().of(self.spec))
+
+    def interval(self) -> Interval | dict[Label, Interval]:
+        """The value with bounds that contain the exact one; they are equal where nothing is open.
+
+        Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
+        tell what the bins leave open.
+        """
+        return certified(self.spec, self._readings())
+
+    @classmethod
+    def _from_saved(cls, saved: Saved) -> Self:
+        """The metric that bytes hold; the base class reads all of them."""
+        if cls is Metric and saved.kind == cls._kind:
+            try:
+                (spec,) = map(parse_spec, saved.metrics)
+            except (ValueError, MetricError):
+                raise FormatError(f"the bytes are damaged: metric names {shown(saved.metrics)}") from None
+            return cast("Self", metric_class_of(spec.name)._from_saved(saved))
+        return super()._from_saved(saved)
+
+    @classmethod
+    def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:
+        return len(specs) == 1 and specs[0].name == cls._entry.name
+
+    def __repr__(self) -> str:
+        try:
+            value = self.get()
+        except MetricError:  # such as log loss of scores that are no probabilities
+            return f"<{self.spec.key}: ?, {self.examples} examples>"
+        shown = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
+        return f"<{self.spec.key}: {shown}, {self.examples} examples>"
+
+
+def metric(
+    name: str,
+    *,
+    average: str | None = "default",
+    zero_division: float | None = None,
+    empty: str = "zero_division",
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    nan: Nan = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+    **parameters: Choice,
+) -> Metric:
+    """Build any metric of the catalogue by name.
+
+    Parameters
+    ----------
+    name
+        A name or alias of the catalogue, without an average.
+    average, zero_division, empty, labels, unknown, threshold, nan, ties, inverse_propensities, **parameters
+        As for the metric's class.
+
+    Raises
+    ------
+    MetricError
+        If there is no such metric, average or parameter; the message suggests the nearest.
+
+    Examples
+    --------
+    >>> metric("fbeta", average="micro", beta=2).spec.key
+    'fbeta_micro(beta=2)'
+    """
+    spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
+    return Metric.from_spec(
+        spec,
+        labels=labels,
+        unknown=unknown,
+        threshold=threshold,
+        nan=nan,
+        ties=ties,
+        inverse_propensities=inverse_propensities,
+    )
+
+
+def metric_class_of(name: str) -> type[Metric]:
+    """The class of a catalogue entry."""
+    return METRIC_CLASSES[ENTRIES[name].class_name]
+
+
+def summary_of(entry: Entry, without: str = "") -> str:
+    """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
+    averages = ", ".join(repr(average) for average in entry.averages)
+    lines = [
+        entry.summary,
+        "",
+        f"    {entry.formula}",
+        "",
+        f"Range [{entry.low:g}, {entry.high:g}]; {_direction(entry)}. Source: {entry.source}.",
+        "",
+        "Parameters",
+        "----------",
+        *(
+            line
+            for p in entry.parameters
+            for line in (p.name, f"    In {p.range}; {choice_text(p.default)} by default.")
+        ),
+        *(
+            []
+            if without == "average"
+            else [
+                "average",
+                f"    One of {averages}; {entry.default!r} by default. None gives a mapping label -> value.",
+            ]
+        ),
+        "zero_division",
+        f"    What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
+        f"{number_text(entry.zero_division)} by default.",
+        *(
+            [
+                "empty",
+                "    What an example, or a label, with nothing true and nothing predicted counts where its value "
+                "is 0/0:",
+                '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".',
+            ]
+            if entry.state == "decisions"
+            else []
+        ),
+        ", ".join(["labels", "unknown", "threshold", *(name for name, _ in score_options(entry))]),
+        "    As for `Evaluator`.",
+    ]
+    return "\n".join(lines)
+
+
+def _direction(entry: Entry) -> str:
+    return {True: "higher is better", False: "lower is better", None: "describes the data"}[entry.bigger_is_better]
+
+
+def signature_of(entry: Entry) -> inspect.Signature:
+    """The keyword-only parameters of a metric's class, with its own defaults."""
+    own = [(p.name, p.default) for p in entry.parameters]
+    shared: list[tuple[str, object]] = [
+        ("average", entry.default), ("zero_division", entry.zero_division),
+        *([("empty", "zero_division")] if entry.state == "decisions" else []),
+        ("labels", None), ("unknown", "error"), ("threshold", None), *score_options(entry),
+    ]  # fmt: skip
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in own + shared])
+
+
+def score_options(entry: Entry) -> list[tuple[str, object]]:
+    """What can be chosen about scores where a metric is read from them."""
+    options: list[tuple[str, object]] = [("nan", "error")] if entry.scored else []
+    if entry.state == "rankings":
+        options.append(("ties", "shared"))
+        if entry.name.startswith("ps"):
+            options.append(("inverse_propensities", None))
+    return options
+
+
+def _class_of(entry: Entry) -> type[Metric]:
+    body = {
+        "__slots__": (),
+        "__doc__": summary_of(entry),
+        "__module__": "streameval.evaluation.classes",
+        "__signature__": signature_of(entry),
+        "_entry": entry,
+    }
+    return type(entry.class_name, (Metric,), body)
+
+
+METRIC_CLASSES: dict[str, type[Metric]] = {entry.class_name: _class_of(entry) for entry in CATALOGUE}

@@ -1,0 +1,236 @@
+"""Arrays that are there already: every metric in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+
+from streameval.errors import InputError, shown
+from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.metrics.averaging import as_float
+from streameval.metrics.naming import build_spec
+from streameval.metrics.spec import MetricSpec
+from streameval.report.text import AVERAGE_NAMES, printable
+from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.labels import Label
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["classification_report", "refuse_rows", "score"]
+
+Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
+Scores: TypeAlias = dict[str, float | dict[Label, float]]
+
+
+@overload
+def score(  # type: ignore[overload-overlap]  # a string is one metric, not a list of letters
+    y_true: object, y_pred: object, metrics: MetricLike, *, weights: ArrayLike | None = None,
+    mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
+    nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
+    threads: int = 1,
+) -> float | dict[Label, float]: ...  # fmt: skip
+@overload
+def score(
+    y_true: object, y_pred: object, metrics: Iterable[MetricLike] | None = None, *, weights: ArrayLike | None = None,
+    mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
+    nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
+    threads: int = 1,
+) -> Scores: ...  # fmt: skip
+def score(
+    y_true: object,
+    y_pred: object,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    mask: object = None,
+    labels: Iterable[Label] | None = None,
+    unknown: Unknown = "error",
+    threshold: Threshold = None,
+    nan: Nan = "error",
+    ties: Ties = "shared",
+    inverse_propensities: Mapping[Label, float] | None = None,
+    threads: int = 1,
+) -> object:
+    """Metrics of examples that are all at hand, as a fresh `Evaluator` finds them.
+
+    Parameters
+    ----------
+    y_true, y_pred
+        What `Evaluator.update_many` takes: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of
+        labels per example; for ``y_pred`` also scores.
+    metrics
+        One metric, as a name such as ``"f1_macro"``, a spec or a metric object (of which only the spec is taken), or
+        several of them. None for those that an `Evaluator` has by itself.
+    weights, mask, threads
+        As for `Evaluator.update_many`.
+    labels, unknown, threshold, nan, ties, inverse_propensities
+        As for `Evaluator`.
+
+    Returns
+    -------
+    float or dict
+        For one metric its value (one per label if it has no average), for several a dict name -> value.
+
+    Raises
+    ------
+    InputError, LabelError
+        If an argument cannot be understood. Rows of 0 and 1 in plain lists are refused, since they could as well be
+        lists of the labels 0 and 1.
+    MetricError
+        If there is no such metric, or it cannot be read from what was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y_true, y_pred = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[1, 1, 0], [0, 1, 0]])
+    >>> score(y_true, y_pred, "f1_micro")
+    0.6666666666666666
+    >>> score(y_true, y_pred, ["f1_macro", "hamming_loss"])
+    {'f1_macro': 0.5555555555555556, 'hamming_loss': 0.3333333333333333}
+    >>> score([["cat", "bird"], ["dog"]], [["cat", "dog"], ["dog"]], "recall_samples")
+    0.75
+    >>> score(y_true, np.array([[0.9, 0.2, 0.4], [0.3, 0.8, 0.1]]), "ranking_loss")
+    0.0
+    """
+    single = isinstance(metrics, str | MetricSpec | Metric)
+    chosen = DEFAULT_METRICS if metrics is None else [metrics] if single else metrics
+    counts = Evaluator(
+        cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
+        inverse_propensities=inverse_propensities,
+    )  # fmt: skip
+    refuse_rows(y_true, "y_true")
+    if not counts.reads_scores:
+        refuse_rows(y_pred, "y_pred")
+    counts.update_many(y_true, y_pred, weights=weights, mask=mask, threads=threads)
+    return counts.get(counts.metrics[0]) if single else counts.get()
+
+
+@overload
+def classification_report(
+    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, labels: Iterable[Label] | None = None,
+    threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2, output_dict: Literal[False] = False,
+) -> str: ...  # fmt: skip
+@overload
+def classification_report(
+    y_true: object, y_pred: object, *, weights: ArrayLike | None = None, labels: Iterable[Label] | None = None,
+    threshold: Threshold = None, zero_division: float = 0.0, digits: int = 2, output_dict: Literal[True],
+) -> dict[str, dict[str, float]]: ...  # fmt: skip
+def classification_report(
+    y_true: object,
+    y_pred: object,
+    *,
+    weights: ArrayLike | None = None,
+    labels: Iterable[Label] | None = None,
+    threshold: Threshold = None,
+    zero_division: float = 0.0,
+    digits: int = 2,
+    output_dict: bool = False,
+) -> str | dict[str, dict[str, float]]:
+    """Precision, recall, F1 and support of every label and in every average, as scikit-learn's function of this name.
+
+    Parameters
+    ----------
+    y_true, y_pred, weights
+        As for `score`.
+    labels
+        The names of the columns, in order (scikit-learn's ``target_names``).
+    threshold
+        If ``y_pred`` holds scores, from which one on a label is predicted.
+    zero_division
+        What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means.
+    digits
+        Decimals shown.
+    output_dict
+        Whether to return a dict, with scikit-learn's keys, in place of text.
+
+    Raises
+    ------
+    InputError, LabelError
+        If an argument cannot be understood, or two labels look alike as text.
+
+    Examples
+    --------
+    >>> print(classification_report([["cat", "bird"], ["dog"]], [["cat", "dog"], ["dog"]]))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+            bird       0.00      0.00      0.00         1
+             cat       1.00      1.00      1.00         1
+             dog       0.50      1.00      0.67         1
+    <BLANKLINE>
+       micro avg       0.67      0.67      0.67         3
+       macro avg       0.50      0.67      0.56         3
+    weighted avg       0.50      0.67      0.56         3
+     samples avg       0.75      0.75      0.75         3
+    <BLANKLINE>
+    >>> classification_report([["cat"]], [["cat", "dog"]], output_dict=True)["micro avg"]
+    {'precision': 0.5, 'recall': 1.0, 'f1-score': 0.6666666666666666, 'support': 1.0}
+    """
+    if type(digits) is not int or not 0 <= digits <= 100:
+        raise InputError(f"digits must be an integer from 0 to 100, not {shown(digits)}")
+    refuse_rows(y_true, "y_true")
+    if threshold is None:
+        refuse_rows(y_pred, "y_pred")
+    counts = Evaluator([], labels=labels, threshold=threshold)
+    counts.update_many(y_true, y_pred, weights=weights)
+
+    def values(average: str | None) -> list[Any]:
+        found = [
+            build_spec(name, average=average, zero_division=zero_division) for name in ("precision", "recall", "f1")
+        ]
+        return [counts.get(spec) for spec in found]
+
+    support = dict(zip(counts.labels, counts.per_label().support.tolist(), strict=True))
+    precision, recall, f1 = values(None)
+    rows = [(printable(at), [precision[at], recall[at], f1[at], support[at]]) for at in counts.labels]
+    ends = [(f"{average} avg", [*values(average), _total(counts)]) for average in AVERAGE_NAMES]
+    return _as_dict(rows + ends) if output_dict else _as_text(rows, ends, digits)
+
+
+def _total(counts: Evaluator) -> float | int:
+    """The support of all labels, correctly rounded where it is of weights."""
+    tables = counts._tables()
+    units = sum((tables.by_label.tp + tables.by_label.fn).tolist())
+    return as_float(units * tables.unit) if tables.weighted else units
+
+
+def _as_dict(rows: list[tuple[str, list[Any]]]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for name, values in rows:
+        if name in found:
+            raise InputError(
+                f"two rows of the report are called {shown(name)}; rename a label, or use Evaluator.to_dict"
+            )
+        found[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
+    return found
+
+
+def _as_text(rows: list[tuple[str, list[Any]]], ends: list[tuple[str, list[Any]]], digits: int) -> str:
+    width = max(len("weighted avg"), digits, *(len(name) for name, _ in rows), 0)
+    head = f"{'':>{width}} " + "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
+
+    def line(name: str, values: list[Any]) -> str:
+        return f"{name:>{width}} " + "".join(f" {value:>9.{digits}f}" for value in values[:3]) + f" {values[3]:>9}"
+
+    return "\n".join([head, "", *(line(*row) for row in rows), "", *(line(*row) for row in ends), ""])
+
+
+def refuse_rows(given: object, name: str) -> None:
+    """Raise where plain lists look like rows of 0 and 1, which `update_many` would take for the labels 0 and 1.
+
+    Somebody who comes from scikit-learn would otherwise get a wrong number in silence. Reading stops at the first row
+    that holds anything else, which for lists of labels is nearly always the first.
+    """
+    if not isinstance(given, list | tuple) or not given or not isinstance(given[0], list | tuple):
+        return
+    width = len(given[0])
+    for row in given:
+        if not isinstance(row, list | tuple) or len(row) != width or width < 2:
+            return
+        if not all(isinstance(cell, int) and cell in (0, 1) for cell in row):
+            return
+    raise InputError(
+        f"{name} holds plain lists of 0 and 1, such as {shown(given[0])}, which could be indicators or the labels 0 "
+        "and 1; give indicators as an array, for example with numpy.asarray, and labels as sets"
+    )

@@ -1,0 +1,220 @@
+"""Readings of label sets: how rare and frequent labels mix, and how many sets of labels there are.
+
+All are pure functions of what `Evaluator.tables("pairs")` gives, or of a `streameval.states.pairs.Pairs`; sums are
+exact and rounded once. A label whose truth is masked counts as not true.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+from streameval.kernel import _paired_numpy as pairing
+from streameval.metrics.averaging import Value, as_float
+from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
+from streameval.schema.labels import Label
+from streameval.states.pair_content import Content
+
+__all__ = [
+    "Concurrence", "concurrence", "distinct_labelsets", "label_interactions", "labelset_diversity", "labelset_peak",
+    "proportion_distinct_labelsets", "proportion_unique_labelsets", "scumble", "scumble_cv", "scumble_per_label",
+    "unique_labelsets",
+]  # fmt: skip
+
+
+# -- concurrence of frequent and rare labels --------------------------------------------------------------------------
+
+
+def scumble(pairs: Counted) -> Value:
+    """How much frequent and rare labels occur in the same examples (SCUMBLE): 0 if never, towards 1 if always.
+
+    Mean over examples of 1 - G / A, the geometric and the arithmetic mean of the imbalance ratios (the largest label
+    count over the label's own) of the true labels; 0 for an example without any. None if there is no example.
+
+    References
+    ----------
+    Charte, Rivera, del Jesus & Herrera 2014, Concurrence among imbalanced labels and its influence on multilabel
+    resampling algorithms, HAIS. As the R package mldr computes it; MLDA takes the q-th root for the geometric mean,
+    however many labels an example has.
+    """
+    content = content_of(pairs, "labelsets")
+    whole = weight_of(content)
+    values, weights = _scumbles(content)
+    return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / whole if whole else None
+
+
+def scumble_cv(pairs: Counted) -> Value:
+    """Coefficient of variation of the examples' SCUMBLE: the standard deviation (n - 1) over the mean."""
+    content = content_of(pairs, "labelsets")
+    values, weights = _scumbles(content)
+    unit = Fraction(1, 1 << (content.scale or 0))
+    n = weight_of(content) * unit
+    if n <= 1:
+        return None
+    first, second = (
+        sum((v**power * w for v, w in zip(values, weights, strict=True)), Fraction(0)) * unit for power in (1, 2)
+    )
+    return _root((second - first**2 / n) / (n - 1)) / (first / n) if first else None
+
+
+def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
+    """The mean SCUMBLE of the examples that have each label; None for a label that is never true."""
+    content = content_of(pairs, "labelsets")
+    sums, counts = [Fraction(0)] * len(content.labels), [0] * len(content.labels)
+    for true, value, weight in zip(content.sets, *_scumbles(content), strict=True):
+        for label in true:
+            sums[label] += value * weight
+            counts[label] += weight
+    return {
+        label: value / count if count else None
+        for label, value, count in zip(content.labels, sums, counts, strict=True)
+    }
+
+
+def _scumbles(content: Content) -> tuple[list[Fraction], list[int]]:
+    """The SCUMBLE and the weight of each label set."""
+    own = counts_of(content)["true"].tolist()
+    known: dict[tuple[int, ...], Fraction] = {}
+    values = []
+    for true in content.sets:
+        counts = tuple(sorted(own[label] for label in true))
+        if counts not in known:
+            known[counts] = _scumble_of(counts)
+        values.append(known[counts])
+    return values, set_weights_of(content)
+
+
+def _scumble_of(counts: tuple[int, ...]) -> Fraction:
+    """1 - G / A of the imbalance ratios; the largest count cancels: the harmonic over the geometric mean of counts."""
+    if len(set(counts)) < 2 or not counts[0]:
+        return Fraction(0)
+    digits = 40
+    while True:  # where both means are close, most digits cancel
+        with localcontext(prec=digits, Emin=-(10**12), Emax=10**12):
+            logs = sum((_ln(count, digits) for count in counts), Decimal(0))
+            harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))
+            value = 1 - harmonic / (logs / len(counts)).exp()
+            if value > Decimal(10) ** (25 - digits) or digits > 5000:
+                return Fraction(value)
+        digits *= 2
+
+
+@lru_cache(maxsize=4096)
+def _ln(count: int, digits: int) -> Decimal:
+    """The natural logarithm, correctly rounded to some digits, so the same on every machine."""
+    with localcontext(prec=digits):
+        return Decimal(count).ln()
+
+
+def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
+    """For each rare label, in how many of its examples each frequent label is true as well, the most first.
+
+    Rare labels have an imbalance ratio above the mean of all labels that occur, frequent ones do not. mldr counts
+    labels that never occur in that mean, as 0.
+    """
+    content = content_of(pairs, "cooccurrence")
+    own = counts_of(content)["true"].tolist()
+    present = [label for label, count in enumerate(own) if count]
+    if not present:
+        return {}
+    ratios = {label: Fraction(max(own), own[label]) for label in present}
+    middle = sum(ratios.values(), Fraction(0)) / len(ratios)
+    rare = [label for label in present if ratios[label] > middle]
+    found: dict[int, dict[int, int]] = {label: {} for label in rare}
+    keys, weights = of_kind(content, pairing.TRUE_TRUE)
+    for (one, two), weight in zip(keys[:, 1:3].tolist(), weights.tolist(), strict=True):
+        for label, other in ((one, two), (two, one)):
+            if label in found and other not in found and other in ratios:
+                found[label][other] = weight
+    unit = Fraction(1, 1 << (content.scale or 0))
+    return {
+        content.labels[label]: {
+            content.labels[other]: as_float(others[other] * unit)
+            for other in sorted(others, key=lambda other: (-others[other], other))
+        }
+        for label, others in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrence:
+    """Whether frequent and rare labels occur in the same examples.
+
+    Attributes
+    ----------
+    mean, cv
+        The mean SCUMBLE of examples and its coefficient of variation; NaN where there are too few examples.
+    per_label
+        The mean SCUMBLE of the examples with each label, the highest first; labels that are never true are left out.
+    interactions
+        For each rare label, in how many of its examples each frequent label is true as well, the most first.
+    """
+
+    mean: float
+    cv: float
+    per_label: dict[Label, float]
+    interactions: dict[Label, dict[Label, float]]
+
+
+def concurrence(pairs: Counted) -> Concurrence:
+    """What mldr's ``concurrenceReport`` tells, of all labels: it needs ``keep=["labelsets", "cooccurrence"]``."""
+    given = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
+    per_label = dict(sorted(given.items(), key=lambda pair: -pair[1]))
+    return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
+
+
+# -- label sets -------------------------------------------------------------------------------------------------------
+
+
+def distinct_labelsets(pairs: Counted) -> Value:
+    """How many different sets of true labels occur (Zhang & Zhou 2014: label diversity)."""
+    return Fraction(len(content_of(pairs, "labelsets").sets))
+
+
+def proportion_distinct_labelsets(pairs: Counted) -> Value:
+    """Different sets of true labels per example; None if there is no example. Weights do not matter."""
+    content = content_of(pairs, "labelsets")
+    return Fraction(len(content.sets), content.examples) if content.examples else None
+
+
+def unique_labelsets(pairs: Counted) -> Value:
+    """How many sets of true labels only one example has. Weights do not matter."""
+    return Fraction(content_of(pairs, "labelsets").set_times.count(1))
+
+
+def proportion_unique_labelsets(pairs: Counted) -> Value:
+    """Share of the examples whose set of true labels no other example has (PUniq). Weights do not matter.
+
+    References
+    ----------
+    Read 2010, Scalable multi-label classification, PhD thesis, University of Waikato.
+    """
+    content = content_of(pairs, "labelsets")
+    return Fraction(content.set_times.count(1), content.examples) if content.examples else None
+
+
+def labelset_peak(pairs: Counted) -> Value:
+    """Share of the examples with the most frequent set of true labels (PMax; Read 2010)."""
+    content = content_of(pairs, "labelsets")
+    whole = weight_of(content)
+    return Fraction(max(set_weights_of(content)), whole) if whole else None
+
+
+def labelset_diversity(pairs: Counted) -> Value:
+    """Different sets of true labels over all that could be, 2 to the power of the number of labels.
+
+    References
+    ----------
+    Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121.
+    """
+    content = content_of(pairs, "labelsets")
+    return Fraction(len(content.sets), 1 << len(content.labels))
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root, with at least 100 correct bits."""
+    bits = 256 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return Fraction(math.isqrt((value.numerator << 2 * bits) // value.denominator), 1 << bits)

@@ -1,0 +1,417 @@
+"""Thresholds chosen, and judged, after the fact: from a state of scores alone.
+
+Counts are exact at thresholds between bins, and inside a bin whose scores are known; every choice falls on one of
+these. Inside a mixed bin counts are certain only between two bounds, and a choice tells how much better a threshold
+there could be.
+
+Strategies, by their usual names (Yang 2001, A study of thresholding strategies for text categorization, SIGIR):
+
+- SCut: the best threshold of each label, `best_thresholds`;
+- PCut: as many predictions as true labels, `pcut` (with one threshold for all labels as in Read, Pfahringer, Holmes &
+  Frank 2011, Classifier chains for multi-label classification, Machine Learning 85);
+- RCut: the k best labels of every example, `rcut`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from streameval.errors import InputError, MetricError, as_number, shown
+from streameval.kernel import binned
+from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
+from streameval.metrics.curves import path_of
+from streameval.schema.labels import Label
+from streameval.states.curve_view import CurveTables, Path
+from streameval.states.views import Counts, Integers
+
+__all__ = [
+    "Choice", "Cost", "DecisionsAt", "FScore", "PrecisionAt", "RecallAt", "apply_thresholds", "best_threshold",
+    "best_thresholds", "decisions_at", "pcut", "rcut", "rcut_size",
+]  # fmt: skip
+
+Thresholds = float | Mapping[Label, float] | Iterable[float]
+
+_CLOSE = 1e-9
+
+
+# -- objectives --------------------------------------------------------------------------------------------------------
+
+
+class Objective(Protocol):
+    """What a threshold is chosen for: the greatest ``num / den`` (0/0 is 0) where ``allowed``."""
+
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+        """Numerators, denominators and what is allowed. Growing with tp, falling with fp."""
+
+
+@dataclass(frozen=True, slots=True)
+class FScore:
+    """The F-beta score (van Rijsbergen 1979); the best threshold is half the best score where scores are calibrated."""
+
+    beta: float = 1.0
+
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+        """(1 + beta²) tp / (beta² pos + tp + fp)."""
+        if not 0 < self.beta < math.inf:
+            raise MetricError(f"beta must be above 0 and finite, not {shown(self.beta)}")
+        square = Fraction(self.beta) ** 2
+        num = (square.numerator + square.denominator) * tp
+        return num, square.numerator * pos + square.denominator * (tp + fp), _all(tp)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionAt:
+    """The greatest precision where the recall is at least ``recall``."""
+
+    recall: float
+
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+        """Precision tp / (tp + fp)."""
+        needed = _share("recall", self.recall) * pos
+        return tp, tp + fp, np.asarray(tp >= needed, np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallAt:
+    """The greatest recall where the precision is at least ``precision``; predicting nothing is always allowed."""
+
+    precision: float
+
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+        """Recall tp / pos."""
+        share = _share("precision", self.precision)
+        return tp, tp * 0 + pos, np.asarray(tp * share.denominator >= share.numerator * (tp + fp), np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The least cost, where each false positive and each false negative costs so much; its value is minus the cost."""
+
+    false_positive: float = 1.0
+    false_negative: float = 1.0
+
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+        """-(cost of fp + cost of fn)."""
+        for name, value in (("false_positive", self.false_positive), ("false_negative", self.false_negative)):
+            if not 0 <= value < math.inf:
+                raise MetricError(f"{name} must be finite and not negative, not {shown(value)}")
+        wrong, missed = Fraction(self.false_positive), Fraction(self.false_negative)
+        unit = math.lcm(wrong.denominator, missed.denominator)
+        cost = int(wrong * unit) * fp + int(missed * unit) * (pos - tp)
+        return -cost, tp * 0 + unit, _all(tp)
+
+
+def _all(tp: Integers) -> Flags:
+    return np.ones(len(tp), np.bool_)
+
+
+def _share(name: str, value: float) -> Fraction:
+    if not 0 <= value <= 1:
+        raise MetricError(f"{name} must be in [0, 1], not {shown(value)}")
+    return Fraction(value)
+
+
+# -- choosing ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A threshold, what it reaches on the examples counted, and a bound of what any threshold could reach.
+
+    Attributes
+    ----------
+    threshold
+        A score at or above it is a prediction; infinite to predict nothing. Of equally good ones the greatest.
+    value
+        What it reaches, exactly.
+    bound
+        No threshold reaches more (for `pcut`: comes closer). Equal to ``value`` where no better one can hide in a
+        mixed bin.
+    """
+
+    threshold: float
+    value: float
+    bound: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether no other threshold can be better."""
+        return self.bound == self.value
+
+
+def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> dict[Label, Choice]:
+    """The best threshold of each label (SCut), for F1 if no objective is given.
+
+    Sources: Yang 2001; Fan & Lin 2007, A study on threshold selection for multi-label classification.
+    """
+    goal = FScore() if objective is None else objective
+    unit = _unit(tables, goal)
+    paths = (tables.steps.of(position).trimmed() for position in range(tables.size))
+    return {label: _best(path, goal, unit) for label, path in zip(tables.labels, paths, strict=True)}
+
+
+def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:
+    """The best single threshold for all labels: of the pooled cells (micro), or on the mean over labels (macro).
+
+    For ``"macro"`` the threshold lies between bins.
+    """
+    goal = FScore() if objective is None else objective
+    if average == "micro":
+        return _best(path_of(tables, None), goal, _unit(tables, goal))
+    if average != "macro":
+        raise MetricError(f"average must be 'micro' or 'macro', not {shown(average)}")
+    return _best_mean(tables, goal)
+
+
+def _unit(tables: CurveTables, goal: Objective) -> Fraction:
+    """Costs are sums, so they have the unit of the weights; shares have none."""
+    return tables.unit if isinstance(goal, Cost) else Fraction(1)
+
+
+def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
+    tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1]) if len(path.tp) else 0
+    found = _greatest(tp, fp, pos, goal)
+    if found is None:
+        return Choice(math.inf, math.nan, math.nan)
+    at, value = found
+    corner = _greatest(tp[1:][path.mixed], fp[:-1][path.mixed], pos, goal)
+    bound = value if corner is None else max(value, corner[1])
+    threshold = math.inf if at == 0 else float(path.thresholds[at - 1])
+    return Choice(threshold, float(value * unit), float(bound * unit))
+
+
+def _greatest(tp: Integers, fp: Integers, pos: int, goal: Objective) -> tuple[int, Fraction] | None:
+    """The first of the greatest values that are allowed, and where."""
+    num, den, allowed = goal.terms(tp, fp, pos)
+    if not allowed.any():
+        return None
+    rough = np.where(allowed, _ratios(num, den), -np.inf)
+    top = float(rough.max())
+    near = np.flatnonzero(rough >= top - _CLOSE * max(1.0, abs(top)))
+    best: tuple[int, Fraction] | None = None
+    seen: set[tuple[int, int]] = set()
+    for at, pair in zip(near.tolist(), zip(num[near].tolist(), den[near].tolist(), strict=True), strict=True):
+        if pair in seen:
+            continue
+        seen.add(pair)
+        value = Fraction(*pair) if pair[1] else Fraction(0)
+        if best is None or value > best[1]:
+            best = at, value
+    return best
+
+
+def _ratios(num: Integers, den: Integers) -> FloatArray:
+    defined = np.asarray(den != 0, np.bool_)
+    return np.asarray(np.where(defined, num / np.where(defined, den, 1), 0), np.float64)
+
+
+def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
+    """The threshold with the greatest mean over labels, among the lower edges of all bins."""
+    unit = float(_unit(tables, goal))
+    paths = [tables.steps.of(position).trimmed() for position in range(tables.size)]
+    grid = np.unique(np.concatenate([path.bins for path in paths] or [np.zeros(0, np.int64)]))[::-1]
+    if not len(grid):
+        return Choice(math.inf, math.nan, math.nan)
+    # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
+    change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)
+    possible = np.ones(len(grid) + 1, np.bool_)
+    common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, over labels; -1 where they differ
+    for path in paths:
+        tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
+        last = np.flatnonzero(np.append(path.bins[1:] != path.bins[:-1], True)) + 1  # a bin may be two steps
+        edges = np.concatenate([[0], last])
+        values, allowed = _values(tp[edges], fp[edges], pos, goal)
+        corners, met = _values(tp[edges[1:]], fp[edges[:-1]], pos, goal)
+        loose = path.mixed[last - 1] | (np.diff(edges) > 1)
+        place = len(grid) - np.searchsorted(grid[::-1], path.bins[last - 1], "left")
+        change[0] += values[0]
+        np.add.at(change, place, np.diff(values))
+        here = np.where(loose, -1, path.residuals[last - 1])
+        common[place] = np.where((common[place] == -2) | (common[place] == here), here, -1)
+        # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
+        gain = np.maximum(np.where(met & loose, corners, -np.inf), values[:-1]) - values[1:]
+        np.add.at(more, place, np.maximum(gain, 0.0))
+        counts = np.diff(np.concatenate([[0], place, [len(grid) + 1]]))
+        possible &= np.repeat(allowed, counts)
+    more[common >= 0] = 0.0  # no threshold divides equal scores
+    sums = np.where(possible, np.cumsum(change), -np.inf)
+    if not possible.any():
+        return Choice(math.inf, math.nan, math.nan)
+    at = int(sums.argmax())
+    threshold = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0])
+    value = float(sums[at])
+    # Sums of floats in a fixed order: their error is far below the margin that decides whether to call it exact.
+    bound = max(value, float((np.cumsum(change) + more).max()))
+    slack = _CLOSE * max(1.0, abs(value))
+    scale = unit / len(paths)
+    return Choice(threshold, value * scale, (value if bound <= value + slack else bound) * scale)
+
+
+def _values(tp: Integers, fp: Integers, pos: int, goal: Objective) -> tuple[FloatArray, Flags]:
+    num, den, allowed = goal.terms(tp, fp, pos)
+    return _ratios(num, den), allowed
+
+
+def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
+    """The threshold with as many predictions as there are true labels, as nearly as can be (PCut).
+
+    Of one label, or one threshold for all of them for None. ``value`` is how many predictions there are too many
+    (negative: too few), weighted; ``bound`` is 0 where a threshold inside a mixed bin may come closer.
+
+    Sources: Yang 2001; Read, Pfahringer, Holmes & Frank 2011 (one threshold, matched label cardinality).
+    """
+    path = path_of(tables, label)
+    excess = (path.tp + path.fp).astype(object) - int(path.tp[-1])
+    at = int(np.argmin(np.abs(excess)))
+    after = int(np.searchsorted(excess, 0, "left"))
+    hidden = 0 < after < len(excess) and excess[after] > 0 and bool(path.mixed[after - 1])
+    value = float(excess[at] * tables.unit)
+    threshold = math.inf if at == 0 else float(path.thresholds[at - 1])
+    return Choice(threshold, value, 0.0 if hidden else value)
+
+
+def rcut_size(tables: CurveTables) -> int:
+    """How many labels an example has in the mean, rounded: the usual k of `rcut`."""
+    pooled = tables.pooled.of(0)
+    return math.floor(Fraction(int(pooled.tp[-1]), tables.weight) + Fraction(1, 2)) if tables.weight else 0
+
+
+def rcut(scores: ArrayLike, k: int) -> UInt8Array:
+    """Predict the ``k`` labels with the greatest scores of every example (RCut); of equal scores the first.
+
+    Parameters
+    ----------
+    scores
+        Shape (examples, labels).
+    k
+        How many; all if there are fewer labels.
+    """
+    given = _scores(scores)
+    if type(k) is not int or k < 0:
+        raise MetricError(f"k must be an integer of at least 0, not {shown(k)}")
+    order = np.argsort(-given, axis=1, kind="stable")[:, :k]
+    decided = np.zeros(given.shape, np.uint8)
+    np.put_along_axis(decided, order, 1, axis=1)
+    return decided
+
+
+def apply_thresholds(
+    scores: ArrayLike, thresholds: Thresholds | Mapping[Label, Choice], *, labels: Sequence[Label] | None = None
+) -> UInt8Array:
+    """Scores as 0/1 decisions: 1 where a score is at or above its threshold.
+
+    Parameters
+    ----------
+    scores
+        Shape (examples, labels).
+    thresholds
+        One number, one per column, or a mapping from labels (to numbers, or to what `best_thresholds` returned).
+    labels
+        The labels of the columns; needed with a mapping.
+
+    Examples
+    --------
+    >>> apply_thresholds([[0.2, 0.7], [0.5, 0.1]], {"a": 0.5, "b": 0.1}, labels=["a", "b"]).tolist()
+    [[0, 1], [1, 1]]
+    """
+    given = _scores(scores)
+    return np.asarray(given >= _bounds(thresholds, labels, given.shape[1])).astype(np.uint8)
+
+
+def _scores(scores: ArrayLike) -> FloatArray:
+    given = np.asarray(scores)
+    if given.ndim != 2 or given.dtype.kind not in "fiub":
+        raise InputError(f"scores must be a 2-D array of numbers, not {shown(scores)}")
+    wide = given.astype(np.float64)
+    if np.isnan(wide).any():
+        raise InputError("scores hold NaN, which is neither above nor below a threshold; replace it first")
+    return wide
+
+
+def _bounds(thresholds: Thresholds | Mapping[Label, Choice], labels: Sequence[Label] | None, width: int) -> FloatArray:
+    """One threshold per column."""
+    if isinstance(thresholds, Mapping):
+        if labels is None or len(labels) != width:
+            raise InputError(f"thresholds by label need labels, one for each of the {width} columns")
+        missing = [label for label in labels if label not in thresholds]
+        if missing:
+            raise InputError(f"thresholds have no label {shown(missing[0])}")
+        values: list[object] = [thresholds[label] for label in labels]
+        values = [value.threshold if isinstance(value, Choice) else value for value in values]
+    elif (number := as_number(thresholds)) is not None:
+        values = [number] * width
+    else:
+        values = list(thresholds) if isinstance(thresholds, Iterable) else [thresholds]
+    numbers = [as_number(value) for value in values]
+    if len(numbers) != width or any(number is None or math.isnan(number) for number in numbers):
+        raise InputError(f"thresholds must be a number, or one for each of the {width} labels, not {shown(thresholds)}")
+    return np.array(numbers, np.float64)
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionsAt:
+    """The outcomes of each label at a threshold, in units of ``unit`` examples.
+
+    Attributes
+    ----------
+    labels, thresholds
+        Which label was judged at which threshold.
+    least, most
+        The outcomes if the fewest, and if the most scores of an uncertain bin are at or above the threshold: the true
+        counts lie between. They are the same where ``exact``.
+    exact
+        For each label, whether its threshold lies between bins, or in a bin whose scores are known.
+    unit
+        The weight of one unit: 1 unless examples are weighted.
+    """
+
+    labels: tuple[Label, ...]
+    thresholds: FloatArray
+    least: Counts
+    most: Counts
+    exact: Flags
+    unit: Fraction
+
+
+def decisions_at(tables: CurveTables, thresholds: Thresholds | Mapping[Label, Choice]) -> DecisionsAt:
+    """The outcomes of each label if scores at or above a threshold had been predictions.
+
+    Examples without a score are predictions at minus infinity only.
+    """
+    bounds = _bounds(thresholds, tables.labels, tables.size)
+    rows = [_at(tables.steps.of(position), bound) for position, bound in enumerate(bounds.tolist())]
+    columns = np.array([row[:4] for row in rows], object).reshape(-1, 4).T
+    pos, neg = (np.array([row[part] for row in rows], object) for part in (4, 5))
+    low, high = (Counts(tp, fp, pos - tp, pos + neg) for tp, fp in (columns[:2], columns[2:]))
+    exact = np.array([row[:2] == row[2:4] for row in rows], np.bool_)
+    return DecisionsAt(tables.labels, bounds, low, high, exact, tables.unit)
+
+
+def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
+    """True and false positives at least and at most, positives, and negatives."""
+    whole = int(path.tp[-1]), int(path.fp[-1])
+    if math.isinf(bound):
+        reached = whole if bound < 0 else (0, 0)
+        return *reached, *reached, *whole
+    here: IntArray = binned.bins_of(np.array([bound]))[0]
+    inside = bound > binned.edges_of(here)[0]
+    passed = (path.bins > here[0]) | ((path.bins == here[0]) & np.where(path.mixed, not inside, _known(path) >= bound))
+    low = int(np.count_nonzero(passed))
+    open_ = low < len(path.bins) and bool(path.mixed[low]) and path.bins[low] == here[0]
+    high = low + int(open_)
+    return int(path.tp[low]), int(path.fp[low]), int(path.tp[high]), int(path.fp[high]), *whole
+
+
+def _known(path: Path) -> FloatArray:
+    """The score of each step whose scores are equal."""
+    return binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))

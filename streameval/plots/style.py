@@ -1,0 +1,164 @@
+"""What heat maps of labels have in common: names that fit, numbers that fit, colours, and axes to draw on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streameval.errors import DependencyError
+from streameval.kernel.types import FloatArray
+from streameval.schema.labels import Label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+__all__ = [
+    "BLANK",
+    "INK",
+    "MUTED",
+    "annotate",
+    "colours",
+    "heat_axes",
+    "ink_on",
+    "label_ticks",
+    "named",
+    "new_axes",
+    "pyplot_of",
+    "short",
+    "slim_bar",
+]
+
+INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"
+"""Text, secondary text, and cells that hold nothing."""
+
+# Even steps of lightness from nearly white to a dark blue, so that equal differences look equal, also in grey.
+_RAMP = ("#f8fafd", "#d9e5f5", "#b6cfed", "#8fb5e3", "#679ad5", "#437fc1", "#2c64a4", "#1c4a82", "#10315d")
+_DIVERGING = ("#8c3b16", "#c0652f", "#e09a68", "#f1cdb0", "#f7f7f7", "#b6cfed", "#679ad5", "#2c64a4", "#10315d")
+
+
+def named(label: Label | None, longest: int = 24) -> str:
+    """A label as text of bounded length, of which nothing is read as markup."""
+    text = "none" if label is None else " ".join(str(label).split()) or "''"
+    text = "".join(letter if letter.isprintable() else "·" for letter in text)
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def short(value: float, *, share: bool = False) -> str:
+    """A number in at most five characters: shares as per cent, large counts with a unit; nothing for 0."""
+    if value == 0 or not math.isfinite(value):
+        return ""
+    if share:
+        return f"{100 * value:.0f}" if value >= 0.005 else "<1"
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= unit:
+            scaled = value / (1e3 if letter == "k" else unit)
+            text = f"{scaled:.0f}" if abs(scaled) >= 99.95 else f"{scaled:.1f}".removesuffix(".0")
+            return text + letter
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.1f}" if abs(value) >= 0.95 else f"{value:.2f}"
+
+
+def colours(*, diverging: bool = False) -> Colormap:
+    """A colour map whose steps look even. NaN is white; what lies below the range has the colour `BLANK`."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ramp = _DIVERGING if diverging else _RAMP
+    made = LinearSegmentedColormap.from_list("streameval", ramp)
+    return made.with_extremes(bad="white", under=BLANK)
+
+
+def ink_on(colour: Sequence[float]) -> str:
+    """The colour of text that can be read on a colour, by the contrast rule of WCAG 2."""
+
+    def linear(part: float) -> float:
+        return float(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+
+    red, green, blue = (linear(part) for part in colour[:3])
+    return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.25 else INK
+
+
+def heat_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
+    """The axes given, or new ones in a figure that leaves room for the names of so many labels."""
+    if ax is not None:
+        return ax
+    side = [min(13.0, max(3.4, 0.36 * count + 1.6)) for count in (columns, rows)]
+    return new_axes((side[0] + 1.3, side[1]))
+
+
+def new_axes(size: tuple[float, float]) -> Axes:
+    """The axes of a new figure of so many inches."""
+    made: Axes = pyplot_of().subplots(figsize=size, layout="constrained")[1]
+    return made
+
+
+def pyplot_of() -> Any:
+    """The module that makes figures, or how to get it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise DependencyError("a plot needs matplotlib, which is not installed; pip install matplotlib") from error
+    return pyplot
+
+
+def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Name rows and columns; where names would touch, only every second, fifth, tenth ... is named."""
+    height, width = (_points(ax, side) for side in (1, 0))
+    for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
+        size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
+        step = next(
+            step for step in _steps() if 1.25 * size * math.ceil(len(names) / step) <= room or step > len(names)
+        )
+        places = list(range(0, len(names), step))
+        if names and step > 1 and rows[-1] == "none" and places[-1] != len(names) - 1:
+            places = [place for place in places if place < len(names) - step] + [len(names) - 1]
+        axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
+    turned = max(map(len, columns), default=0) * 6 > width / max(len(columns), 1)
+    if turned:
+        ax.tick_params(axis="x", labelrotation=90 if len(columns) > 12 else 45)
+        for text in ax.get_xticklabels():
+            text.set(
+                ha="center" if len(columns) > 12 else "right", rotation_mode=None if len(columns) > 12 else "anchor"
+            )
+    ax.tick_params(length=0, pad=4)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _steps() -> Any:
+    scale = 1
+    while True:
+        yield from (scale, 2 * scale, 5 * scale)
+        scale *= 10
+
+
+def _points(ax: Axes, side: int) -> float:
+    """The height (1) or width (0) of axes in points."""
+    size = (ax.bbox.width, ax.bbox.height)[side]
+    return float(size / ax.figure.dpi * 72)
+
+
+def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:
+    """A colour bar that stays in the background."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.035, pad=0.02, aspect=40)
+    bar.outline.set_visible(False)
+    bar.set_label(text, color=MUTED, fontsize=9)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
+    bar.locator = MaxNLocator(5, integer=not percent and image.norm.vmax >= 5)
+    bar.formatter = FuncFormatter(lambda value, _: f"{100 * value:.0f}%" if percent else short(value) or "0")
+    bar.update_ticks()
+
+
+def annotate(ax: Axes, image: Any, shown: FloatArray, *, share: bool, size: float) -> None:
+    """Write numbers into the cells that hold something."""
+    for row, column in np.argwhere(np.isfinite(shown) & (shown != 0)).tolist():
+        value = float(shown[row, column])
+        ink = ink_on(image.cmap(image.norm(value)))
+        ax.text(column, row, short(value, share=share), ha="center", va="center", color=ink, fontsize=size)

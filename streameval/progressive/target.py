@@ -1,0 +1,196 @@
+"""How an evaluator is called: which keywords its ``update`` takes, found out once by its signature.
+
+An evaluator is anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a single metric, a window over
+one of them, a trace, a metric of River. They differ in what else they take: ``weight`` or ``w``, ``mask``, ``t``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from streameval.errors import InputError, MetricError, shown
+from streameval.metrics.spec import MetricSpec
+from streameval.schema.labels import Label
+from streameval.windows.base import Window
+
+__all__ = ["Feed", "Values", "all_read_scores", "name_of", "reads_scores", "values_of"]
+
+Values: TypeAlias = dict[str, float | dict[Label, float]]
+
+_ONE = (float, int)
+_INNER = ("evaluator", "_template", "metric")
+"""Where what counts lies within what was given."""
+
+
+class Feed:
+    """Passes examples on to one evaluator, in the keywords that it takes."""
+
+    __slots__ = ("_mark", "_mask", "_needs_t", "_t", "_update", "_weight", "can_revert", "evaluator")
+
+    def __init__(self, evaluator: object, name: str = "evaluator") -> None:
+        if inspect.isclass(evaluator):
+            raise InputError(
+                f"{name} must be an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
+            )
+        if isinstance(evaluator, Mapping):  # which has other methods of these names
+            raise InputError(f"{name} must be one object, not the mapping {shown(evaluator)}; give a Trace of it")
+        for verb in ("update", "get"):
+            if not callable(getattr(evaluator, verb, None)):
+                raise InputError(
+                    f"{name} must have update and get, but {shown(evaluator)} has no {verb}; "
+                    "give an Evaluator, a metric object or a window"
+                )
+        self.evaluator = evaluator
+        self._update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
+        taken = _keywords(self._update)
+        self._weight = next((word for word in ("weight", "w") if word in taken), None)
+        self._mask = "mask" in taken
+        self._t = "t" in taken
+        self._needs_t = taken.get("t", False)
+        if isinstance(evaluator, Window):  # the same class may be of examples or of time
+            self._t = self._needs_t = evaluator.timed
+        self._mark: Callable[[], object] | None = getattr(evaluator, "_mark", None)
+        revert = getattr(evaluator, "revert", None)
+        self.can_revert = callable(revert) and not taken.keys() - _keywords(revert).keys()
+
+    def update(
+        self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
+    ) -> None:
+        """Count one example."""
+        if mask is None and t is None and not self._needs_t and type(weight) in _ONE and weight == 1:
+            self._update(y_true, y_pred)
+        else:
+            self._update(y_true, y_pred, **self._named(weight, mask, t))
+
+    def revert(
+        self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
+    ) -> None:
+        """Take one example back, if `can_revert`."""
+        self.evaluator.revert(y_true, y_pred, **self._named(weight, mask, t))  # type: ignore[attr-defined]
+
+    def mark(self) -> object:
+        """What differs before and after every update, whatever interrupted it; None if the evaluator has no such."""
+        return None if self._mark is None else self._mark()
+
+    def refuse_weight(self) -> None:
+        """Raise unless the evaluator takes a weight."""
+        if self._weight is None:
+            raise InputError(f"{self._kind()} takes no weight; leave the weight out, or give an evaluator that does")
+
+    def refuse_no_t(self) -> None:
+        """Raise if the evaluator is a window over time: it needs the time of every example."""
+        if self._needs_t:
+            raise InputError(
+                f"{self._kind()} needs the time of each example; give t=, or moment= where examples are read"
+            )
+
+    def _named(self, weight: object, mask: object, t: object) -> dict[str, object]:
+        """The keywords of one call; refused are those that say something which the evaluator would not hear."""
+        named: dict[str, object] = {}
+        if not (type(weight) in _ONE and weight == 1):
+            self.refuse_weight()
+            named[str(self._weight)] = weight
+        if mask is not None:
+            if not self._mask:
+                raise InputError(f"{self._kind()} takes no mask; leave the mask out, or give an evaluator that does")
+            named["mask"] = mask
+        if t is None:
+            self.refuse_no_t()
+        elif self._t:
+            named["t"] = t
+        return named
+
+    def _kind(self) -> str:
+        return type(self.evaluator).__name__
+
+
+def _keywords(method: Callable[..., object]) -> dict[str, bool]:
+    """The parameters after ``y_true`` and ``y_pred``, each with whether it must be given."""
+    try:
+        parameters = list(inspect.signature(method).parameters.values())
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return {}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return {"weight": False, "mask": False, "t": False}
+    return {parameter.name: parameter.default is parameter.empty for parameter in parameters[2:]}
+
+
+def reads_scores(evaluator: object) -> bool:
+    """Whether numbers in ``y_pred`` are scores to this evaluator.
+
+    An evaluator says so by an attribute ``reads_scores``; those of this package do if they were built with a threshold
+    or keep rankings or curves, and a window does if what it counts with does. What has no such attribute, as River's
+    own metrics, reads labels.
+    """
+    own = getattr(evaluator, "reads_scores", None)
+    if own is not None:
+        return bool(own)
+    inner = getattr(evaluator, "evaluator", None)
+    return inner is not None and reads_scores(inner)
+
+
+def all_read_scores(kinds: Mapping[str, bool]) -> bool:
+    """Whether evaluators, by name, all read scores.
+
+    Raises
+    ------
+    InputError
+        If some do and some do not.
+    """
+    if len(set(kinds.values())) > 1:
+        scores, labels = (", ".join(name for name, reads in kinds.items() if reads is kind) for kind in (True, False))
+        raise InputError(
+            f"a model is asked either for scores or for labels, but scores are read by {scores} (built with a "
+            f"threshold, or for rankings or curves) and labels by {labels}; build all with threshold=, evaluate them "
+            'apart, or give predict="labels" if none is for rankings or curves'
+        )
+    return any(kinds.values())
+
+
+def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
+    """What an evaluator answers now, by name: a copy, which stays as it is.
+
+    With ``metrics`` only these, in so far as it can answer them.
+    """
+    single = _spec_of(evaluator) is not None
+    if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
+        found: Values = {}
+        for metric in metrics:
+            with contextlib.suppress(MetricError):  # another evaluator may know it
+                found[metric] = _plain(evaluator.get(metric))
+        return found
+    answer = evaluator.get()
+    if isinstance(answer, Mapping) and not single:
+        found = {str(name): _plain(value) for name, value in answer.items()}
+    elif isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
+        names = [type(metric).__name__ for metric in evaluator]
+        found = {
+            name if names.count(name) == 1 else f"{name} {place}": _plain(value)
+            for place, (name, value) in enumerate(zip(names, answer, strict=True))
+        }
+    else:
+        found = {name_of(evaluator): _plain(answer)}
+    return found if metrics is None else {name: found[name] for name in metrics if name in found}
+
+
+def _plain(value: object) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def name_of(evaluator: object) -> str:
+    """What the value of a single metric is called: as the metric is, or else as its class."""
+    spec = _spec_of(evaluator)
+    return type(evaluator).__name__ if spec is None else spec.key
+
+
+def _spec_of(evaluator: object) -> MetricSpec | None:
+    """The spec of a single metric, also where it lies within a window or a metric of River."""
+    for _ in range(5):
+        spec = getattr(evaluator, "spec", None)
+        if isinstance(spec, MetricSpec):
+            return spec
+        evaluator = next((getattr(evaluator, name) for name in _INNER if hasattr(evaluator, name)), None)
+    return None

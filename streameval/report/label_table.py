@@ -1,0 +1,87 @@
+"""Per-label outcomes as plain columns, for users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
+from streameval.schema.labels import Label
+from streameval.states.views import Integers, Tables
+
+__all__ = ["LabelTable"]
+
+Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTable:
+    """The 2x2 table of each label.
+
+    Attributes
+    ----------
+    labels
+        Shape (labels,), in the order of the columns below.
+    tp, fp, fn, tn
+        Shape (labels,): counts as int64; for weighted examples sums of weights as float64, each correctly rounded.
+    """
+
+    labels: tuple[Label, ...]
+    tp: Column
+    fp: Column
+    fn: Column
+    tn: Column
+    _support: Column
+    _predicted: Column
+
+    @classmethod
+    def of(cls, tables: Tables) -> LabelTable:
+        """The table of a state."""
+        c = tables.by_label
+
+        def column(units: Integers) -> Column:
+            if not tables.weighted:
+                return units.astype(np.int64)
+            scale = tables.unit.denominator
+            return np.array([_divided(value, scale) for value in units.tolist()], np.float64)
+
+        parts = (c.tp, c.fp, c.fn, c.tn, c.tp + c.fn, c.tp + c.fp)
+        return cls(tables.labels, *(column(part) for part in parts))
+
+    @property
+    def support(self) -> Column:
+        """How often each label is true: ``tp + fn``."""
+        return self._support
+
+    @property
+    def predicted(self) -> Column:
+        """How often each label is predicted: ``tp + fp``."""
+        return self._predicted
+
+    def confusion_matrix(self) -> Column:
+        """Shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each, as scikit-learn's ``multilabel_confusion_matrix``."""
+        return np.stack([self.tn, self.fp, self.fn, self.tp], axis=1).reshape(-1, 2, 2)
+
+    def to_dict(self) -> dict[str, list[Label] | list[int] | list[float]]:
+        """Plain columns, ready for a data frame."""
+        columns: dict[str, list[Label] | list[int] | list[float]] = {"label": list(self.labels)}
+        for name in ("tp", "fp", "fn", "tn", "support", "predicted"):
+            columns[name] = getattr(self, name).tolist()
+        return columns
+
+    def to_pandas(self) -> PandasFrame:
+        """The columns of `to_dict` as a pandas data frame."""
+        return to_pandas(self.to_dict())
+
+    def to_polars(self) -> PolarsFrame:
+        """The columns of `to_dict` as a polars data frame; labels are strings where not all of them are integers."""
+        return to_polars(self.to_dict())
+
+
+def _divided(value: int, scale: int) -> float:
+    try:
+        return value / scale
+    except OverflowError:
+        return float("inf")

@@ -1,0 +1,255 @@
+"""What metrics of scores read: for each label, from the lowest score up, how many negatives and positives there are.
+
+A step is a bin, or all examples without a score, which come below every bin. Bins in which the scores of each class
+are known, but differ, are two steps. So within a step either all scores are equal, or nothing is known of their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from streameval.kernel import binned
+from streameval.kernel.types import Flags, FloatArray, IntArray, WordArray
+from streameval.schema.labels import Label
+from streameval.states.curves import Curves, Moments
+from streameval.states.views import Integers, total
+
+__all__ = ["CurveTables", "Path", "Steps"]
+
+# Below this many examples, products of two counts stay within int64, also doubled.
+_SMALL = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of several labels, one after the other; the first step of each has no score.
+
+    Attributes
+    ----------
+    starts
+        Where the steps of each label begin, and the end.
+    bins, residuals
+        The bin (-1: no score) and the residual of the scores, -1 where they differ.
+    neg, pos
+        The weight of negatives and positives, in units of the tables.
+    mixed
+        Whether the scores differ, so that nothing is known of their order.
+    """
+
+    starts: IntArray
+    bins: IntArray
+    residuals: IntArray
+    neg: Integers
+    pos: Integers
+    mixed: Flags
+
+    def before(self, part: Integers) -> Integers:
+        """The sum over the lower steps of the same label."""
+        sums = np.cumsum(part) - part
+        return np.asarray(sums - np.repeat(sums[self.starts[:-1]], np.diff(self.starts)))
+
+    def over(self, part: Integers) -> Integers:
+        """The sum over the steps of each label."""
+        return np.asarray(np.add.reduceat(part, self.starts[:-1]) if len(self.starts) > 1 else part[:0])
+
+    def of(self, position: int) -> Path:
+        """The steps of one label, from the highest score down."""
+        part = slice(int(self.starts[position]), int(self.starts[position + 1]))
+        down = slice(None, None, -1)
+        bins, residuals, mixed = self.bins[part][down], self.residuals[part][down], self.mixed[part][down]
+        return Path(bins, residuals, self.neg[part][down], self.pos[part][down], mixed)
+
+
+@dataclass(frozen=True)
+class Path:
+    """The steps of one label from the highest score down: a path from no predictions to all of them."""
+
+    bins: IntArray
+    residuals: IntArray
+    neg: Integers
+    pos: Integers
+    mixed: Flags
+
+    @cached_property
+    def fp(self) -> Integers:
+        """Negatives at or above each step, with 0 in front."""
+        return np.concatenate([np.zeros(1, self.neg.dtype), np.cumsum(self.neg)])
+
+    @cached_property
+    def tp(self) -> Integers:
+        """Positives at or above each step, with 0 in front."""
+        return np.concatenate([np.zeros(1, self.pos.dtype), np.cumsum(self.pos)])
+
+    def trimmed(self) -> Path:
+        """Without steps that weigh nothing."""
+        kept = np.asarray(self.neg + self.pos > 0, np.bool_)
+        return Path(self.bins[kept], self.residuals[kept], self.neg[kept], self.pos[kept], self.mixed[kept])
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """The threshold that predicts exactly down to each step: its score, or the lower edge of its bin."""
+        known = binned.scores_of(np.maximum(self.bins, 0), np.maximum(self.residuals, 0))
+        edges = binned.edges_of(self.bins)
+        return np.asarray(np.where(self.mixed | (self.bins < 0), edges, known))
+
+
+class CurveTables:
+    """The scores of a state in units of ``unit`` examples: 1, or a power of two when examples are weighted.
+
+    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
+    labels there are, where more are known than have a score.
+    """
+
+    def __init__(self, curves: Curves, columns: IntArray | None = None) -> None:
+        self._curves = curves
+        self._scale = curves.tidy()
+        self._columns = curves.columns() if columns is None else columns
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """Declared labels in their order, then the others, sorted."""
+        return self._curves.labels_of(self._columns)
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self._columns)
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted, whatever their weights."""
+        return self._curves.examples
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any example weighed other than 1."""
+        return self._scale is not None
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The weight of one unit."""
+        return Fraction(1, 1 << (self._scale or 0))
+
+    @cached_property
+    def read(self) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+        """The bins of each label with their sums."""
+        return self._curves.read(self._columns, sums=True)
+
+    @cached_property
+    def pool(self) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+        """The bins of all labels together with their sums."""
+        return self._curves.pooled(self._columns)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int, int, int, int]]:
+        """For each label, if unweighted: negatives, positives, and twice the pairs in order: least, tied, most."""
+        counts, sums = self._curves.pairs(self._columns)
+        rows = []
+        for (neg, pos), triple, (bare, bare_pos, masked) in zip(
+            counts.tolist(), sums.tolist(), self._curves.sides(self._columns).tolist(), strict=True
+        ):
+            del bare  # as many as the rest leaves
+            bare_neg = self.examples - masked - bare_pos - neg - pos
+            more = bare_neg * (2 * pos + bare_pos)
+            least, tied, most = (low + (high << 64) + more for low, high in triple)
+            rows.append((neg + bare_neg, pos + bare_pos, least, tied, most))
+        return rows
+
+    @cached_property
+    def moments(self) -> list[tuple[Moments, Moments]] | None:
+        """For each bin of each label and each class its weight sums; None if unweighted."""
+        return None if self._scale is None else self._weights[2]
+
+    @cached_property
+    def _weights(self) -> tuple[int, list[tuple[int, int]], list[tuple[Moments, Moments]]]:
+        offsets, bins = self.read[:2]
+        return self._curves.weights(self._columns, offsets, bins, self._scale or 0)
+
+    @cached_property
+    def weight(self) -> int:
+        """The weight of all examples, in units."""
+        return self.examples if self._scale is None else self._weights[0]
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The steps of each label."""
+        offsets, bins, counts, common, _ = self.read
+        weights: Integers = counts
+        if self.moments is not None:
+            weights = np.array([[pair[0][0], pair[1][0]] for pair in self.moments], object).reshape(-1, 2)
+        elif self.examples >= _SMALL:
+            weights = counts.astype(object)
+        return _steps(offsets, bins, weights, common, *self._bare(offsets, weights))
+
+    def _bare(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
+        """The weight of negatives and positives without a score, by label."""
+        sides = self._curves.sides(self._columns)
+        whole = np.zeros(len(weights) + 1, weights.dtype)
+        whole[1:] = np.cumsum(weights.sum(axis=1))
+        binned = whole[offsets[1:]] - whole[offsets[:-1]]
+        positive: Integers = sides[:, 1]
+        masked: Integers = sides[:, 2]
+        if self._scale is not None:
+            positive, masked = np.array(self._weights[1], object).reshape(-1, 2).T
+        return self.weight - masked - positive - binned, positive + weights[:0].sum()
+
+    @cached_property
+    def pooled(self) -> Steps:
+        """The steps of all labels together."""
+        offsets, bins, counts, common, _ = self.pool
+        bare_neg, bare_pos = (total(part) for part in self._bare(self.read[0], self._plain))
+        weights: Integers = counts
+        if self.moments is not None:
+            sums: dict[int, list[int]] = {}
+            for bin_, (negative, positive) in zip(self.read[1].tolist(), self.moments, strict=True):
+                both = sums.setdefault(bin_, [0, 0])
+                both[0] += negative[0]
+                both[1] += positive[0]
+            weights = np.array([sums[bin_] for bin_ in bins.tolist()], object).reshape(-1, 2)
+        elif self.examples * max(1, self.size) >= _SMALL:
+            weights = counts.astype(object)
+        kind = weights.dtype
+        return _steps(offsets, bins, weights, common, np.array([bare_neg], kind), np.array([bare_pos], kind))
+
+    @property
+    def _plain(self) -> Integers:
+        if self.moments is None:
+            return self.read[2]
+        return np.array([[pair[0][0], pair[1][0]] for pair in self.moments], object).reshape(-1, 2)
+
+
+def _steps(
+    offsets: IntArray, bins: IntArray, weights: Integers, common: IntArray, bare_neg: Integers, bare_pos: Integers
+) -> Steps:
+    """Steps from bins: those whose two classes are known apart become two, and one without a score goes in front."""
+    neg, pos = weights[:, 0], weights[:, 1]
+    first, second = common[:, 0], common[:, 1]  # reducing rows of two takes numpy many times as long
+    apart = (first >= 0) & (second >= 0) & (first != second)
+    mixed = (first == -1) | (second == -1)
+    residuals = np.where(mixed, -1, np.maximum(first, second))
+    if apart.any():
+        times = 1 + apart
+        lower_is_neg = (second > first) != binned.flipped_bins(bins)
+        source = np.repeat(np.arange(len(bins)), times)
+        later = np.zeros(len(source), np.bool_)
+        later[1:] = source[1:] == source[:-1]
+        split = apart[source]
+        only_neg = split & (lower_is_neg[source] != later)
+        neg, pos = np.where(split & ~only_neg, 0, neg[source]), np.where(only_neg, 0, pos[source])
+        part = common[source]
+        residuals = np.where(split, np.where(only_neg, part[:, 0], part[:, 1]), residuals[source])
+        bins, mixed = bins[source], mixed[source]
+        offsets = np.concatenate([[0], np.cumsum(times)])[offsets]
+    start = offsets[:-1]
+    return Steps(
+        offsets + np.arange(len(offsets)),
+        np.insert(bins, start, -1),
+        np.insert(residuals, start, 0),
+        np.insert(neg, start, bare_neg),
+        np.insert(pos, start, bare_pos),
+        np.insert(mixed, start, False),
+    )

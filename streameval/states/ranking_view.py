@@ -1,0 +1,201 @@
+"""What metrics of rankings read: the tables of a state as columns of exact integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from streameval.kernel.types import Flags, IntArray
+from streameval.schema.labels import Label
+from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, RankingOptions, Table
+from streameval.states.rankings import Rankings
+from streameval.states.views import Integers, total
+
+__all__ = ["First", "Groups", "RankingTables", "Rows"]
+
+# Formulas multiply a sum by at most two numbers of labels; up to here that stays within int64.
+_SAFE = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Tie groups that hold a true label, pooled over all examples with the same ``m, l, a, g``."""
+
+    m: IntArray
+    l: IntArray  # noqa: E741  # the letters of the state
+    a: IntArray
+    g: IntArray
+    t: Integers
+    upto: Integers
+    square: Integers
+
+    def __getitem__(self, kept: Flags) -> Groups:
+        """Some of the groups."""
+        parts = (self.m, self.l, self.a, self.g, self.t, self.upto, self.square)
+        return Groups(*(part[kept] for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The best group with a true label of an example, and how many examples have such a one."""
+
+    a: IntArray
+    g: IntArray
+    t: IntArray
+    times: Integers
+
+    def __getitem__(self, kept: Flags) -> First:
+        """Some of the entries."""
+        return First(self.a[kept], self.g[kept], self.t[kept], self.times[kept])
+
+    def tolist(self) -> list[tuple[int, int, int, int]]:
+        """The entries as Python integers."""
+        return list(zip(*(part.tolist() for part in (self.a, self.g, self.t, self.times)), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Examples with the same ``m, l, u``, and as many labels that take part (``known``): how many, and their sums."""
+
+    m: IntArray
+    l: IntArray  # noqa: E741
+    u: IntArray
+    known: IntArray
+    times: Integers
+    wrong: Integers
+    last: Integers
+    erring: Integers
+    missed: Integers
+    lead: Integers
+
+    def __getitem__(self, kept: Flags) -> Rows:
+        """Some of the rows."""
+        return Rows(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
+
+
+class RankingTables:
+    """The tables of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
+
+    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
+    labels there are, where more are known than the rankings know of.
+    """
+
+    def __init__(self, rankings: Rankings, columns: IntArray | None = None) -> None:
+        self._rankings = rankings
+        self._scale = rankings.tidy()
+        self._gain_scale = rankings.gain_scale()
+        self._columns = rankings.columns() if columns is None else columns
+
+    @property
+    def options(self) -> RankingOptions:
+        """What was chosen when the state was made."""
+        return self._rankings.options
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """Declared labels in their order, then the others, sorted."""
+        return self._rankings.labels_of(self._columns)
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self._columns)
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted, whatever their weights."""
+        return self._rankings.examples
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any example weighed other than 1."""
+        return self._scale is not None
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The weight of one unit of the sums."""
+        return Fraction(1, 1 << (self._scale or 0))
+
+    @cached_property
+    def weight(self) -> int:
+        """The total weight of all examples, in units."""
+        return total(self._sums(self._table(2))[0])
+
+    @cached_property
+    def groups(self) -> Groups:
+        """All tie groups that hold a true label."""
+        table = self._table(0)
+        return Groups(*_columns(table.keys), *self._sums(table))
+
+    @cached_property
+    def first(self) -> First:
+        """The best of them in each example."""
+        table = self._table(1)
+        return First(*_columns(table.keys), *self._sums(table))
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All examples but those whose every label is hidden, which tell nothing."""
+        table = self._table(2)
+        m, labels, u, h = _columns(table.keys)
+        rows = Rows(m, labels, u, self.size - h, *self._sums(table))
+        return rows[(rows.known > 0) | (h == 0)]
+
+    @cached_property
+    def label_hits(self) -> Mapping[int, Mapping[int, int]]:
+        """For each position in ``labels`` how many examples have the label at which rank; rank 0: in which it is true.
+
+        Examples are counted, whatever their weights.
+        """
+        place = dict(zip(self._columns.tolist(), range(self.size), strict=True))
+        found: dict[int, dict[int, int]] = {}
+        table = self._table(LABELS)
+        for (column, rank), (times,) in zip(table.keys.tolist(), table.sums.tolist(), strict=True):
+            found.setdefault(place[column], {})[rank] = times
+        return found
+
+    @cached_property
+    def hits(self) -> list[tuple[list[int], list[int]]]:
+        """Keys and sums of groups before each declared cutoff."""
+        table = self._table(HITS)
+        sums: list[list[int]] = table.sums.tolist() if table.weights is None else table.weights
+        return list(zip(table.keys.tolist(), sums, strict=True))
+
+    @cached_property
+    def gains(self) -> list[tuple[list[int], Fraction]]:
+        """Keys and sums of inverse propensities by group."""
+        return self._fractions(GAINS)
+
+    @cached_property
+    def ideals(self) -> list[tuple[list[int], Fraction]]:
+        """Keys and sums of inverse propensities by the rank they should have."""
+        return self._fractions(IDEALS)
+
+    def _fractions(self, which: int) -> list[tuple[list[int], Fraction]]:
+        """Sums of gains, in units of ``unit`` examples."""
+        table = self._table(which)
+        if table.weights is None:
+            values = [Fraction(value, 1 << self._gain_scale) for (value,) in table.sums.tolist()]
+        else:
+            values = [Fraction(value) for (value,) in table.weights]
+        return list(zip(table.keys.tolist(), values, strict=True))
+
+    def _table(self, which: int) -> Table:
+        return self._rankings.table(which, self._scale, self._gain_scale)
+
+    def _sums(self, table: Table) -> tuple[Integers, ...]:
+        """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""
+        if table.weights is not None:
+            width = table.sums.shape[1]
+            return tuple(np.array(table.weights, object).reshape(-1, width).T)
+        most = int(table.sums.max(initial=0))
+        safe = most * max(1, self.size) ** 2 < _SAFE
+        return _columns(table.sums if safe else table.sums.astype(object))
+
+
+def _columns(array: Integers) -> tuple[Integers, ...]:
+    return tuple(np.ascontiguousarray(array.T))

@@ -1,0 +1,147 @@
+"""What metrics read: the counts of a state as exact integers, by label and by example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from streameval.kernel.types import Flags, IntArray
+from streameval.schema.labels import Label
+from streameval.states.decisions import Decisions
+
+__all__ = ["FEW", "Counts", "Integers", "Tables", "total"]
+
+Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""An array of int64, or of Python integers where a sum or product could pass 64 bits."""
+
+# Formulas multiply counts by at most 2**10 and add a few; up to here that stays within int64.
+_SAFE = 2**50
+
+FEW = 64
+"""Up to this many numbers, Python adds and divides them sooner than numpy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The outcomes, for each label, for each kind of example, or pooled (arrays of length 1)."""
+
+    tp: Integers
+    fp: Integers
+    fn: Integers
+    known: Integers
+
+    @property
+    def tn(self) -> Integers:
+        """True negatives: what the other outcomes leave of the cells that are not masked."""
+        return np.asarray(self.known - self.tp - self.fp - self.fn)
+
+    def wide(self) -> Counts:
+        """The same in Python integers, whose products cannot overflow."""
+        return Counts(*(part.astype(object) for part in (self.tp, self.fp, self.fn, self.known)))
+
+
+class Tables:
+    """The two marginals of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
+
+    Each part is read when it is first asked for; the state must not change meanwhile.
+    """
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions = decisions
+        self._scale = decisions.tidy()
+        self._columns = decisions.columns()
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """Declared labels in their order, then the others, sorted."""
+        return self._decisions.labels_of(self._columns)
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns of the labels there are."""
+        return self._columns
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self._columns)
+
+    @property
+    def examples(self) -> int:
+        """How many examples were counted, whatever their weights."""
+        return self._decisions.examples
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any example weighed other than 1."""
+        return self._scale is not None
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The weight of one unit of the counts."""
+        return Fraction(1, 1 << (self._scale or 0))
+
+    @cached_property
+    def weight(self) -> int:
+        """The total weight of all examples, in units."""
+        return total(self.times) if self.weighted else self.examples
+
+    @cached_property
+    def _cells(self) -> Integers:
+        """Shape (5, labels)."""
+        cells, weights = self._decisions.by_label(self._columns, self._scale)
+        return _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5).T
+
+    @cached_property
+    def by_label(self) -> Counts:
+        """The outcomes of each label, weighted, in units."""
+        _, fn, fp, tp, masked = self._cells
+        return Counts(tp, fp, fn, self.weight - masked)
+
+    @cached_property
+    def pooled(self) -> Counts:
+        """The outcomes of all labels together."""
+        cells = self._cells
+        fits = cells.dtype != object and self.examples * self.size < 2**62
+        _, fn, fp, tp, masked = cells.sum(axis=1).tolist() if fits else map(sum, cells.tolist())
+        return Counts(*(np.array([part], object) for part in (tp, fp, fn, self.weight * self.size - masked)))
+
+    @cached_property
+    def _rows(self) -> tuple[IntArray, IntArray, list[int] | None]:
+        return self._decisions.by_example(self._scale)
+
+    @cached_property
+    def times(self) -> Integers:
+        """How often each row key occurs, weighted, in units."""
+        _, times, weights = self._rows
+        return _safe(times, self.examples) if weights is None else np.array(weights, object)
+
+    @cached_property
+    def by_example(self) -> Counts:
+        """The outcomes of each row key, in cells."""
+        true, pred, both, masked = self._rows[0].T
+        return Counts(both, pred - both, true - both, self.size - masked)
+
+    @cached_property
+    def informative(self) -> Flags | None:
+        """For each row key, whether any cell is known, since an example that is wholly masked tells nothing.
+
+        None where all are informative.
+        """
+        masked = self._rows[0][:, 3]
+        return np.asarray((masked < self.size) | (masked == 0)) if masked.any() else None
+
+
+def _safe(array: Integers, examples: int) -> Integers:
+    return array if examples < _SAFE else array.astype(object)
+
+
+def total(array: Integers) -> int:
+    """The exact sum, as a Python integer."""
+    if array.dtype == object or len(array) <= FEW or (len(array) and int(np.abs(array).max()) >= 2**62 // len(array)):
+        return int(sum(array.tolist()))
+    return int(array.sum())

@@ -1,0 +1,182 @@
+"""What every adapter to an engine is made of: a `Job` is sent out, states come back as bytes and are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from streameval.errors import InputError, shown
+from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
+from streameval.evaluation.metric import Metric
+from streameval.schema.labels import Label
+from streameval.slices import Sliced
+from streameval.tabular.columns import Columns, Null
+from streameval.windows.base import Window
+from streameval.windows.loading import restored
+
+__all__ = ["Job", "State"]
+
+State: TypeAlias = Evaluator | Metric | Sliced[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a worker must be told: what to build, as bytes, and which columns to read.
+
+    An engine sends it to its workers, each of which makes a state of its rows; the states come back as bytes, and are
+    merged in whatever order they come.
+
+    Attributes
+    ----------
+    empty
+        The bytes of an `Evaluator`, a metric or a `Sliced` that has counted nothing.
+    columns
+        Which columns hold what.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> job = Job.of(["f1_micro"], actual="tags", predicted="guess")
+    >>> table = pa.table({"tags": [["cat"], ["dog"]], "guess": [["cat"], ["cat", "dog"]]})
+    >>> states = [job.state([batch]) for batch in table.to_batches(max_chunksize=1)]
+    >>> job.merged(states).get()
+    {'f1_micro': 0.8}
+    """
+
+    empty: bytes
+    columns: Columns
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Iterable[MetricLike] | State | None = None,
+        *,
+        actual: str,
+        predicted: str | None = None,
+        scores: str | None = None,
+        weight: str | None = None,
+        mask: str | None = None,
+        by: str | Iterable[str] | None = None,
+        null: Null = "error",
+        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    ) -> Job:
+        """A job from what a user wrote.
+
+        Parameters
+        ----------
+        metrics
+            Names of metrics, or an `Evaluator`, a metric or a `Sliced` that has counted nothing; it is copied.
+        threshold
+            From which score on a label is predicted, where ``metrics`` is not an object that says so itself.
+        actual, predicted, scores, weight, mask, by, null
+            As for `Columns`. With ``by``, rows are counted by the values of these columns, in a `Sliced`; a `Sliced`
+            names them itself.
+
+        Raises
+        ------
+        InputError, MetricError
+            If an argument cannot be understood, or they do not fit together.
+        """
+        by = (by,) if isinstance(by, str) or not isinstance(by, Iterable | None) else tuple(by or ())
+        columns = Columns(actual, predicted, scores, weight, mask, by, null)
+        state = _built(metrics, threshold)
+        if isinstance(state, Sliced):
+            if by and by != state.by:
+                raise InputError(f"by is {shown(by)}, but the Sliced is by {shown(state.by)}; leave by out")
+            columns = Columns(actual, predicted, scores, weight, mask, state.by, null)
+        elif by:
+            state = Sliced(state, by=by)
+        if scores is not None and not state.reads_scores:
+            raise InputError(
+                f"scores={scores!r} names a column of scores, but nothing reads scores here; give threshold=, from "
+                "which score on a label is predicted, or metrics of rankings or curves"
+            )
+        return cls(state.to_bytes(), columns)
+
+    def fresh(self) -> State:
+        """A state that has counted nothing."""
+        return _empty(self.empty).copy()
+
+    def add(self, state: State, batch: object) -> None:
+        """Count the rows of a batch, in one call of ``update_many``.
+
+        Parameters
+        ----------
+        state
+            What `fresh` gave.
+        batch
+            A record batch or table of Arrow, or a data frame of pandas or polars; other columns may be in it too.
+
+        Raises
+        ------
+        InputError, LabelError
+            If a column is missing, or holds what cannot be read; the message names the column. Nothing has changed
+            then.
+        DependencyError
+            If pyarrow is not installed.
+        """
+        from streameval.tabular.arrow import in_columns, read  # only when asked, as it reads Arrow
+
+        given = read(batch, self.columns)
+        if given is None:
+            return
+        try:
+            state.update_many(**given)
+        except InputError as error:
+            raise type(error)(in_columns(str(error), self.columns)) from None
+
+    def state(self, batches: Iterable[object]) -> bytes:
+        """The state of all rows of some batches, as bytes."""
+        made = self.fresh()
+        for batch in batches:
+            self.add(made, batch)
+        return made.to_bytes()
+
+    def merged(self, states: Iterable[bytes]) -> State:
+        """All states merged into one.
+
+        Raises
+        ------
+        MergeError, FormatError
+            If one of them is of another job, or no state.
+        """
+        total = self.fresh()
+        for state in states:
+            part = restored(state)
+            total.merge(part)  # type: ignore[arg-type]  # merge refuses what is of another class
+        return total
+
+
+def _built(
+    metrics: Iterable[MetricLike] | State | None, threshold: float | Mapping[Label, float] | Iterable[float] | None
+) -> State:
+    if isinstance(metrics, Accumulator | Sliced):
+        if threshold is not None:
+            raise InputError(
+                f"threshold={shown(threshold)} goes with names of metrics, but metrics is an object; build that with "
+                "this threshold"
+            )
+        if metrics.examples:
+            raise InputError(
+                f"this {type(metrics).__name__} has counted {metrics.examples} examples; give one that has counted "
+                "nothing, and merge the result into it"
+            )
+        return _told(metrics)
+    if isinstance(metrics, Window):
+        raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
+    return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold)
+
+
+@lru_cache(maxsize=4)
+def _empty(data: bytes) -> State:
+    """The state that these bytes hold; never changed, so that many may be copied from it."""
+    return _told(restored(data))
+
+
+def _told(state: object) -> State:
+    if not isinstance(state, Evaluator | Metric | Sliced):
+        raise InputError(f"a job counts with an Evaluator, a metric or a Sliced, not {shown(state)}")
+    return state

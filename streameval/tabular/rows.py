@@ -1,0 +1,166 @@
+"""Rows that are Python objects: mappings, named tuples, anything with the columns as keys or as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InputError, did_you_mean, shown
+from streameval.tabular.columns import Columns
+from streameval.tabular.job import Job, State
+
+__all__ = ["add_items", "add_rows", "is_table"]
+
+_AT_ONCE = 4096
+"""Rows that are counted in one call: enough for the cost of a call not to show."""
+
+
+def add_items(job: Job, state: State, items: Iterable[object]) -> None:
+    """Count rows and tables, whichever come.
+
+    Parameters
+    ----------
+    job
+        Which columns hold what.
+    state
+        What ``job.fresh()`` gave.
+    items
+        Record batches or tables of Arrow and data frames, each with many rows; anything else is one row.
+
+    Raises
+    ------
+    InputError, LabelError
+        If a column is missing, or holds what cannot be read; the message names the column. What came before is counted.
+    """
+    source = iter(items)
+    while block := list(islice(source, _AT_ONCE)):
+        if set(map(type, block)) != {dict}:
+            rows = []
+            for item in block:
+                if is_table(item):
+                    job.add(state, item)
+                else:
+                    rows.append(item)
+            block = rows
+        add_rows(job, state, block)
+
+
+def add_rows(job: Job, state: State, rows: list[object]) -> None:
+    """Count rows: all of them, or none if anything is wrong.
+
+    Labels may be in sets, lists, tuples, ``{label: bool}``, or 0/1 arrays; scores in ``{label: number}``, pairs, or
+    lists of numbers in the order of the declared labels.
+
+    Raises
+    ------
+    InputError, LabelError
+        If a column is missing, or holds what cannot be read; the message names the column.
+    """
+    if not rows:
+        return
+    from streameval.tabular.arrow import in_columns
+
+    given = _read(rows, job.columns)
+    try:
+        state.update_many(**given)
+    except InputError as error:
+        raise type(error)(in_columns(str(error), job.columns)) from None
+
+
+def is_table(item: Any) -> bool:
+    """Whether something is a table of many rows: of Arrow, or a data frame."""
+    if isinstance(item, Mapping):
+        return False
+    arrow = hasattr(item, "num_rows") and hasattr(item, "schema")
+    return arrow or (hasattr(item, "columns") and (hasattr(item, "iloc") or hasattr(item, "to_arrow")))
+
+
+def _read(rows: list[object], columns: Columns) -> dict[str, Any]:
+    """The arguments of ``update_many`` that say what rows hold."""
+    taken = {role: _taken(rows, name, role) for name, role in columns.roles if role != "by"}
+    given: dict[str, Any] = {"y_true": _labels(taken["actual"], columns.actual, columns.null)}
+    if columns.predicted is not None:
+        given["y_pred"] = _labels(taken["predicted"], columns.predicted, columns.null)
+    if columns.scores is not None:
+        scores = _filled(taken["scores"], columns.scores, columns.null, {})
+        if columns.predicted is not None:
+            scores = [_zipped(*pair, columns) for pair in zip(given["y_pred"], scores, strict=True)]
+        given["y_pred"] = [_scores(value, columns.scores) for value in scores]
+    if columns.mask is not None:
+        given["mask"] = _labels(taken["mask"], columns.mask, columns.null)
+    if columns.weight is not None:
+        given["weights"] = taken["weight"]
+        nulls = sum(value is None for value in taken["weight"])
+        if nulls:
+            raise InputError(f"column {columns.weight!r} holds {nulls} nulls; every row needs a weight")
+    if columns.by:
+        given["where"] = {name: _taken(rows, name, "by") for name in columns.by}
+    return given
+
+
+def _taken(rows: list[Any], name: str, role: str) -> list[Any]:
+    """What each row has in a column."""
+    try:
+        return list(map(itemgetter(name), rows))
+    except (KeyError, IndexError, TypeError):
+        return [_value(row, name, role) for row in rows]
+
+
+def _value(row: Any, name: str, role: str) -> Any:
+    names = list(row) if isinstance(row, Mapping) else list(getattr(row, "_fields", ()) or getattr(row, "__dict__", ()))
+    if isinstance(row, Mapping):
+        if name in row:
+            return row[name]
+    elif name in names or (names and hasattr(row, name)):
+        return getattr(row, name)
+    elif not names:
+        raise InputError(
+            f"a row must be a mapping or have the columns as attributes, or be a table of many rows, not {shown(row)}"
+        )
+    told = f"; the row has {shown(names)}"
+    raise InputError(f"there is no column {name!r} ({role}){did_you_mean(name, map(str, names)) or told}")
+
+
+def _filled(values: list[Any], name: str, null: str, empty: Any) -> list[Any]:
+    if type(None) not in set(map(type, values)):
+        return values
+    nulls = sum(value is None for value in values)
+    if null == "error":
+        raise InputError(
+            f"column {name!r} holds {nulls} nulls; drop those rows, or say with null='empty' that they are rows "
+            "without labels"
+        )
+    return [empty if value is None else value for value in values]
+
+
+def _labels(values: list[Any], name: str, null: str) -> list[Any]:
+    """Labels as ``update_many`` reads them; lists of booleans as the rows of an array, which they are in a table."""
+    return [
+        np.array(value, np.bool_)
+        if type(value) is list and value and type(value[0]) is bool and all(type(truth) is bool for truth in value)
+        else value
+        for value in _filled(values, name, null, ())
+    ]
+
+
+def _zipped(labels: Any, scores: Any, columns: Columns) -> list[tuple[Any, Any]]:
+    labels, scores = list(labels), list(scores)
+    if len(labels) != len(scores):
+        told = f"{columns.predicted!r} and {columns.scores!r}"
+        raise InputError(f"columns {told} hold a row of {len(labels)} labels and {len(scores)} scores")
+    return list(zip(labels, scores, strict=True))
+
+
+def _scores(value: Any, name: str) -> Any:
+    if not isinstance(value, list | tuple) or not value:
+        return value if isinstance(value, np.ndarray) or value else {}
+    if all(isinstance(part, tuple) and len(part) == 2 for part in value):
+        found = dict(value)
+        if len(found) < len(value):
+            raise InputError(f"column {name!r} names a label twice in one row; name each label once")
+        return found
+    return np.asarray(value, np.float64)

@@ -1,0 +1,462 @@
+"""Sliding windows: the last examples, or those of the last hour."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from streameval.errors import FormatError, InputError, MergeError, shown
+from streameval.evaluation.encoding import SavedWindow
+from streameval.inputs import checked_weight, read_one
+from streameval.kernel import DONE
+from streameval.kernel.types import IntArray
+from streameval.schema.batch import Example
+from streameval.states.history import ALWAYS, Recorded, Tail
+from streameval.states.recording import Recording
+from streameval.states.state_set import Joint
+from streameval.windows.base import A, Window
+from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+__all__ = ["Rolling", "TimeRolling"]
+
+_PLAIN = (float, int)
+_ALL = 2**62
+
+
+class _Recent(Window[A]):
+    """A window that remembers its examples."""
+
+    __slots__ = ("_now", "_size")
+    _timed: ClassVar[bool]
+    _now: tuple[Recorded, A]  # replaced as a whole
+    _size: int
+
+    def _limit(self, latest: int) -> int:  # noqa: ARG002
+        """The latest time that is over."""
+        return ALWAYS
+
+    @staticmethod
+    def _latest(recorded: Recorded) -> int:
+        """The time so far; `ALWAYS` if there is none."""
+        newest = recorded.tape.latest
+        return recorded.floor if newest is None else max(newest, recorded.floor)
+
+    def _adopt(self, recording: Recording, floor: int = ALWAYS, appended: int = 0) -> None:
+        """Hold what was recorded; ``appended`` examples were so far."""
+        several = self._template._core.several
+        if several is None:
+            recorded = Recorded(recording, floor=floor)
+        else:
+            from streameval.states.joint_history import RecordedJoint  # whose code is large, and seldom needed
+
+            recorded = RecordedJoint(recording, several, floor=floor)
+        recorded.before = appended - recorded.tape.appended
+        self._now = recorded, self._template._over(recorded.labels, recorded.state)
+
+    def _recording(self, recorded: Recorded) -> Recording:
+        return recorded.recording(self._size, self._limit(self._latest(recorded)))
+
+    def _settled(self) -> tuple[Recorded, A]:
+        """The examples and the object that reads them, counted anew if the last change was interrupted."""
+        recorded = self._now[0]
+        if recorded.torn:
+            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+        return self._now
+
+    def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
+        recorded, inner = self._settled() if self._now[0].torn else self._now
+        core = inner._core
+        # As in `Accumulator.update`: the common case in as few steps as can be.
+        if core.direct and mask is None and type(weight) in _PLAIN and weight == 1:
+            labels = core.labels
+            recorded.torn = True
+            code = recorded.tape.slide(
+                recorded.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+            )
+            recorded.torn = False
+            if code == DONE:
+                return
+        known = len(core.labels)
+        try:
+            heavy = checked_weight(weight)
+            example: Example | Joint | None = None
+            if core.several is not None:
+                example = inner._joint_one(y_true, y_pred, heavy, mask)
+            elif core.direct and mask is None:
+                example = recorded.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
+            if example is None:
+                example = read_one(y_true, y_pred, mask, heavy, core.reader)
+            if self._now[0] is not recorded or recorded.torn or stamp < self._latest(recorded):
+                raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
+            recorded.slide(example, stamp, self._size, limit)
+        except BaseException:
+            recorded.state.forget(known)
+            raise
+        if recorded.crowded():
+            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+
+    def _extend(
+        self, y_true: object, y_pred: object, weights: object, mask: object, stamps: IntArray | None, size: int
+    ) -> None:
+        """Count many examples, of which at most the last ``size`` stay."""
+        gathered = self._settled()[1]._core.beside()
+        tail = Tail(gathered.labels, size)
+        several = gathered.several
+        for joint in self._template._joint_many(y_true, y_pred, mask, weights, gathered.reader):
+            if several is None:
+                gathered.decisions.count(joint.batch)
+            else:
+                several.count(joint)
+            tail.add(joint.batch, joint.scored)
+        if stamps is not None and len(stamps) != tail.examples:
+            raise InputError(f"times has {len(stamps)} entries for {tail.examples} examples; give one per example")
+        if not tail.examples:
+            return
+        recorded, _ = self._settled()
+        if stamps is not None and stamps[0] < self._latest(recorded):
+            raise _meddled()
+        if tail.examples > size or (tail.examples == size and not self._timed):
+            declared = self._template._config.labels or ()
+            # of the old ones none stays
+            self._adopt(tail.recording(declared, stamps), recorded.floor, recorded.appended + tail.examples)
+            return
+        known = len(recorded.labels)
+        limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
+        try:
+            recorded.extend(gathered.state, tail, stamps, self._size, limit)
+        except BaseException:
+            recorded.state.forget(known)
+            raise
+        if recorded.crowded():
+            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+
+    def _mark(self) -> int:
+        """What every update changes; see `Feed.mark`."""
+        return self._settled()[0].appended
+
+    # -- as a value ---------------------------------------------------------------------------------------------------
+
+    def _current(self) -> A:
+        return self._settled()[1]
+
+    def reset(self) -> None:
+        """Forget every example, and the time."""
+        config = self._template._config
+        self._adopt(Recording.empty(config.labels or (), timed=self._timed, scored=config.scored))
+
+    def copy(self) -> Self:
+        """An independent window with the same content."""
+        twin = self._beside()
+        recorded = self._settled()[0].copy()
+        twin._size = self._size
+        twin._now = recorded, self._template._over(recorded.labels, recorded.state)
+        return twin
+
+
+def _meddled() -> InputError:
+    return InputError("this window was changed by the very examples that it was reading; copy them first")
+
+
+class Rolling(_Recent[A]):
+    """The last examples: an evaluator or a metric over a sliding window of a fixed number of examples.
+
+    Parameters
+    ----------
+    evaluator
+        An `Evaluator` or a single metric that has counted nothing. It is copied, and says how examples are read and
+        what `get` answers.
+    size
+        How many examples the window holds.
+
+    Raises
+    ------
+    InputError
+        If ``size`` is not an integer of at least 1, or ``evaluator`` has counted examples or is something else.
+
+    Notes
+    -----
+    The window remembers its examples in about 4 bytes per label that an example mentions, and 4 more per example (12 if
+    some weight is not 1). If it keeps rankings, curves or pairs, an example takes 24 bytes, and each label with a score
+    8 more, or 12 where a score is not a float32. Its counts equal those of a fresh object that has counted these
+    examples only.
+
+    Examples
+    --------
+    >>> from streameval import F1
+    >>> f1 = Rolling(F1(average="micro"), size=2)
+    >>> for y_true, y_pred in [({"cat"}, {"dog"}), ({"cat"}, {"cat"}), ({"dog"}, {"dog"})]:
+    ...     f1.update(y_true, y_pred)
+    >>> f1.get(), f1.examples
+    (1.0, 2)
+    """
+
+    __slots__ = ()
+    _kind: ClassVar[int] = 1
+    _timed: ClassVar[bool] = False
+
+    def __init__(self, evaluator: A, size: int = 1000) -> None:
+        self._size = whole(size, "size")
+        self._start(evaluator)
+        self.reset()
+
+    @property
+    def size(self) -> int:
+        """How many examples the window holds."""
+        return self._size
+
+    def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
+        """Count one example, as `Evaluator.update` does, and let the oldest go if there are more than ``size``.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood. Nothing has changed then.
+        """
+        self._slide(y_true, y_pred, weight, mask, 0, ALWAYS)
+
+    def update_many(
+        self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
+    ) -> None:
+        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood or lengths differ. Nothing has changed then.
+        """
+        self._extend(y_true, y_pred, weights, mask, None, self._size)
+
+    def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
+        """Refused: which examples of two streams are the last ones, nobody knows.
+
+        Raises
+        ------
+        MergeError
+            Always.
+        """
+        raise MergeError(
+            "cannot merge: Rolling windows have no common order, so the last examples of both are unknown; merge their "
+            "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
+        )
+
+    def _parameters(self) -> dict[str, object]:
+        return {"size": self._size}
+
+    def _saved(self) -> SavedWindow:
+        return SavedWindow(self._kind, (self._size,), recording=self._recording(self._settled()[0]))
+
+    def _restore(self, saved: SavedWindow) -> None:
+        (size,) = saved.numbers
+        self._size = whole(size, "size")
+        recording = saved.recording
+        if recording is None or len(recording.lengths) > self._size:
+            raise FormatError(f"more examples than a window of {self._size} holds")
+        self._adopt(recording)
+
+
+class TimeRolling(_Recent[A]):
+    """The examples of the last period: an evaluator or a metric over a sliding window of time.
+
+    At any moment the window holds the examples with a time in (latest - period, latest].
+
+    Parameters
+    ----------
+    evaluator
+        An `Evaluator` or a single metric that has counted nothing. It is copied.
+    period
+        A `datetime.timedelta` if times are dates; a number if they are numbers.
+
+    Raises
+    ------
+    InputError
+        If ``period`` is not greater than 0 and finite, or ``evaluator`` has counted examples or is something else.
+
+    Notes
+    -----
+    Times are compared exactly: dates to the microsecond (finer ones are refused), numbers as the float64 they are. A
+    time without time zone is taken as it is; times with and without one cannot be mixed.
+
+    Examples
+    --------
+    >>> from datetime import datetime, timedelta
+    >>> from streameval import Evaluator
+    >>> hour = TimeRolling(Evaluator(["recall_micro"]), period=timedelta(hours=1))
+    >>> hour.update({"cat"}, {"dog"}, t=datetime(2024, 5, 1, 9, 0))
+    >>> hour.update({"cat"}, {"cat"}, t=datetime(2024, 5, 1, 9, 59))
+    >>> hour.get()
+    {'recall_micro': 0.5}
+    >>> hour.advance(datetime(2024, 5, 1, 10, 0))
+    >>> hour.get()
+    {'recall_micro': 1.0}
+    """
+
+    __slots__ = ("_aware", "_clock", "_period")
+    _kind: ClassVar[int] = 2
+    _timed: ClassVar[bool] = True
+    _aware: bool | None  # means nothing before the first time
+    _clock: Clock
+
+    def __init__(self, evaluator: A, period: Period) -> None:
+        self._clock = clock_of(period, "period")
+        self._period: Period = self._clock.span()
+        self._size, self._aware = _ALL, None
+        self._start(evaluator)
+        self.reset()
+
+    @property
+    def period(self) -> Period:
+        """How long the window is."""
+        return self._period
+
+    @property
+    def latest(self) -> datetime | float | None:
+        """The time so far: the latest that was given. None if there was none; in UTC if times have a time zone."""
+        latest = self._latest(self._settled()[0])
+        return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
+
+    def _limit(self, latest: int) -> int:
+        return ALWAYS if latest == ALWAYS else self._clock.before(latest)
+
+    def _check(self, key: int, aware: bool | None, t: object) -> None:
+        """Raise if a time cannot come next."""
+        latest = self._latest(self._settled()[0])
+        if latest == ALWAYS:
+            self._aware = aware
+            return
+        agreed(aware, self._aware)
+        if key < latest:
+            raise InputError(
+                f"t goes back: {shown(t)} is before {shown(self.latest)}; give examples in the order of their times"
+            )
+
+    def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
+        """Count one example, as `Evaluator.update` does, and let go what is older than ``period``.
+
+        Parameters
+        ----------
+        y_true, y_pred, weight, mask
+            As for `Evaluator.update`.
+        t
+            When it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number. Not before
+            the latest time.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
+        """
+        key, aware = self._clock.key(t)
+        recorded = self._now[0]
+        newest = recorded.tape.latest
+        if newest is None or not newest <= key >= recorded.floor or aware is not self._aware or recorded.torn:
+            self._check(key, aware, t)
+        self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
+
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        times: ArrayLike | Iterable[Time],
+        weights: ArrayLike | None = None,
+        mask: object = None,
+    ) -> None:
+        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
+
+        Parameters
+        ----------
+        y_true, y_pred, weights, mask
+            As for `Evaluator.update_many`.
+        times
+            One time per example, as for `update`, none before the one before.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood, lengths differ, or a time goes back. Nothing has changed then.
+        """
+        stamps, aware = self._clock.keys(times)
+        back = np.flatnonzero(stamps[1:] < stamps[:-1])
+        if len(back):
+            raise InputError(
+                f"times goes back at position {int(back[0]) + 1}; give examples in the order of their times"
+            )
+        stay = _ALL
+        if len(stamps):
+            self._check(int(stamps[0]), aware, "times[0]")
+            stay = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
+        self._extend(y_true, y_pred, weights, mask, stamps, stay)
+
+    def advance(self, t: Time) -> None:
+        """Let time pass without an example; what is older than ``period`` goes.
+
+        Raises
+        ------
+        InputError
+            If ``t`` goes back.
+        """
+        key, aware = self._clock.key(t)
+        self._check(key, aware, t)
+        self._settled()[0].advance(key, self._size, self._limit(key))
+
+    def merge(self, other: Self) -> None:
+        """Take in the examples of another window of the same period: those of both in the last period of both.
+
+        The other stays as it is. Exact, and the same in any order and grouping.
+
+        Raises
+        ------
+        MergeError
+            If the two were built differently, or only one has times with a time zone. Nothing has changed then.
+        """
+        self._refuse_other(other)
+        (mine, _), (theirs, _) = self._settled(), other._settled()
+        before, beside = self._latest(mine), other._latest(theirs)
+        if beside == ALWAYS:
+            return
+        if before == ALWAYS:
+            self._aware = other._aware
+        elif self._aware is not other._aware:
+            raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
+        latest = max(before, beside)
+        both = self._recording(mine).union(other._recording(theirs), self._limit(latest))
+        self._adopt(both, latest)
+
+    def copy(self) -> Self:
+        """An independent window with the same content."""
+        twin = super().copy()
+        twin._aware, twin._clock, twin._period = self._aware, self._clock, self._period
+        return twin
+
+    def _parameters(self) -> dict[str, object]:
+        return {"period": self._period}
+
+    def _saved(self) -> SavedWindow:
+        recorded = self._settled()[0]
+        latest = self._latest(recorded)
+        aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
+        return SavedWindow(self._kind, (*self._clock.saved(), latest, aware), recording=self._recording(recorded))
+
+    def _restore(self, saved: SavedWindow) -> None:
+        kind, period, latest, aware = saved.numbers
+        self._clock = saved_clock(kind, period, "period")
+        self._period = self._clock.span()
+        self._size, self._aware = _ALL, None if aware == 2 else bool(aware)
+        recording = saved.recording
+        if recording is None or recording.stamps is None:
+            raise FormatError("there are no times")
+        stamps = recording.stamps
+        fits = latest == ALWAYS and not len(stamps)
+        if latest != ALWAYS and self._clock.holds(latest):
+            fits = not len(stamps) or (stamps[0] > self._limit(latest) and stamps[-1] <= latest)
+            self._clock.value(self._clock.exact(latest), self._aware)
+        if not fits or (self._aware is None) != (kind == 1 or latest == ALWAYS):
+            raise FormatError("the times contradict each other")
+        self._adopt(recording, latest)

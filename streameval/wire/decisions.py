@@ -1,0 +1,117 @@
+"""The contents of states of decisions as bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel.packed import can_be
+from streameval.schema.labels import Label
+from streameval.states.base import COUNT_MAX
+from streameval.states.content import Content
+from streameval.states.exact import trailing_zeros
+from streameval.wire.cached import Remembered
+from streameval.wire.fields import (
+    FINEST,
+    Source,
+    ascending,
+    put_column,
+    put_columns,
+    put_integer,
+    put_labels,
+    require,
+    varint,
+)
+
+__all__ = ["nothing_counted", "put_content", "take_content"]
+
+
+def put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
+    """Write a content; counts of labels take ``least`` bytes at least."""
+    parts.append(varint(content.examples))
+    grown = content.labels[content.fixed :]
+    put_labels(parts, grown)
+    put_columns(parts, content.cells, least)
+    parts.append(varint(len(content.times)))
+    put_columns(parts, content.keys)
+    put_column(parts, content.times)
+    if content.scale is None or content.cell_weights is None or content.key_weights is None:
+        parts.append(b"\0")
+        return
+    parts += (b"\1", varint(content.scale))
+    for sums in (*(values[1:] for values in content.cell_weights), content.key_weights):
+        for value in sums:
+            put_integer(parts, value)
+
+
+def nothing_counted(declared: tuple[Label, ...]) -> Content:
+    """The content of a fresh object."""
+    none = np.zeros(0, np.int64)
+    return Content(
+        0, declared, len(declared), np.zeros((len(declared), 5), np.int64), none.reshape(0, 4), none, None, None, None
+    )
+
+
+def _take_labels(source: Source) -> tuple[Label, ...]:
+    labels = source.labels()
+    if not ascending(labels):
+        raise FormatError(_DISORDER)
+    return tuple(labels)
+
+
+_LABELS = Remembered(_take_labels)
+_DISORDER = "labels are repeated or not in order"
+
+
+def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> Content:
+    """What `put_content` wrote, where these labels are declared."""
+    examples = source.varint()
+    grown = _LABELS.take(source)
+    labels = (*declared, *grown)
+    if declared and len(set(labels)) != len(labels):
+        raise FormatError(_DISORDER)
+    cells = source.columns(len(labels), 5, least)
+    distinct = source.count()
+    keys = source.columns(distinct, 4)
+    times = source.column(distinct)
+    scale: int | None = None
+    cell_weights: list[list[int]] | None = None
+    key_weights: list[int] | None = None
+    if source.byte(1):
+        scale = source.varint()
+        cell_weights = [[0, *(source.integer() for _ in range(4))] for _ in labels]
+        key_weights = [source.integer() for _ in range(distinct)]
+    content = Content(examples, labels, len(declared), cells, keys, times, scale, cell_weights, key_weights)
+    _check(content)
+    return content
+
+
+def _check(content: Content) -> None:
+    """Refuse what no stream of examples can leave; above all, the two marginals must tell of the same cells."""
+    require(content.examples <= COUNT_MAX)
+    require(can_be(content.examples, content.fixed, content.cells, content.keys, content.times))
+    if content.scale is not None and content.cell_weights is not None and content.key_weights is not None:
+        _check_weights(content, content.scale, content.cell_weights, content.key_weights)
+
+
+def _check_weights(content: Content, scale: int, sums: list[list[int]], key_sums: list[int]) -> None:
+    """Refuse weight sums that no stream of examples can leave, or that would be written in another way."""
+    rows: list[list[int]] = content.cells.tolist()
+    keys: list[list[int]] = content.keys.tolist()
+    require(scale <= FINEST)
+    zeros = trailing_zeros(value for values in (*sums, key_sums) for value in values)
+    require(scale == 0 or zeros == 0)
+    plain = key_sums == content.times.tolist() and all(s[1:] == c[1:] for s, c in zip(sums, rows, strict=True))
+    require(scale > 0 or not plain)
+    whole = sum(key_sums)
+    require(all(sum(values) <= whole for values in sums))
+    require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))
+    by_label = list(map(sum, zip(*sums, strict=True))) or [0] * 5
+    by_example = [sum(key[part] * value for key, value in zip(keys, key_sums, strict=True)) for part in range(4)]
+    require(_agree(by_label, by_example))
+
+
+def _agree(by_label: list[int], by_example: list[int]) -> bool:
+    """Whether true, predicted, both and masked cells are as many by label as by example."""
+    _, fn, fp, tp, masked = by_label
+    return by_example == [tp + fn, tp + fp, tp, masked]

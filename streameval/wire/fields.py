@@ -1,0 +1,314 @@
+"""The pieces that all bytes are made of: integers, text, labels and columns, written and read.
+
+Each piece has one form: whatever else would read as the same value is refused here. So what is made of these pieces
+alone need not be written again to see that it is as it would be written.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from operator import lt
+
+import numpy as np
+
+from streameval.errors import FormatError
+from streameval.kernel.packed import BEYOND, CUT, OTHERWISE, WIDE, pack_columns, unpack_columns
+from streameval.kernel.types import IntArray, WordArray
+from streameval.schema.labels import Label
+from streameval.states.exact import trailing_zeros
+
+__all__ = [
+    "FINEST", "LONGEST", "NEVER_WRITTEN", "Source", "ascending", "joined", "put_column", "put_columns", "put_integer",
+    "put_label", "put_labels", "put_text", "put_wide", "require", "varint", "zigzag",
+]  # fmt: skip
+
+# No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
+FINEST = 1074 + 65 + 53
+# Sums of at most 2**63 weights below 2**1024 in the finest units.
+LONGEST = (63 + 1024 + FINEST) // 8 + 1
+
+NEVER_WRITTEN = "they hold the right values in a form that is never written"
+
+_REASONS = {
+    CUT: "they end within a column of integers",
+    OTHERWISE: NEVER_WRITTEN,
+    BEYOND: "a count beyond 64 bits",
+    WIDE: "integers of more than 8 bytes",
+}
+"""What is wrong with bytes that hold no columns."""
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def varint(value: int) -> bytes:
+    """An integer that is not negative, seven bits a byte."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def put_text(parts: list[bytes], text: str) -> None:
+    """UTF-8 with its length."""
+    raw = text.encode()
+    parts += (varint(len(raw)), raw)
+
+
+def put_label(parts: list[bytes], label: Label) -> None:
+    """Length, doubled; the low bit tells an integer from text."""
+    if isinstance(label, str):
+        raw = label.encode()
+        parts += (varint(2 * len(raw)), raw)
+    else:
+        raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
+        parts += (varint(2 * len(raw) + 1), raw)
+
+
+def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
+    """How many, then each of them."""
+    if type(labels) is not tuple or len(labels) > _FEW:
+        _each_label(parts, labels)
+        return
+    raw = _WRITTEN.get(labels)
+    if raw is None:
+        few: list[bytes] = []
+        _each_label(few, labels)
+        raw = b"".join(few)
+        if len(raw) <= _SHORT_ENOUGH:
+            if len(_WRITTEN) >= _MOST_WRITTEN:
+                _WRITTEN.clear()
+            _WRITTEN[labels] = raw
+    parts.append(raw)
+
+
+def _each_label(parts: list[bytes], labels: Sequence[Label]) -> None:
+    parts.append(varint(len(labels)))
+    for label in labels:  # as `put_label` does, but there may be many
+        if isinstance(label, str):
+            raw = label.encode()
+            size = 2 * len(raw)
+        else:
+            raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
+            size = 2 * len(raw) + 1
+        parts.append((_SHORT[size] if size < 128 else varint(size)) + raw)
+
+
+def zigzag(value: int) -> bytes:
+    """An integer of either sign."""
+    return varint(2 * value if value >= 0 else -2 * value - 1)
+
+
+def put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
+    """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
+    put_columns(parts, column[:, np.newaxis], least)
+
+
+def put_columns(parts: list[bytes], table: IntArray, least: int = 0) -> None:
+    """Each column of a table."""
+    parts.append(pack_columns(table, least))
+
+
+def put_integer(parts: list[bytes], value: int) -> None:
+    """An integer of any size that is not negative."""
+    raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
+    parts += (varint(len(raw)), raw)
+
+
+def put_wide(parts: list[bytes], words: WordArray) -> None:
+    """Integers of two 64-bit words, low word first, without the low bits that are zero in all of them."""
+    low, high = np.bitwise_or.reduce(words, axis=0).tolist()
+    union = low | high << 64
+    zeros = trailing_zeros([union]) or 0
+    if zeros >= 64:
+        words = np.stack([words[:, 1] >> np.uint64(zeros - 64), np.zeros_like(words[:, 1])], axis=1)
+    elif zeros:
+        low_words = words[:, 0] >> np.uint64(zeros) | words[:, 1] << np.uint64(64 - zeros)
+        words = np.stack([low_words, words[:, 1] >> np.uint64(zeros)], axis=1)
+    width = ((union >> zeros).bit_length() + 7) // 8
+    raw = np.ascontiguousarray(words, "<u8").view(np.uint8).reshape(-1, 16)
+    parts += (bytes((width, zeros)), raw[:, :width].tobytes())
+
+
+def joined(words: WordArray) -> list[int]:
+    """The integers of which these are the words."""
+    return [low | high << 64 for low, high in words.tolist()]
+
+
+_WRITTEN: dict[tuple[Label, ...], bytes] = {}
+"""The bytes of labels that are likely to be written again: slices and shards have the same ones."""
+
+_FEW, _SHORT_ENOUGH, _MOST_WRITTEN = 1_000, 2**14, 64
+"""Of how many labels, how many bytes, and how often."""
+
+_SHORT = [varint(size) for size in range(128)]
+"""What stands before short labels."""
+
+
+def ascending(labels: Sequence[Label]) -> bool:
+    """Whether labels are in order and distinct: integers by value, then strings by code point."""
+    kinds = list(map(type, labels))
+    integers = kinds.count(int)
+    if str in kinds[:integers]:
+        return False
+    numbers, words = labels[:integers], labels[integers:]
+    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, words[1:]))
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """Bytes read from front to back; reading past the end is a `FormatError`, and no length is trusted."""
+
+    def __init__(self, data: bytes, position: int) -> None:
+        self._data, self._at = data, position
+
+    def place(self) -> int:
+        """How many bytes stand before the next."""
+        return self._at
+
+    def since(self, place: int) -> bytes:
+        """The bytes that were read since a place."""
+        return self._data[place : self._at]
+
+    def skips(self, raw: bytes) -> bool:
+        """Whether these bytes are the next; they are read then."""
+        found = self._data.startswith(raw, self._at)
+        if found:
+            self._at += len(raw)
+        return found
+
+    def left(self) -> int:
+        """How many bytes are left."""
+        return len(self._data) - self._at
+
+    def raw(self, size: int) -> bytes:
+        """The next bytes."""
+        if size > self.left():
+            raise FormatError(f"{size} bytes expected, {self.left()} left")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def byte(self, top: int) -> int:
+        """The next byte, which is at most ``top``."""
+        if not self.left():
+            raise FormatError("a byte expected, none left")
+        value = self._data[self._at]
+        self._at += 1
+        if value > top:
+            raise FormatError(f"{value} where at most {top} can stand")
+        return value
+
+    def varint(self) -> int:
+        """What `varint` made."""
+        if self.left() and self._data[self._at] < 128:  # nearly all of them
+            self._at += 1
+            return self._data[self._at - 1]
+        value = shift = 0
+        while True:
+            part = self.byte(255)
+            value |= (part & 127) << shift
+            shift += 7
+            if part < 128:
+                if not part:
+                    raise FormatError(NEVER_WRITTEN)
+                return value
+            if shift > 63:
+                raise FormatError("an integer of more than 64 bits")
+
+    def count(self) -> int:
+        """How many items follow; each takes at least one byte."""
+        value = self.varint()
+        if value > self.left():
+            raise FormatError(f"{value} items in {self.left()} bytes")
+        return value
+
+    def label(self) -> Label:
+        """What `put_label` wrote."""
+        size = self.varint()
+        raw = self.raw(size // 2)
+        if not size & 1:
+            return raw.decode()
+        value = int.from_bytes(raw, "little", signed=True)
+        if (value.bit_length() + 8) // 8 != size // 2:
+            raise FormatError(NEVER_WRITTEN)
+        return value
+
+    def labels(self) -> list[Label]:
+        """What `put_labels` wrote."""
+        count = self.count()
+        data, at, end, found = self._data, self._at, len(self._data), list[Label]()
+        for _ in range(count):
+            size = data[at] if at < end else 128
+            stop = at + 1 + (size >> 1)
+            if size > 127 or stop > end:  # a long label, or nothing that can be read
+                self._at = at
+                found.append(self.label())
+                at = self._at
+                continue
+            raw = data[at + 1 : stop]
+            at = stop
+            if not size & 1:
+                found.append(raw.decode())
+                continue
+            value = int.from_bytes(raw, "little", signed=True)
+            if (value.bit_length() + 8) // 8 != size // 2:
+                raise FormatError(NEVER_WRITTEN)
+            found.append(value)
+        self._at = at
+        return found
+
+    def number(self) -> float:
+        """A float64."""
+        value: float = struct.unpack("<d", self.raw(8))[0]
+        return value
+
+    def integer(self, longest: int = LONGEST) -> int:
+        """What `put_integer` wrote, of at most so many bytes."""
+        size = self.varint()
+        if size > longest:
+            raise FormatError(f"a sum of {size} bytes")
+        raw = self.raw(size)
+        if raw and not raw[-1]:
+            raise FormatError(NEVER_WRITTEN)
+        return int.from_bytes(raw, "little")
+
+    def integer_of_64_bits(self) -> int:
+        """What `zigzag` made."""
+        value = self.varint()
+        return value // 2 if value % 2 == 0 else -(value // 2) - 1
+
+    def column(self, length: int, least: int = 0) -> IntArray:
+        """What `put_column` wrote."""
+        return self.columns(length, 1, least)[:, 0]
+
+    def columns(self, length: int, count: int, least: int = 0) -> IntArray:
+        """What `put_columns` wrote, of shape (length, count)."""
+        table, found = unpack_columns(self._data, self._at, length, count, least)
+        if found < 0:
+            raise FormatError(_REASONS[found])
+        self._at = found
+        return table
+
+    def wide(self, length: int) -> WordArray:
+        """What `put_wide` wrote."""
+        width, zeros = self.byte(16), self.byte(127)
+        padded = np.zeros((length, 16), np.uint8)
+        padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
+        words = padded.view("<u8").astype(np.uint64)
+        if zeros >= 64:
+            words = np.stack([np.zeros_like(words[:, 0]), words[:, 0] << np.uint64(zeros - 64)], axis=1)
+        elif zeros:
+            high = words[:, 1] << np.uint64(zeros) | words[:, 0] >> np.uint64(64 - zeros)
+            words = np.stack([words[:, 0] << np.uint64(zeros), high], axis=1)
+        return words
+
+
+def require(holds: bool) -> None:
+    """Refuse what no stream can leave."""
+    if not holds:
+        raise FormatError("the counts contradict each other")

@@ -1,0 +1,405 @@
+"""Bytes of evaluators that keep rankings, curves and pairs: read back whole, canonical, and nothing else accepted."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import random
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.evaluation.encoding import Saved, decode, encode
+from streameval.metrics.catalogue import CATALOGUE
+from streameval.schema.batch import Example
+from streameval.schema.labels import LabelIndex
+from streameval.states.decisions import Decisions
+from streameval.states.pairs import Pairs
+from streameval.wire.fields import Source, joined, put_wide
+from streameval.wire.pairs import put_pairs, take_pairs
+from tests.support.effort import cases, spread
+from tests.wire.test_decisions import sealed, varint
+
+RANKED = ("ndcg", "label_coverage_at(k=2)", "map_at(k=2, divisor=hits)", "psp_at(k=2)", "psndcg_at(k=3)")
+PAIRED = ("mlcm_f1_macro", "mlcm_recall_micro(values=contributions)", "scumble", "dependent_pairs")
+KEEP = ("rankings", "curves", "pairs", "confusions", "contributions", "cooccurrence", "labelsets")
+LABELS = ("a", "b", "c", "z", 0, -7, 2**70)
+SCORES = (0.0, 0.25, 0.5, 0.5 + 2**-30, 0.75, 1.0, -3.0, 1e-300, 7.5, float(np.float32(0.3)), 0.1, 0.1 + 2**-56)
+WEIGHTS = (1.0, 0.0, 0.1, 2.5, 1e-300, 1e300, 5e-324)
+PROPENSITIES = {label: 1 + place / 7 for place, label in enumerate(LABELS)}
+
+
+class Seen(NamedTuple):
+    """One example, as `update` takes it."""
+
+    true: set
+    pred: Any
+    weight: float
+    mask: set
+
+
+def scored(setup: dict) -> bool:
+    """Whether predictions are scores."""
+    kept = {"rankings", "curves"} & set(setup["keep"])
+    return bool(kept or set(setup["metrics"]) & set(RANKED)) or setup["threshold"] is not None
+
+
+@st.composite
+def setups(draw: st.DrawFn) -> dict:
+    """How to build an evaluator that keeps something."""
+    metrics = draw(st.lists(st.sampled_from(RANKED), unique=True, max_size=3))
+    setup: dict = {"metrics": metrics, "nan": draw(st.sampled_from(["error", "missing"]))}
+    setup["keep"] = draw(st.lists(st.sampled_from(KEEP), unique=True, min_size=1, max_size=4))
+    setup["ties"] = draw(st.sampled_from(["shared", "last"]))
+    if any(name.startswith("ps") for name in metrics):
+        setup["inverse_propensities"] = PROPENSITIES
+    setup["threshold"] = draw(st.sampled_from([None, 0.5, dict.fromkeys(LABELS, 0.25)]))
+    if setup["threshold"] is not None or not scored(setup):
+        setup["metrics"] = [*metrics, *draw(st.lists(st.sampled_from(PAIRED), unique=True, max_size=2))]
+    if draw(st.booleans()):
+        setup |= {"labels": draw(st.lists(st.sampled_from(LABELS), unique=True)), "unknown": "add"}
+    return setup
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[dict, list[Seen]]:
+    """A setup and examples for it, whose labels grow, with ties, masks and weights."""
+    setup = draw(setups())
+    some = st.sets(st.sampled_from(LABELS), max_size=4)
+    score = st.sampled_from(SCORES) | (st.just(math.nan) if setup["nan"] == "missing" else st.nothing())
+    pred = st.dictionaries(st.sampled_from(LABELS), score, max_size=5) if scored(setup) else some
+    weight = st.sampled_from(WEIGHTS) if draw(st.booleans()) else st.just(1.0)
+    mask = some if draw(st.booleans()) else st.just(set())
+    return setup, draw(st.lists(st.builds(Seen, some, pred, weight, mask), max_size=8))
+
+
+def counted(setup: dict, examples: list[Seen]) -> se.Evaluator:
+    ev = se.Evaluator(**setup)
+    for example in examples:
+        ev.update(example.true, example.pred, weight=example.weight, mask=example.mask or None)
+    return ev
+
+
+# -- round trips ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(300), deadline=None)
+@given(streams())
+def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
+    ev = counted(*stream)
+    data = ev.to_bytes()
+    back = se.Evaluator.from_bytes(data)
+    assert back == ev
+    assert back.to_bytes() == data
+    assert back.metrics == ev.metrics
+    for name in ("rankings", "curves", "pairs"):
+        kept = ev._core.several.contents()
+        assert (name in kept) == (name in back._core.several.contents())
+    for twin in (copy.deepcopy(ev), pickle.loads(pickle.dumps(ev))):
+        assert twin.to_bytes() == data
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(streams(), st.randoms(use_true_random=False))
+def test_equal_states_have_equal_bytes_whatever_their_history(stream: tuple[dict, list[Seen]], rng: random.Random):
+    setup, examples = stream
+    data = counted(setup, examples).to_bytes()
+    shuffled = rng.sample(examples, len(examples))
+    cut = rng.randint(0, len(examples))
+    one, other = counted(setup, shuffled[:cut]), counted(setup, shuffled[cut:])
+    assert (one + other).to_bytes() == data
+    read = se.Evaluator.from_bytes(other.to_bytes())
+    read.merge(se.Evaluator.from_bytes(one.to_bytes()))
+    assert read.to_bytes() == data
+    for extra in examples:
+        read.update(extra.true, extra.pred, weight=extra.weight, mask=extra.mask or None)
+    for extra in shuffled:
+        read.revert(extra.true, extra.pred, weight=extra.weight, mask=extra.mask or None)
+    assert read.to_bytes() == data
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(streams(), streams())
+def test_different_states_have_different_bytes(one: tuple[dict, list[Seen]], other: tuple[dict, list[Seen]]):
+    first, second = counted(*one), counted(*other)
+    assert (first == second) == (first.to_bytes() == second.to_bytes())
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(streams())
+def test_what_was_read_counts_on_like_the_original(stream: tuple[dict, list[Seen]]):
+    setup, examples = stream
+    ev = counted(setup, examples[:4])
+    back = se.Evaluator.from_bytes(ev.to_bytes())
+    for example in examples[4:]:
+        for target in (ev, back):
+            target.update(example.true, example.pred, weight=example.weight, mask=example.mask or None)
+    assert back == ev
+    back.merge(back)
+    assert se.Evaluator.from_bytes(back.to_bytes()) == ev + ev
+
+
+@pytest.mark.parametrize("entry", [entry for entry in CATALOGUE if entry.state != "decisions"], ids=lambda e: e.name)
+def test_single_metrics_are_saved_and_loaded(entry: Any, tmp_path: Path):
+    options: dict = {"inverse_propensities": PROPENSITIES} if entry.name in ("psp_at", "psndcg_at") else {}
+    options["threshold"] = 0.5 if entry.state == "pairs" else None
+    target = se.metric(entry.name, labels=["a", "b"], unknown="add", **options)
+    target.update({"a", "c"}, {"a": 0.3, "b": 0.3, "z": 0.9}, weight=0.7)
+    target.save(tmp_path / "saved")
+    back = se.load(tmp_path / "saved")
+    assert type(back) is type(target)
+    assert back == target
+    assert back.to_bytes() == target.to_bytes() == copy.copy(target).to_bytes()
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(st.lists(st.integers(0, 2**128 - 1), max_size=6), st.integers(0, 127))
+def test_wide_columns_are_read_back(values: list[int], zeros: int):
+    values = [value >> zeros << zeros for value in values]
+    words = np.array([(value % 2**64, value >> 64) for value in values], np.uint64).reshape(-1, 2)
+    parts: list[bytes] = []
+    put_wide(parts, words)
+    source = Source(b"".join(parts), 0)
+    assert joined(source.wide(len(values))) == values
+    assert not source.left()
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(st.data())
+def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
+    chosen = data.draw(st.sets(st.sampled_from(["confusions", "contributions", "cooccurrence", "labelsets"])))
+    labels = LabelIndex("abcd")
+    labels.fixed = 0
+    decisions, pairs = Decisions(labels), Pairs(labels, chosen)
+    for _ in range(data.draw(st.integers(0, 6))):
+        outcomes = data.draw(st.lists(st.integers(0, 4), min_size=4, max_size=4))
+        slots = np.array([5 * column + outcome for column, outcome in enumerate(outcomes) if outcome], np.int64)
+        true, pred = (sum(outcome in kinds for outcome in outcomes) for kinds in ((1, 3), (2, 3)))
+        key = (true, pred, outcomes.count(3), outcomes.count(4))
+        example = Example(slots, key, data.draw(st.sampled_from([1.0, 0.5, 1.5, 0.0])))
+        decisions.count_one(example, 1)
+        pairs.count_one(example, 1)
+    parts: list[bytes] = []
+    put_pairs(parts, pairs.content())
+    source = Source(b"".join(parts), 0)
+    assert take_pairs(source, decisions.content()) == pairs.content()
+    assert not source.left()
+
+
+# -- damage -----------------------------------------------------------------------------------------------------------
+
+
+def plain() -> se.Evaluator:
+    ev = se.Evaluator(["ndcg", "label_coverage_at(k=2)", "map_at(k=2, divisor=hits)"], keep=["curves"])
+    for _ in range(2):
+        ev.update({"a", "b"}, {"a": 0.5, "c": 0.25, "b": 0.1})
+        ev.update({"b"}, {"a": 0.5 + 2**-40, "b": 0.7}, mask={"c"})
+    ev.update({"d"}, {})
+    return ev
+
+
+def weighted() -> se.Evaluator:
+    ev = se.Evaluator(["psp_at(k=2)"], keep=["curves"], inverse_propensities={"a": 1.5, "b": 2.0}, nan="missing")
+    ev.update({"a", "b"}, {"a": 0.5, "b": math.nan}, weight=0.25)
+    ev.update({"a"}, {"a": 0.5 + 2**-40, "b": 0.5}, weight=3.0)
+    ev.update({"b"}, {"a": 0.125}, weight=0.0)
+    return ev
+
+
+def paired() -> se.Evaluator:
+    ev = se.Evaluator(["f1_micro"], keep=["pairs", "curves"], labels=["x", 1, "y"], unknown="add", threshold=0.5)
+    ev.update({"x", "y"}, {"x": 0.6, "z": 3.0, 1: -2.0})
+    ev.update({"x"}, {"y": 0.6, "z": 0.9, 1: 0.2}, weight=1.5, mask={1})
+    ev.update({"x", 1}, {"x": 0.6, 1: 0.9, "y": 0.7})
+    return ev
+
+
+def parted() -> se.Evaluator:
+    ev = se.Evaluator(["mlcm_f1_macro(values=contributions)", "scumble"], keep=["contributions"], labels=["x", "y"])
+    ev.update({"x", "y"}, {"x"})
+    ev.update({"y"}, {"x", "y"}, weight=0.5)
+    ev.update(set(), {"y"}, mask={"x"})
+    return ev
+
+
+IMAGES: dict[str, Callable[[], se.Evaluator]] = {
+    "plain": plain,
+    "weighted": weighted,
+    "paired": paired,
+    "parted": parted,
+}
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_every_truncation_and_every_flipped_bit_is_refused(image: str):
+    data = IMAGES[image]().to_bytes()
+    assert se.Evaluator.from_bytes(data) == IMAGES[image]()
+    for size in range(len(data)):
+        with pytest.raises(se.FormatError):
+            se.Evaluator.from_bytes(data[:size])
+        with pytest.raises(se.FormatError):
+            se.Evaluator.from_bytes(sealed(data[:-4][:size]) if size < len(data) - 4 else data[:size])
+    for place in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[place // 8] ^= 1 << place % 8
+        with pytest.raises(se.FormatError):
+            se.Evaluator.from_bytes(flipped)
+
+
+def sound(data: bytes) -> bool:
+    """Whether bytes are accepted; then they are what the object writes, and it can be used."""
+    try:
+        ev = se.Evaluator.from_bytes(data)
+    except se.FormatError:
+        return False
+    assert ev.to_bytes() == data
+    several = ev._core.several
+    if several is not None:
+        assert {part.examples for part in several.parts} == {ev.examples}
+    if ev.examples < 2**62:
+        twin = ev.copy()
+        twin.merge(ev)
+        assert twin.examples == 2 * ev.examples
+        assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
+    for entry in CATALOGUE:
+        kept = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
+        if not kept or entry.name in ("psp_at", "psndcg_at", "label_coverage_at"):
+            continue
+        try:
+            value = ev.get(entry.name)
+        except se.MetricError:  # scores that are no probabilities
+            continue
+        for part in value.values() if isinstance(value, dict) else [value]:
+            if isinstance(part, float):
+                assert math.isnan(part) or entry.low <= part <= entry.high, (entry.name, part)
+    return True
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_damage_under_a_right_checksum_is_refused_or_is_exactly_what_it_says(image: str):
+    body = IMAGES[image]().to_bytes()[:-4]
+    rng = random.Random(image)
+    start = body.index(IMAGES[image]().metrics[-1].key.encode()) + len(IMAGES[image]().metrics[-1].key)
+    refused = 0
+    for _ in range(700):
+        edited = bytearray(body)
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            at = rng.randrange(start, len(edited))
+            kind = rng.choice(["set", "near", "insert", "delete", "copy"])
+            if kind == "set":
+                edited[at] = rng.choice([0, 1, 2, 127, 128, 255, rng.randrange(256)])
+            elif kind == "near":
+                edited[at] = (edited[at] + rng.choice([-1, 1])) % 256
+            elif kind == "insert":
+                edited[at:at] = rng.randbytes(rng.randint(1, 3))
+            elif kind == "delete":
+                del edited[at : at + rng.randint(1, 3)]
+            else:
+                source = rng.randrange(start, len(edited))
+                edited[at : at + 4] = edited[source : source + 4]
+        refused += not sound(sealed(edited))
+    assert refused > (300 if image != "parted" else 200)
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_what_a_configuration_keeps_must_be_there(image: str):
+    body = bytearray(IMAGES[image]().to_bytes()[:-4])
+    for flags in range(256):
+        edited = body.copy()
+        edited[8] = flags
+        if flags != body[8]:
+            sound(sealed(edited))
+    bare = bytearray(se.Evaluator(["f1_micro"]).to_bytes()[:-4])
+    assert bare[8] == 0
+    for flags in range(8, 256):
+        bare[8] = flags
+        with pytest.raises(se.FormatError):
+            se.Evaluator.from_bytes(sealed(bare))
+    window = se.Fading(se.Evaluator(["f1_micro"]), half_life=3)
+    edited = bytearray(window.to_bytes()[:-4])
+    edited[8] |= 8
+    with pytest.raises(se.FormatError):
+        se.Fading.from_bytes(sealed(edited))
+
+
+@pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
+def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
+    saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes())
+    others = {"pairs": Pairs(LabelIndex(), set(chosen)).content()}
+    data = encode(Saved(0, saved.config, (), saved.decisions, None, others))
+    with pytest.raises(se.FormatError, match="the bytes are damaged"):
+        se.Evaluator.from_bytes(data)
+
+
+def test_metrics_and_what_is_kept_must_belong_together():
+    saved = decode(se.Evaluator(["ndcg"]).to_bytes())
+    for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
+        changed = encode(Saved(0, saved.config, metrics, saved.decisions, None, saved.others))
+        with pytest.raises(se.FormatError):
+            se.Evaluator.from_bytes(changed)
+    more = se.Evaluator(["ndcg"], keep=["curves"])
+    single = bytearray(more.to_bytes()[:-4])
+    single[7] = 1
+    with pytest.raises(se.FormatError):
+        se.Metric.from_bytes(sealed(single))
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_huge_numbers_anywhere_cost_no_memory(image: str):
+    body = IMAGES[image]().to_bytes()[:-4]
+    sizes, places = (2**16, 2**31, 2**62, 2**64 - 1), range(8, len(body))
+    for at, size in spread([(at, size) for at in places for size in sizes], 403):
+        data = sealed(body[:at] + varint(size) + body[at + 1 :])
+        tracemalloc.start()
+        try:
+            sound(data)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak <= 2**21, (size, at)
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def test_decisions_alone_cost_no_byte_more_and_other_states_are_small():
+    rng = np.random.default_rng(5)
+    true = (rng.random((2000, 8)) < 0.3).astype(np.uint8)
+    scores = np.clip(rng.random((2000, 8)), 0.01, 0.99).astype(np.float32)
+    sizes = {}
+    for name in ("rankings", "curves", "pairs"):
+        ev = se.Evaluator(["f1_micro"], labels=range(8), threshold=0.5, keep=[name])
+        bare = se.Evaluator(["f1_micro"], labels=range(8), threshold=0.5)
+        for target in (ev, bare):
+            target.update_many(true, scores)
+        sizes[name] = len(ev.to_bytes()) - len(bare.to_bytes())
+        if name == "curves":
+            bins = len(ev._core.several.contents()["curves"].bins)
+        if name == "pairs":
+            pairs = len(ev._core.several.contents()["pairs"].pairs)
+        if name == "rankings":
+            rows = sum(len(table.keys) for table in ev._core.several.contents()["rankings"].tables)
+    assert sizes["curves"] <= 16 * bins
+    assert sizes["pairs"] <= 8 * pairs
+    assert sizes["rankings"] <= 12 * rows
+
+
+def test_a_label_takes_at_most_25_bytes_and_its_text():
+    names = [f"label {number}" for number in range(10_000)]
+    ev = se.Evaluator(["f1_macro"])
+    for start in range(0, 10_000, 20):
+        ev.update(names[start : start + 20], names[start + 5 : start + 25], mask=names[start : start + 3])
+    text = sum(len(name.encode()) for name in names)
+    for _ in range(36):  # up to 3e13 examples
+        ev.merge(ev)
+    assert len(ev.to_bytes()) - text <= 25 * len(names)
+    assert ev.examples > 10**13
+    assert set(ev.labels) == set(names)

@@ -1,0 +1,120 @@
+"""One call on arrays gives what an evaluator gives, and scikit-learn's report letter by letter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+import streameval as se
+from tests.support.effort import cases
+
+FORMS = [np.asarray, sp.csr_array, sp.csc_matrix, pd.DataFrame]
+
+
+def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(1, 30)), int(rng.integers(2, 8)))
+    true, pred = rng.random(shape) < rng.random(), rng.random(shape) < rng.random()
+    return true.astype(int), pred.astype(int), rng.integers(1, 40, shape[0]) / 8
+
+
+@settings(deadline=None, max_examples=cases(25))
+@given(st.integers(0, 10**6), st.sampled_from(FORMS), st.sampled_from(FORMS), st.booleans())
+def test_a_score_is_what_an_evaluator_gets(seed: int, one, other, weighted: bool):
+    true, pred, weights = drawn(seed)
+    chosen = weights if weighted else None
+    ev = se.Evaluator()
+    ev.update_many(true, pred, weights=chosen)
+    assert se.score(one(true), other(pred), weights=chosen) == ev.get()
+    for spec in ev.metrics:
+        assert se.score(one(true), other(pred), spec.key, weights=chosen) == ev.get(spec)
+    assert se.score(one(true), other(pred), "f1_per_label") == se.score(true, pred, se.F1(average=None))
+
+
+@settings(deadline=None, max_examples=cases(25))
+@given(st.integers(0, 10**6))
+def test_scores_are_those_of_scikit_learn(seed: int):
+    true, pred, weights = drawn(seed)
+    for average in ("micro", "macro", "weighted", "samples"):
+        want = sk.f1_score(true, pred, average=average, sample_weight=weights, zero_division=0.0)
+        assert se.score(true, pred, f"f1_{average}", weights=weights) == pytest.approx(want, rel=1e-12)
+    scores = np.random.default_rng(seed).random(true.shape)
+    want = sk.label_ranking_loss(true, scores)
+    assert se.score(true, scores, "ranking_loss") == pytest.approx(want, rel=1e-12, abs=1e-15)
+    assert se.score(true, scores, "f1_macro", threshold=0.25) == se.score(true, scores >= 0.25, "f1_macro")
+
+
+def test_lists_of_labels_and_masks_are_scored():
+    assert se.score([["cat", "bird"], ["dog"]], [["cat", "dog"], ["dog"]], "recall_micro") == 2 / 3
+    assert se.score([{"cat"}], [{"cat", "dog"}], "precision_micro", mask=[{"dog"}]) == 1.0
+
+
+@settings(deadline=None, max_examples=cases(25))
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6), st.booleans())
+def test_the_report_is_that_of_scikit_learn(seed: int, zero_division: float, digits: int, weighted: bool):
+    true, pred, weights = drawn(seed)
+    names = [f"label {at}" for at in range(true.shape[1])]
+    options = {"zero_division": zero_division, "digits": digits}
+    mine = {"labels": names, "weights": weights if weighted else None, **options}
+    theirs = {"target_names": names, "sample_weight": weights if weighted else None, **options}
+    got = se.classification_report(true, pred, **mine, output_dict=True)
+    want = sk.classification_report(true, pred, **theirs, output_dict=True)
+    assert list(got) == list(want)
+    for name, values in want.items():
+        assert list(got[name]) == list(values)
+        assert list(got[name].values()) == pytest.approx(list(values.values()), rel=1e-12, nan_ok=True)
+    got_lines = se.classification_report(true, pred, **mine).split("\n")
+    want_lines = sk.classification_report(true, pred, **theirs).split("\n")
+    assert [len(line) for line in got_lines] == [len(line) for line in want_lines]
+    assert [line[: len(line) - 40] for line in got_lines] == [line[: len(line) - 40] for line in want_lines]
+
+
+def test_a_report_without_ties_of_rounding_is_that_of_scikit_learn_letter_by_letter():
+    for seed in range(30):
+        true, pred, _ = drawn(seed)
+        want = sk.classification_report(true, pred, digits=7, zero_division=0.0)
+        assert se.classification_report(true, pred, digits=7) == want
+
+
+@pytest.mark.parametrize(
+    "rows", [[[0, 1], [1, 0]], ([0, 1, 1], [1, 0, 0]), [[True, False], [False, False]], [(1, 1), (1, 1)]]
+)
+def test_plain_lists_of_0_and_1_are_refused_and_not_taken_for_labels(rows):
+    array = np.asarray(rows)
+    for call in (se.score, se.classification_report):
+        with pytest.raises(se.InputError, match=r"y_true holds plain lists of 0 and 1.*give indicators as an array"):
+            call(rows, array)
+        with pytest.raises(se.InputError, match="y_pred holds plain lists"):
+            call(array, rows)
+
+
+def test_lists_of_labels_that_are_numbers_are_scored():
+    assert se.score([[0, 1], [2]], [[0, 1], [2]], "f1_micro") == 1.0
+    assert se.score([[0], [1]], [[0], [1]], "f1_micro") == 1.0
+    assert se.score([], [], "f1_micro") == 0.0
+    assert se.score([{0, 1}], [{0, 1}], "f1_micro") == 1.0
+
+
+def test_what_cannot_be_scored_is_told():
+    true = np.eye(3)
+    with pytest.raises(se.MetricError, match="did you mean 'f1_macro'"):
+        se.score(true, true, "f1_marco")
+    with pytest.raises(se.MetricError, match="threshold="):
+        se.score(true, true, ["f1_macro", "roc_auc_macro"])
+    with pytest.raises(se.InputError, match=r"holds 0\.7"):
+        se.score(true, true * 0.7)
+    with pytest.raises(se.InputError, match="numbers of examples differ"):
+        se.score(true, true[:2])
+    with pytest.raises(se.InputError, match="digits must be an integer"):
+        se.classification_report(true, true, digits=-1)
+    with pytest.raises(se.InputError, match="two rows of the report are called '1'"):
+        se.classification_report([[1]], [["1"]], output_dict=True)
+    with pytest.raises(se.InputError, match="two rows of the report are called 'micro avg'"):
+        se.classification_report([["micro avg"]], [[]], output_dict=True)

@@ -1,0 +1,133 @@
+"""That the pages hang together: navigation, links, reference, examples. Their code runs as doctests."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+
+import streameval as se
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+@pytest.fixture(scope="module")
+def website() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("website", DOCS / "website.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def prose(path: Path) -> str:
+    """A page without its code."""
+    return re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(website: ModuleType, path: Path) -> set[str]:
+    plain = (
+        re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head) for head in re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE)
+    )
+    return {website.slug(head) for head in plain}
+
+
+def links(path: Path) -> list[str]:
+    return [address for address in re.findall(r"\]\(([^)\s]+)\)", prose(path)) if not re.match(r"[a-z]+:", address)]
+
+
+def test_every_page_is_in_the_navigation_once(website):
+    listed = [page for section in website.NAVIGATION for page in website.pages_of(section)]
+    assert sorted({*listed} - {"contributing.md", "changelog.md"}) == [p.relative_to(DOCS).as_posix() for p in PAGES]
+    assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(website, path):
+    for address in links(path):
+        place, _, anchor = address.partition("#")
+        target = (path.parent / place).resolve() if place else path
+        if target.parent == DOCS / website.PICTURES:
+            assert f'"{target.stem}"' in (names := str(picture_names())).replace("'", '"'), (address, names)
+            continue
+        assert target.exists(), f"{path.name}: {address}"
+        if anchor:
+            assert anchor in anchors(website, target), f"{path.name}: {address}"
+
+
+def picture_names() -> list[str]:
+    """The functions that docs/pictures.py draws by, without running it."""
+    source = (DOCS / "pictures.py").read_text(encoding="utf-8")
+    listed = re.search(r"for made in \(([^)]*)\)", source)
+    assert listed is not None
+    return re.findall(r"\w+", listed[1])
+
+
+def test_every_picture_is_shown():
+    shown = {Path(address).stem for path in PAGES for address in links(path) if "pictures/" in address}
+    assert shown == set(picture_names())
+
+
+def test_every_example_is_named_on_a_page():
+    text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    missing = [path.name for path in (ROOT / "examples").glob("*.py") if f"examples/{path.name}" not in text]
+    assert missing == []
+
+
+def test_every_public_name_is_in_the_reference(website):
+    pages = website.reference_pages()
+    text = "\n".join(pages.values())
+    described = set(re.findall(r"^::: streameval\.(?:[\w.]+\.)?(\w+)$", text, re.MULTILINE))
+    described |= set(re.findall(r"^### (\w+)$", pages["reference/metric-classes.md"], re.MULTILINE))
+    described |= set(re.findall(r"^\| `(\w+)` \|", pages["reference/adapters.md"], re.MULTILINE))
+    public = {path.rpartition(".")[2] for path in website.public_objects()}
+    assert set(se.__all__) <= public
+    assert sorted(public - described) == []
+
+
+def test_a_module_on_no_page_of_the_reference_is_told(website, monkeypatch):
+    monkeypatch.setattr(website, "REFERENCE", {"Errors": ("errors",)})
+    with pytest.raises(LookupError, match=r"on no page: add its module to REFERENCE"):
+        website.reference_pages()
+
+
+def test_links_out_of_the_folder_lead_to_pages_of_the_site(website):
+    text = "[a](../examples/slices.py), `examples/slices.py`, [b](../CONTRIBUTING.md#set-up), [c](tables.md), [d](https://e.f)"
+    shown = website.as_shown(text, "x.md", DOCS / "x.md")
+    assert "[a](examples/slices.md)" in shown
+    assert "[`examples/slices.py`](./examples/slices.md)" in shown
+    assert "[b](contributing.md#set-up), [c](tables.md), [d](https://e.f)" in shown
+    deep = website.as_shown(
+        "[a](../../examples/slices.py) `examples/slices.py`", "engines/x.md", DOCS / "engines" / "x.md"
+    )
+    assert deep == "[a](../examples/slices.md) [`examples/slices.py`](../examples/slices.md)"
+    contributing = website.as_shown("[a](docs/tables.md)", "contributing.md", ROOT / "CONTRIBUTING.md")
+    assert contributing == "[a](tables.md)"
+
+
+def test_doctests_are_shown_without_their_marks(website):
+    text = "```python\n>>> f()    # doctest: +SKIP\n<BLANKLINE>\n1\n\n```\n"
+    assert website.as_shown(text, "x.md", DOCS / "x.md") == "```pycon\n>>> f()\n\n1\n```\n"
+
+
+def test_docstrings_become_lists(website):
+    text = "Share.\n\n    a / b\n\nParameters\n----------\nlabels, unknown\n    As for `Evaluator`.\n"
+    shown = website.from_numpydoc(text)
+    assert shown == "Share.\n\n    a / b\n\n**Parameters**\n\n- `labels`, `unknown`:\n    As for `Evaluator`.\n"
+
+
+def test_the_picture_of_the_readme_loads_nothing():
+    picture = DOCS / "stream.svg"
+    assert "](docs/stream.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    for element in ElementTree.parse(picture).iter():  # noqa: S314  # our own file
+        assert element.tag.rpartition("}")[2] not in {"script", "image", "foreignObject"}
+        for name, value in element.attrib.items():
+            assert not name.endswith("href") or value.startswith("#")

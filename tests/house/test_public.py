@@ -1,0 +1,110 @@
+"""What a user can name, and what is written from the catalogue."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import streameval as se
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted(
+    ".".join(("streameval", *path.relative_to(ROOT / "streameval").with_suffix("").parts)).removesuffix(".__init__")
+    for path in (ROOT / "streameval").rglob("*.py")
+)
+
+
+ENGINES = {
+    "beam": "apache_beam",
+    "dask": "dask",
+    "mlflow": "mlflow",
+    "prometheus": "prometheus_client",
+    "ray": "ray",
+    "spark": "pyspark.sql",
+    "torch": "torch",
+}
+"""Adapters whose libraries the extra "test" does not bring; tests/engines imports them for real."""
+
+
+def engine_of(name: str) -> str | None:
+    parts = name.split(".")
+    return parts[2] if parts[1:2] == ["adapters"] and len(parts) > 2 and parts[2] in ENGINES else None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_adapter_without_its_engine_says_which_extra_brings_it(engine: str, monkeypatch: pytest.MonkeyPatch):
+    for module in [module for module in sys.modules if module.startswith(f"streameval.adapters.{engine}")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, ENGINES[engine], None)
+    with pytest.raises(se.DependencyError, match=rf"pip install 'streameval\[{engine}\]'"):
+        importlib.import_module(f"streameval.adapters.{engine}")
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if engine_of(name) is None])
+def test_every_public_name_can_be_imported(name: str):
+    module = importlib.import_module(name)
+    for public in getattr(module, "__all__", ()):
+        assert getattr(module, public) is not None
+
+
+def test_every_metric_class_is_public():
+    assert {entry.class_name for entry in se.catalogue()} <= set(se.__all__)
+
+
+def test_public_names_are_named_once():
+    assert len(se.__all__) == len(set(se.__all__))
+
+
+def test_every_public_object_is_documented():
+    for name in se.__all__:
+        thing = getattr(se, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and callable(value):
+                    assert inspect.getdoc(value), f"{name}.{member}"
+
+
+@pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
+def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: se.Entry):
+    made = getattr(se, entry.class_name)
+    names = [parameter.name for parameter in entry.parameters]
+    assert list(inspect.signature(made).parameters)[: len(names)] == names
+    assert entry.formula in made.__doc__
+    assert entry.source in made.__doc__
+    options = {"inverse_propensities": {"a": 2.0}} if entry.name in ("psp_at", "psndcg_at") else {}
+    assert made(**options).spec.average == entry.default
+
+
+def test_the_version_is_the_one_in_pyproject_and_heads_the_change_log():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert se.__version__ == project["version"]
+    assert f"## {se.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_only_numpy_is_needed_at_run_time():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [requirement.split(">")[0] for requirement in project["dependencies"]] == ["numpy"]
+
+
+def test_what_is_generated_from_the_catalogue_is_up_to_date():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    for path, write in generate.FILES.items():
+        assert path.read_text(encoding="utf-8") == write(), f"run python docs/generate.py to renew {path.name}"
+
+
+def test_every_error_is_of_one_family():
+    for name in se.__all__:
+        thing = getattr(se, name)
+        if inspect.isclass(thing) and issubclass(thing, Exception):
+            assert issubclass(thing, se.StreamevalError)

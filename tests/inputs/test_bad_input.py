@@ -1,0 +1,1099 @@
+"""Every bad input is refused with the right error, a message that helps, and no change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import streameval as se
+from tests.support.naming import case_name
+
+NAN, INF = math.nan, math.inf
+SURROGATE = "cat\ud800"
+
+Call = Callable[[se.Evaluator], object]
+
+
+def words() -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro", "hamming_loss"])
+    ev.update({"cat", "bird"}, {"cat"})
+    return ev
+
+
+def weighed() -> se.Evaluator:
+    ev = words()
+    ev.update({"cat"}, {"dog"}, weight=0.1)
+    return ev
+
+
+def numbers() -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro"])
+    ev.update_many(np.eye(3), np.ones((3, 3)))
+    return ev
+
+
+def declared() -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro"], labels=["bird", "cat", "dog"])
+    ev.update({"cat", "bird"}, {"cat"})
+    return ev
+
+
+def scored() -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro"], labels=["bird", "cat", "dog"], threshold=0.5)
+    ev.update({"cat", "bird"}, {"cat": 0.7, "dog": 0.2})
+    return ev
+
+
+def scored_numbers() -> se.Evaluator:
+    ev = se.Evaluator(["f1_macro"], threshold=0.5)
+    ev.update_many(np.eye(3), np.ones((3, 3)))
+    return ev
+
+
+@dataclass
+class Bad:
+    """A call, the error it must raise, and what the message must hold."""
+
+    name: str
+    make: Callable[[], se.Evaluator]
+    call: Call
+    told: tuple[str, ...]
+    error: type[Exception] = se.InputError
+
+    def check(self) -> None:
+        ev, twin = self.make(), self.make()
+        before = ev.to_bytes()
+        with pytest.raises(Exception) as caught:  # noqa: PT011  # the type is compared below
+            self.call(ev)
+        assert ev.to_bytes() == before
+        assert type(caught.value) is self.error, f"{type(caught.value).__name__}: {caught.value}"
+        for part in self.told:
+            assert part in str(caught.value)
+        assert len(str(caught.value)) < 500
+        for usable in (ev, twin):
+            usable.update(set(), set())
+            usable.merge(usable)
+        assert ev.to_bytes() == twin.to_bytes()
+
+
+def sides(name: str, make: Callable[[], se.Evaluator], given: object, *told: str, many: bool = False) -> list[Bad]:
+    """The same bad argument as y_true, y_pred and mask, in all that takes it."""
+    verbs = ["update_many"] if many else ["update", "revert"]
+    good = [set(), set()] if many else set()
+    made = []
+    for verb in verbs:
+        for side in ("y_true", "y_pred", "mask"):
+            arguments = {"y_true": good, "y_pred": good, "mask": good, side: given}
+
+            def call(ev: se.Evaluator, verb: str = verb, arguments: dict = arguments) -> None:
+                getattr(ev, verb)(arguments["y_true"], arguments["y_pred"], mask=arguments["mask"])
+
+            made.append(Bad(f"{name}: {side} of {verb}", make, call, (side, *told)))
+    return made
+
+
+def one_side(name: str, make: Callable[[], se.Evaluator], side: str, given: object, *told: str) -> list[Bad]:
+    """A bad value for one side, in update, in revert, and as the last of many examples."""
+    many = [bad for bad in sides(name, make, [set(), given], *told, many=True) if f" {side} " in bad.name]
+    return [bad for bad in sides(name, make, given, *told) if f" {side} " in bad.name] + many
+
+
+def checked(cases: list[Bad]) -> pytest.MarkDecorator:
+    names = [bad.name for bad in cases]
+    assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
+    return pytest.mark.parametrize("bad", cases, ids=names)
+
+
+# -- the form of an argument ------------------------------------------------------------------------------------------
+
+FORMS = [
+    *sides("a bare string", words, "cat", "'cat'"),
+    *sides("an empty string", words, "", "''"),
+    *sides("bytes", words, b"cat", "b'cat'"),
+    *sides("a bytearray", words, bytearray(b"cat"), "bytearray"),
+    *sides("a numpy string", words, np.str_("cat"), "cat"),
+    *sides("a number", words, 3, "3"),
+    *sides("a float", words, 0.25, "0.25"),
+    *sides("a bool", words, True, "True"),
+    *sides("an object", words, object(), "object"),
+    *sides("a range", words, range(4321), "4321"),
+    *sides("a 0-d array", numbers, np.array(1), "0 dimensions"),
+    *sides("a 2-D array", numbers, np.ones((3, 2)), "(3, 2)", "update_many"),
+    *sides("a 3-D array", numbers, np.ones((2, 1, 4)), "(2, 1, 4)"),
+    *sides("a sparse row", numbers, sp.csr_array([[1, 0, 1]]), "csr_array"),
+    *sides("a frame", words, pd.DataFrame({"cat": [1]}), "update_many"),
+    *sides("a frame without columns", words, pd.DataFrame(index=[0, 1]), "update_many"),
+    *sides("a polars frame", words, pl.DataFrame({"cat": [1, 0]}), "update_many"),
+    *sides("an arrow table", words, pa.table({"cat": [1, 0]}), "update_many"),
+    *sides("an array of dates", numbers, np.zeros(3, "M8[s]"), "datetime64"),
+    *sides("an array of complex numbers", numbers, np.zeros(3, complex), "complex"),
+    *sides("an array of bytes", numbers, np.array([b"a", b"b", b"c"]), "S1"),
+    *sides("a bare string", words, "cat", "str", many=True),
+    *sides("bytes", words, b"cat", "bytes", many=True),
+    *sides("a mapping", words, {"cat": True}, "dict", many=True),
+    *sides("a set", words, {"cat", "dog"}, "set", many=True),
+    *sides("a frozenset", words, frozenset({"cat"}), "frozenset", many=True),
+    *sides("a number", words, 7, "7", many=True),
+    *sides("an object", words, object(), "object", many=True),
+    *sides("a 0-d array", words, np.array(1), "()", many=True),
+    *sides("a 1-D array", numbers, np.array([1, 0, 1]), "(3,)", many=True),
+    *sides("a 1-D array of bool", numbers, np.array([True, False]), "(2,)", many=True),
+    *sides("a 1-D array of strings", words, np.array(["cat", "dog"]), "(2,)", many=True),
+    *sides("a 1-D array of float", numbers, np.array([0.5]), "(1,)", many=True),
+    *sides("a 3-D array", numbers, np.ones((2, 1, 4)), "(2, 1, 4)", many=True),
+    *sides("a 1-D sparse array", numbers, sp.coo_array(np.array([1, 0])), "(2,)", many=True),
+    *sides("a list of strings", words, ["cat", "dog"], "'cat'", many=True),
+    *sides("a list of numbers", words, [1, 0], "int", "1", many=True),
+    *sides("a list of 2-D arrays", numbers, [np.ones((2, 3))] * 2, "(2, 3)", many=True),
+    *sides("a series of numbers", words, pd.Series([1, 0]), "1", many=True),
+    *sides("a series of strings", words, pd.Series(["cat", "dog"]), "'cat'", many=True),
+    *sides("an arrow column of strings", words, pa.array(["cat", "dog"]), "'cat'", many=True),
+    *sides("an arrow column of numbers", words, pa.array([1, 0]), "1", many=True),
+    *sides("a polars column of strings", words, pl.Series(["cat", "dog"]), "'cat'", many=True),
+    *sides("an array of dates", numbers, np.zeros((2, 3), "M8[s]"), "datetime64", many=True),
+    *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", many=True),
+    *sides("an array of records", numbers, np.zeros(2, [("a", int)]), "(2,)", many=True),
+]
+
+
+@checked(FORMS)
+def test_what_is_not_examples_is_refused(bad: Bad):
+    bad.check()
+
+
+NOTHING = [
+    *[bad for bad in sides("None", words, None, "None") if "mask" not in bad.name],
+    *[bad for bad in sides("None", words, None, "None", many=True) if "mask" not in bad.name],
+    *sides("None for one of many", words, [set(), None], "None", many=True),
+    *sides("None in a series", words, pd.Series([["cat"], None]), "None", many=True),
+    *sides("NaN for one of many", words, [set(), NAN], "nan", many=True),
+]
+
+
+@checked(NOTHING)
+def test_nothing_where_an_example_is_due_is_refused(bad: Bad):
+    bad.check()
+
+
+# -- lengths and shapes -----------------------------------------------------------------------------------------------
+
+LENGTHS: dict[str, Callable[[int], object]] = {
+    "array": lambda n: np.ones((n, 3)),
+    "csr": lambda n: sp.csr_array(np.ones((n, 3))),
+    "pandas": lambda n: pd.DataFrame(np.ones((n, 3)), columns=["bird", "cat", "dog"]),
+    "polars": lambda n: pl.DataFrame(dict.fromkeys(["bird", "cat", "dog"], [1] * n)),
+    "arrow table": lambda n: pa.table(dict.fromkeys(["bird", "cat", "dog"], [1] * n)),
+    "list": lambda n: [{"cat"}] * n,
+    "tuple": lambda n: (("cat",),) * n,
+    "iterator": lambda n: iter([{"cat"}] * n),
+    "rows": lambda n: (np.ones(3) for _ in range(n)),
+    "arrow lists": lambda n: pa.array([["cat"]] * n, pa.list_(pa.string())),
+    "polars lists": lambda n: pl.Series([["cat"]] * n, dtype=pl.List(pl.String)),
+    "pandas lists": lambda n: pd.Series([["cat"]] * n, dtype=object),
+}
+
+
+@pytest.mark.parametrize("first", LENGTHS)
+@pytest.mark.parametrize("second", LENGTHS)
+def test_numbers_of_examples_that_differ_are_refused(first: str, second: str):
+    one, other = LENGTHS[first], LENGTHS[second]
+    for n, m in ((3, 2), (2, 3), (1, 0), (0, 1)):
+        known = not {"iterator", "rows"} & {first, second}
+        told = (f"y_true has {n}", f"y_pred has {m}") if known else ("y_true", "y_pred")
+        Bad("", declared, lambda ev, n=n, m=m: ev.update_many(one(n), other(m)), told).check()
+        Bad(
+            "", declared, lambda ev, n=n, m=m: ev.update_many(one(n), one(n), mask=other(m)), ("mask", "y_true")
+        ).check()
+        for given in (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2)):
+            told = ("weights", "y_true", f"weights has {m}") if known else ("weights",)
+            Bad("", declared, lambda ev, n=n, w=given: ev.update_many(one(n), other(n), weights=w), told).check()
+
+
+@pytest.mark.parametrize(("n", "m"), [(32768, 32769), (32769, 32768), (65536, 65535), (70_000, 1), (1, 70_000)])
+def test_iterators_that_end_at_different_times_are_refused_wherever_they_end(n: int, m: int):
+    def source(count: int) -> Iterator[set[str]]:
+        return iter([{"cat", "new"}] * count)
+
+    for call, *told in (
+        (lambda ev: ev.update_many(source(n), source(m)), "y_true", "y_pred"),
+        (lambda ev: ev.update_many(source(n), [{"cat"}] * m), "y_true", "y_pred"),
+        (lambda ev: ev.update_many(source(n), source(n), mask=source(m)), "y_true", "mask"),
+        (lambda ev: ev.update_many(source(n), source(n), weights=np.ones(m)), "y_true", "weights"),
+        (lambda ev: ev.update_many(source(n), source(n), weights=[0.1] * m), "y_true", "weights"),
+    ):
+        Bad("", words, call, tuple(told)).check()
+
+
+WIDTHS = {
+    "array": np.ones, "csr": lambda shape: sp.csr_array(np.ones(shape)), "csc": lambda s: sp.csc_matrix(np.ones(s)),
+    "objects": lambda shape: np.ones(shape, object), "rows": lambda shape: list(np.ones(shape)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", WIDTHS)
+@pytest.mark.parametrize("width", [0, 1, 2, 4])
+def test_numbers_of_columns_that_differ_from_the_declared_labels_are_refused(form: str, width: int):
+    bad = WIDTHS[form]((2, width))
+    for side in ("y_true", "y_pred", "mask"):
+        arguments = {"y_true": [set()] * 2, "y_pred": np.ones((2, 3)), "mask": [set()] * 2, side: bad}
+        call = many_of(arguments)
+        Bad("", declared, call, (side, f"{width} columns", "3 labels")).check()
+    for verb in ("update", "revert"):
+        row = np.ones(width)
+        Bad("", declared, lambda ev, v=verb, r=row: getattr(ev, v)(r, set()), ("y_true", str(width), "3")).check()
+        Bad("", declared, lambda ev, v=verb, r=row: getattr(ev, v)(set(), r), ("y_pred", str(width), "3")).check()
+        Bad(
+            "", declared, lambda ev, v=verb, r=row: getattr(ev, v)({"cat"}, set(), mask=r), ("mask", str(width))
+        ).check()
+
+
+@pytest.mark.parametrize("form", WIDTHS)
+@pytest.mark.parametrize("other_form", WIDTHS)
+def test_nameless_columns_whose_numbers_differ_between_the_sides_are_refused(form: str, other_form: str):
+    one, other = WIDTHS[form]((4, 3)), WIDTHS[other_form]((4, 2))
+    Bad("", numbers, lambda ev: ev.update_many(one, other), ("y_true", "y_pred", "3", "2")).check()
+    Bad("", numbers, lambda ev: ev.update_many(other, one), ("y_true", "y_pred", "3", "2")).check()
+    Bad("", numbers, lambda ev: ev.update_many(one, one, mask=other), ("mask", "3", "2")).check()
+
+
+def test_rows_whose_lengths_differ_between_the_sides_are_refused():
+    Bad("", numbers, lambda ev: ev.update(np.ones(3), np.ones(2)), ("y_true", "y_pred", "3", "2")).check()
+    Bad("", numbers, lambda ev: ev.update(np.ones(2), np.ones(2), mask=np.ones(3)), ("mask", "3", "2")).check()
+
+
+def test_a_matrix_beside_a_frame_needs_as_many_columns():
+    frame = pd.DataFrame({"bird": [1, 0], "cat": [1, 1]})
+    for matrix in (np.ones((2, 3)), sp.csr_array((2, 3)), np.ones((2, 1))):
+        told = ("y_pred", f"{matrix.shape[1]} columns", "2")
+        Bad("", words, lambda ev, m=matrix: ev.update_many(frame, m), told).check()
+        Bad("", words, lambda ev, m=matrix: ev.update_many(m, frame), ("y_true", *told[1:])).check()
+        Bad("", words, lambda ev, m=matrix: ev.update_many(frame, frame, mask=m), ("mask", *told[1:])).check()
+
+
+def test_nameless_columns_beside_words_are_refused():
+    for matrix in (np.ones((1, 2)), sp.csr_array((1, 2)), [np.ones(2)]):
+        Bad("", words, lambda ev, m=matrix: ev.update_many(m, [{"cat"}]), ("y_true", "names", "labels=")).check()
+        Bad("", words, lambda ev, m=matrix: ev.update_many([{"cat"}], m), ("y_pred", "names", "labels=")).check()
+    Bad("", words, lambda ev: ev.update(np.ones(2), {"cat"}), ("y_true", "names", "labels=")).check()
+
+
+DUPLICATES = {
+    "pandas": lambda: pd.DataFrame([[1, 0, 1]], columns=["cat", "dog", "cat"]),
+    "arrow": lambda: pa.table([[1], [0], [1]], names=["cat", "dog", "cat"]),
+    "record batch": lambda: pa.RecordBatch.from_arrays([pa.array([1]), pa.array([0])], names=["cat", "cat"]),
+    "pandas of equal labels": lambda: pd.DataFrame([[1, 0]], columns=pd.Index(["cat", np.str_("cat")], dtype=object)),
+}
+
+
+@pytest.mark.parametrize("form", DUPLICATES)
+def test_frames_with_two_columns_of_one_name_are_refused(form: str):
+    for make in (words, declared, scored):
+        made = DUPLICATES[form]()
+        for side in ("y_true", "y_pred", "mask"):
+            arguments = {"y_true": [set()], "y_pred": [set()], "mask": [set()], side: made}
+            call = many_of(arguments)
+            Bad("", make, call, (side, "'cat'", "two columns"), se.LabelError).check()
+
+
+def test_a_series_with_two_values_for_one_label_is_refused():
+    series = pd.Series([1, 0], index=["cat", "cat"])
+    Bad("", words, lambda ev: ev.update(series, {"cat"}), ("y_true", "'cat'"), se.LabelError).check()
+    Bad("", words, lambda ev: ev.update({"cat"}, series), ("y_pred", "'cat'"), se.LabelError).check()
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def many_of(arguments: dict[str, object]) -> Call:
+    return lambda ev: ev.update_many(arguments["y_true"], arguments["y_pred"], mask=arguments["mask"])
+
+
+def in_all_forms(name: str, side: str, value: object, *told: str, make: Callable = declared) -> list[Bad]:
+    """One bad value in every form that holds values."""
+    values = [0, value, 1]
+    labels = ["bird", "cat", "dog"]
+    forms: dict[str, object] = {
+        "mappings": [dict(zip(labels, values, strict=True))],
+        "series": [pd.Series(values, index=labels, dtype=object)],
+        "rows of objects": [np.array(values, object)],
+        "objects": np.array([values], object),
+    }
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**62):
+        array = np.array([values])
+        forms |= {
+            "array": array,
+            "Fortran array": np.asfortranarray(np.vstack([array, array]))[:1],
+            "csr": sp.csr_array(array),
+            "coo": sp.coo_matrix(array),
+            "rows": [array[0]],
+            "pandas": pd.DataFrame(array, columns=labels),
+            "polars": pl.DataFrame(array, schema=labels, orient="row"),
+            "arrow": pa.table({label: [one] for label, one in zip(labels, array[0], strict=True)}),
+        }
+        if array.dtype.kind == "i":
+            forms |= {f"array of {dtype}": np.array([values]).astype(dtype) for dtype in ("i1", "f2", "f4", ">f8")}
+            forms |= {"array of uint8": np.array([values]).astype("u1")} if value > 0 else {}
+    made = []
+    for form, given in forms.items():
+        arguments = {"y_true": [set()], "y_pred": [set()], "mask": [set()], side: given}
+
+        made.append(Bad(f"{name} in {form}: {side} of update_many", make, many_of(arguments), (side, *told)))
+        if isinstance(given, list):
+            single = {key: part[0] for key, part in arguments.items()}
+
+            def one(ev: se.Evaluator, single: dict = single) -> None:
+                ev.update(single["y_true"], single["y_pred"], mask=single["mask"])
+
+            made.append(Bad(f"{name} in {form}: {side} of update", make, one, (side, *told)))
+    return made
+
+
+VALUES = [
+    bad
+    for side in ("y_true", "y_pred", "mask")
+    for bad in (
+        *in_all_forms("2", side, 2, "2"),
+        *in_all_forms("-1", side, -1, "-1"),
+        *in_all_forms("0.5", side, 0.5, "0.5"),
+        *in_all_forms("a tiny number", side, 1e-300, "1e-300"),
+        *in_all_forms("infinity", side, INF, "inf"),
+        *in_all_forms("a huge integer", side, 10**400, "1000"),
+        *in_all_forms("a string", side, "yes", "yes"),
+        *in_all_forms("a complex number", side, 1j, "1j"),
+        *in_all_forms("a list", side, [1], "1"),
+        *in_all_forms("a decimal", side, Decimal("0.5"), "0.5"),
+        *(in_all_forms("NaN", side, NAN) + in_all_forms("None", side, None) if side != "y_true" else ()),
+    )
+    # words in a row are labels
+    if not (bad.name.startswith("a string") and "rows" in bad.name)
+]
+
+
+@checked(VALUES)
+def test_values_other_than_0_and_1_are_refused_where_decisions_are_due(bad: Bad):
+    bad.check()
+
+
+SCORES = [
+    *in_all_forms("NaN", "y_pred", NAN, make=scored),
+    *in_all_forms("infinity", "y_pred", INF, "inf", make=scored),
+    *in_all_forms("minus infinity", "y_pred", -INF, "inf", make=scored),
+    *in_all_forms("None", "y_pred", None, make=scored),
+    *in_all_forms("a string", "y_pred", "high", "high", make=scored),
+    *in_all_forms("a complex number", "y_pred", 1j, "1j", make=scored),
+    *in_all_forms("a score for a truth", "y_true", 0.7, "0.7", make=scored),
+    *in_all_forms("a score for a mask", "mask", 0.7, "0.7", make=scored),
+]
+
+
+@checked([bad for bad in SCORES if not ("a string in" in bad.name and "rows" in bad.name)])
+def test_scores_that_are_no_finite_numbers_are_refused(bad: Bad):
+    bad.check()
+
+
+@checked(in_all_forms("a score", "y_pred", 0.7, "0.7", "threshold") + in_all_forms("1.5", "y_pred", 1.5, "threshold"))
+def test_scores_without_a_threshold_are_refused(bad: Bad):
+    bad.check()
+
+
+def test_a_bad_score_is_refused_beside_a_label_that_is_ignored():
+    def ignoring() -> se.Evaluator:
+        return se.Evaluator(["f1_macro"], labels=["cat"], unknown="ignore", threshold=0.5)
+
+    for value in (NAN, INF, "x", None):
+        Bad("", ignoring, lambda ev, v=value: ev.update({"cat"}, {"x": 1, "cat": v}), ("y_pred",)).check()
+        Bad("", ignoring, lambda ev, v=value: ev.update_many([{"cat"}], [{"cat": v, "x": v}]), ("y_pred",)).check()
+
+
+def test_a_label_without_a_threshold_of_its_own_is_refused():
+    def partly() -> se.Evaluator:
+        return se.Evaluator(["f1_macro"], threshold={"cat": 0.5})
+
+    told = ("no threshold", "'dog'")
+    Bad("", partly, lambda ev: ev.update({"dog"}, {"dog": 0.5}), told, se.LabelError).check()
+    Bad("", partly, lambda ev: ev.update_many([{"dog"}], [{"dog": 0.5}]), told, se.LabelError).check()
+    frame = pd.DataFrame({"cat": [0.1], "dog": [0.5]})
+    Bad("", partly, lambda ev: ev.update_many([{"dog"}], frame), told, se.LabelError).check()
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+BAD_LABELS = {
+    "None": (None, "None"),
+    "float": (1.5, "1.5"),
+    "whole float": (1.0, "1.0"),
+    "NaN": (NAN, "nan"),
+    "bool": (True, "True"),
+    "numpy bool": (np.True_, "True"),
+    "numpy float": (np.float32(1), "1.0"),
+    "bytes": (b"cat", "b'cat'"),
+    "tuple": (("cat", "dog"), "'cat', 'dog'"),
+    "frozenset": (frozenset({"cat"}), "cat"),
+    "list": (["cat"], "['cat']"),
+    "dict": ({"cat": 1}, "'cat'"),
+    "array": (np.array([1]), "array([1])"),
+    "surrogate": (SURROGATE, "surrogate"),
+    "decimal": (Decimal(1), "Decimal"),
+    "fraction": (Fraction(1), "Fraction"),
+    "complex": (1j, "1j"),
+    "object": (object, "class"),
+    "NA": (pd.NA, "NA"),
+    "date": (np.datetime64("2020-01-01"), "2020"),
+}
+
+
+def label_calls(label: object) -> dict[str, Call]:
+    calls: dict[str, Call] = {
+        "list, y_true": lambda ev: ev.update(["cat", label], {"cat"}),
+        "list, y_pred": lambda ev: ev.update({"cat"}, ["new", label]),
+        "tuple, mask": lambda ev: ev.update({"cat"}, {"new"}, mask=(label,)),
+        "revert": lambda ev: ev.revert(["cat", label], ["cat"]),
+        "lists, y_true": lambda ev: ev.update_many([["new"], [label]], [["cat"]] * 2),
+        "lists, y_pred": lambda ev: ev.update_many([["new"]] * 2, iter([["cat"], [label]])),
+        "lists, mask": lambda ev: ev.update_many([["new"]] * 2, [["cat"]] * 2, mask=[[], [label]]),
+        "mixed, y_pred": lambda ev: ev.update_many([["new"]] * 2, [{"cat": 1}, [label]]),
+        "pandas lists": lambda ev: ev.update_many(pd.Series([["new"], [label]]), [["cat"]] * 2),
+    }
+    try:
+        hash(label)
+    except TypeError:
+        return calls
+    return calls | {
+        "set": lambda ev: ev.update({"cat", label}, {"cat"}),
+        "sets": lambda ev: ev.update_many([{"new"}, {label}], [{"cat"}] * 2),
+        "mapping": lambda ev: ev.update({"cat": 1, label: True}, {"cat"}),
+        "mapping, false": lambda ev: ev.update({"cat": 1}, {"cat": 0, label: False}),
+        "mappings": lambda ev: ev.update({"cat": 1, label: True}, {"cat": 1, label: True}),
+        "many mappings": lambda ev: ev.update_many([{"cat": 1}], [{"new": 1, label: 1}]),
+        "mask": lambda ev: ev.update({"cat"}, {"cat"}, mask={label: False}),
+    }
+
+
+@pytest.mark.parametrize("kind", BAD_LABELS)
+@pytest.mark.parametrize("make", [words, numbers, declared, scored])
+def test_labels_that_are_neither_str_nor_int_are_refused_everywhere(kind: str, make: Callable[[], se.Evaluator]):
+    label, told = BAD_LABELS[kind]
+    for name, call in label_calls(label).items():
+        if make is declared or make is scored:
+            call_name = name
+            with pytest.raises(se.LabelError):
+                call(make())
+            Bad(call_name, make, call, (), se.LabelError).check()
+        else:
+            Bad(name, make, call, (told, "label"), se.LabelError).check()
+
+
+@pytest.mark.parametrize("kind", BAD_LABELS)
+def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
+    label, told = BAD_LABELS[kind]
+    for call, argument in (
+        (lambda ev: ev.update(["cat", label], ["cat"]), "y_true"),
+        (lambda ev: ev.update(["cat"], ["cat", label]), "y_pred"),
+        (lambda ev: ev.update(["cat"], ["cat"], mask=[label]), "mask"),
+        (lambda ev: ev.update_many([["cat", label]], [["cat"]]), "y_true"),
+        (lambda ev: ev.update_many([["cat"]], [["cat", label]]), "y_pred"),
+        (lambda ev: ev.update_many([["cat"]], [["cat"]], mask=[[label]]), "mask"),
+        (lambda _: se.Evaluator(labels=["cat", label]), "labels"),
+    ):
+        Bad("", words, call, (argument, told), se.LabelError).check()
+
+
+COLUMN_LABELS = {
+    "float": lambda: pd.DataFrame([[1, 0]], columns=[0.5, 1.5]),
+    "bool": lambda: pd.DataFrame([[1, 0]], columns=[True, False]),
+    "NaN": lambda: pd.DataFrame([[1, 0]], columns=["cat", NAN]),
+    "None": lambda: pd.DataFrame([[1, 0]], columns=pd.Index(["cat", None], dtype=object)),
+    "tuple": lambda: pd.DataFrame([[1, 0]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])),
+    "date": lambda: pd.DataFrame([[1, 0]], columns=pd.to_datetime(["2020-01-01", "2020-01-02"])),
+    "surrogate": lambda: pd.DataFrame([[1, 0]], columns=pd.Index(["cat", SURROGATE], dtype=object)),
+    "arrow floats": lambda: pa.array([[1.0], [2.5]]),
+    "arrow bools": lambda: pa.array([[True], []]),
+    "arrow bytes": lambda: pa.array([[b"cat"], []]),
+    "arrow decimals": lambda: pa.array([[Decimal("1.5")], []]),
+    "arrow dates": lambda: pa.array([[date(2020, 1, 1)], []]),
+    "arrow lists of lists": lambda: pa.array([[["cat"]], []]),
+    "arrow lists of structs": lambda: pa.array([[{"cat": 1}], []]),
+    "arrow large lists of floats": lambda: pa.array([[1.0], []], pa.large_list(pa.float32())),
+    "arrow list views of floats": lambda: pa.array([[1.0], []], pa.list_view(pa.float32())),
+    "polars floats": lambda: pl.Series([[1.0], [2.5]]),
+    "polars lists of lists": lambda: pl.Series([[["cat"]], [["dog"]]]),
+    "array of strings with a surrogate": lambda: [np.array(["cat", SURROGATE])],
+}
+
+
+@pytest.mark.parametrize("kind", COLUMN_LABELS)
+def test_columns_of_bad_labels_are_refused(kind: str):
+    given = COLUMN_LABELS[kind]()
+    other = [set()] * (1 if isinstance(given, list | pd.DataFrame) else 2)
+    for make in (words, declared):
+        Bad("", make, lambda ev: ev.update_many(given, other), (), se.LabelError).check()
+        Bad("", make, lambda ev: ev.update_many(other, given), (), se.LabelError).check()
+        Bad("", make, lambda ev: ev.update_many(other, other, mask=given), (), se.LabelError).check()
+
+
+NULLS = {
+    "null list": lambda: pa.array([["cat"], None]),
+    "null large list": lambda: pa.array([["cat"], None], pa.large_list(pa.string())),
+    "null list view": lambda: pa.array([["cat"], None], pa.list_view(pa.string())),
+    "null fixed-size list": lambda: pa.array([["cat"], None], pa.list_(pa.string(), 1)),
+    "null list in a chunk": lambda: pa.chunked_array([[["cat"]], [None]], pa.list_(pa.string())),
+    "null label": lambda: pa.array([["cat", None], ["dog"]]),
+    "null label in a chunk": lambda: pa.chunked_array([[["cat"]], [["dog", None]]], pa.list_(pa.string())),
+    "null label in a list view": lambda: pa.array([["cat", None], []], pa.list_view(pa.string())),
+    "null label in a fixed-size list": lambda: pa.array([["cat", None], ["dog", "cat"]], pa.list_(pa.string(), 2)),
+    "null code": lambda: pa.array([["cat", None], ["dog"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    "null entry": lambda: pa.ListArray.from_arrays(
+        pa.array([0, 1, 2], pa.int32()), pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["cat", None]))
+    ),
+    "polars null list": lambda: pl.Series([["cat"], None]),
+    "polars null label": lambda: pl.Series([["cat", None], []]),
+    "all null": lambda: pa.array([None, None]),
+}
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_nulls_in_columns_of_lists_are_refused(kind: str):
+    given = NULLS[kind]()
+    error = (
+        se.LabelError
+        if kind in ("null label in a list view", "null label in a fixed-size list", "null entry")
+        else None
+    )
+    for call, argument in (
+        (lambda ev: ev.update_many(given, [set()] * 2), "y_true"),
+        (lambda ev: ev.update_many([set()] * 2, given), "y_pred"),
+        (lambda ev: ev.update_many([set()] * 2, [set()] * 2, mask=given), "mask"),
+    ):
+        told = () if error else (argument, "null")
+        Bad("", words, call, told, error or se.InputError).check()
+
+
+def test_nulls_outside_of_a_slice_do_not_matter():
+    column = pa.array([None, ["cat", None], ["cat"], ["dog", "cat"], [None]])[2:4]
+    ev, reference = se.Evaluator(), se.Evaluator()
+    ev.update_many(column, column)
+    reference.update_many([["cat"], ["dog", "cat"]], [["cat"], ["dog", "cat"]])
+    assert ev.to_bytes() == reference.to_bytes()
+
+
+UNKNOWN: dict[str, Call] = {
+    "set": lambda ev: ev.update({"cta"}, set()),
+    "list": lambda ev: ev.update(["cat"], ["cta"]),
+    "mask": lambda ev: ev.update(["cat"], ["cat"], mask={"cta"}),
+    "mapping": lambda ev: ev.update({"cat": 1, "cta": 0}, {"cat": 1}),
+    "mappings": lambda ev: ev.update({"cat": True, "cta": True}, {"cat": True, "cta": False}),
+    "series": lambda ev: ev.update(pd.Series({"cta": 1}), {"cat"}),
+    "strings": lambda ev: ev.update(np.array(["cta"]), {"cat"}),
+    "revert": lambda ev: ev.revert({"cta"}, {"cat"}),
+    "lists": lambda ev: ev.update_many([["cat"], ["cta"]], [[], []]),
+    "iterator": lambda ev: ev.update_many([["cat"], ["dog"]], iter([{"cat"}, {"cta": 1}])),
+    "masks": lambda ev: ev.update_many([["cat"]], [["dog"]], mask=[["cta"]]),
+    "frame": lambda ev: ev.update_many(pd.DataFrame({"cta": [1]}), [set()]),
+    "polars": lambda ev: ev.update_many([set()], pl.DataFrame({"cta": [0]})),
+    "arrow table": lambda ev: ev.update_many([set()], pa.table({"cta": [0]})),
+    "arrow lists": lambda ev: ev.update_many(pa.array([["cat"], ["cta"]]), [[], []]),
+    "polars lists": lambda ev: ev.update_many(pl.Series([["cat"], ["cta"]]), [[], []]),
+}
+
+
+@pytest.mark.parametrize("form", UNKNOWN)
+@pytest.mark.parametrize("make", [declared, scored])
+def test_an_unknown_label_is_refused_with_the_nearest_known_one(form: str, make: Callable[[], se.Evaluator]):
+    Bad("", make, UNKNOWN[form], ("'cta'", "did you mean 'cat'", "3 declared", 'unknown="'), se.LabelError).check()
+
+
+def test_an_unknown_integer_label_is_refused():
+    def made() -> se.Evaluator:
+        return se.Evaluator(["f1_macro"], labels=[10, 20, "x"])
+
+    for label in (11, -10, 2**80, np.int64(7), "10"):
+        told = (repr(label if isinstance(label, str) else int(label)),)
+        Bad("", made, lambda ev, n=label: ev.update({n}, {10}), told, se.LabelError).check()
+        Bad("", made, lambda ev, n=label: ev.update_many([{10}], [{n}]), told, se.LabelError).check()
+
+
+def test_an_unknown_label_of_any_size_is_refused_with_a_short_message():
+    for label in ("x" * 10_000_000, 10**5000, -(10**100_000)):
+        Bad("", declared, lambda ev, n=label: ev.update({n}, {"cat"}), ("3 declared",), se.LabelError).check()
+        Bad("", declared, lambda ev, n=label: ev.update_many([{n}], [{"cat"}]), ("3 declared",), se.LabelError).check()
+
+
+def test_labels_of_any_size_can_be_counted_and_reported():
+    ev = se.Evaluator()
+    ev.update({10**5000, "x" * 100_000}, {10**5000})
+    assert se.Evaluator.from_bytes(ev.to_bytes()) == ev
+    assert len(repr(ev)) < 1000
+    assert "f1_macro" in ev.report()
+
+
+def test_a_float_equal_to_a_known_integer_is_no_label():
+    for given in ({1.0}, [1.0], {1.0: 1}, {True: 1}, {True}, [np.float64(1)]):
+        Bad("", numbers, lambda ev, g=given: ev.update(g, {1}), ("label",), se.LabelError).check()
+        Bad("", numbers, lambda ev, g=given: ev.update({1}, g), ("label",), se.LabelError).check()
+        Bad("", numbers, lambda ev, g=given: ev.update({1: 1}, g), ("label",), se.LabelError).check()
+        Bad("", numbers, lambda ev, g=given: ev.update_many([{1}], [g]), ("label",), se.LabelError).check()
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+WEIGHTS = {
+    "negative": (-1.0, "-1.0"),
+    "negative int": (-3, "-3"),
+    "tiny negative": (-5e-324, "-5e-324"),
+    "NaN": (NAN, "nan"),
+    "infinite": (INF, "inf"),
+    "minus infinity": (-INF, "inf"),
+    "numpy NaN": (np.float32("nan"), "nan"),
+    "float16 infinity": (np.float16("inf"), "inf"),
+    "True": (True, "True"),
+    "False": (False, "False"),
+    "numpy bool": (np.True_, "True"),
+    "None": (None, "None"),
+    "string": ("1.5", "1.5"),
+    "bytes": (b"1", "b'1'"),
+    "complex": (1j, "1j"),
+    "decimal": (Decimal("1.5"), "1.5"),
+    "fraction": (Fraction(1, 3), "1, 3"),
+    "list": ([1.0], "[1.0]"),
+    "object": (object(), "object"),
+    "too large": (10**400, "1000"),
+    "rounded": (2**53 + 1, str(2**53 + 1)),
+    "too large for float64": (np.longdouble("1e400"), "1e+400"),
+    "not a float64": (np.longdouble(1) / 3, "0.33333333333333333"),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("make", [words, weighed])
+def test_weights_that_are_no_finite_number_from_0_up_are_refused(kind: str, make: Callable[[], se.Evaluator]):
+    weight, told = WEIGHTS[kind]
+    told = told if kind != "too large for float64" else ""
+    Bad("", make, lambda ev: ev.update({"cat"}, {"new"}, weight=weight), ("weight", told)).check()
+    Bad("", make, lambda ev: ev.update({"cat": 1}, {"cat": 1}, weight=weight), ("weight", told)).check()
+    Bad("", make, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=weight), ("weight", told)).check()
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_a_bad_weight_among_many_is_refused(kind: str):
+    weight, _ = WEIGHTS[kind]
+    examples = [{"cat", "new"}, {"dog"}, {"bird"}]
+    for given in ([1.0, 2.5, weight], (weight, weight, weight), [0.5, weight, 1]):
+        Bad("", words, lambda ev, w=given: ev.update_many(examples, examples, weights=w), ("weights",)).check()
+    if isinstance(weight, float | np.floating):
+        array = np.array([1, 2, weight], type(weight))
+        Bad("", words, lambda ev: ev.update_many(examples, iter(examples), weights=array), ("weights",)).check()
+        Bad("", words, lambda ev: ev.update_many(examples, examples, weights=pd.Series(array)), ("weights",)).check()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        1.0, "ab", "a", {"cat": 1.0}, {1.0, 2.0}, np.ones((2, 1)), np.ones((1, 2)), np.array(1.0), [[1.0], [2.0]],
+        [[1.0], [2.0, 3.0]], np.array([True, False]), np.array(["1", "2"]), np.zeros(2, "M8[s]"), iter([1.0, 2.0]),
+        pd.Series([1.0, None]), pd.Series([1, None], dtype="Int64"), pl.Series([1.0, None]), pa.array([1.0, None]),
+        sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.ma.array([1.0, 2.0], mask=[False, True]),
+    ],
+    ids=lambda weights: " ".join(f"{type(weights).__name__} {case_name(weights)}".split())[:40],
+)  # fmt: skip
+def test_weights_that_are_no_vector_of_numbers_are_refused(weights: object):
+    Bad("", words, lambda ev: ev.update_many([{"cat"}] * 2, [{"dog"}] * 2, weights=weights), ("weights",)).check()
+
+
+# -- reverting --------------------------------------------------------------------------------------------------------
+
+REVERTS: dict[str, tuple[Callable[[], se.Evaluator], Call]] = {
+    "on a fresh object": (lambda: se.Evaluator(), lambda ev: ev.revert({"cat"}, {"cat"})),
+    "nothing on a fresh object": (lambda: se.Evaluator(), lambda ev: ev.revert(set(), set())),
+    "an empty example never seen": (words, lambda ev: ev.revert(set(), set())),
+    "other labels": (words, lambda ev: ev.revert({"dog", "fish"}, {"dog"})),
+    "fewer labels": (words, lambda ev: ev.revert({"cat"}, {"cat"})),
+    "more labels": (words, lambda ev: ev.revert({"cat", "bird", "dog"}, {"cat"})),
+    "sides swapped": (words, lambda ev: ev.revert({"cat"}, {"cat", "bird"})),
+    "another prediction": (words, lambda ev: ev.revert({"cat", "bird"}, {"bird"})),
+    "a mask never given": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, mask={"bird"})),
+    "a mask of a new label": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, mask={"dog"})),
+    "a mention never made": (words, lambda ev: ev.revert({"cat": 1, "bird": 1, "dog": 0}, {"cat"})),
+    "a weight never given": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=2.0)),
+    "less than the weight": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=0.5)),
+    "no weight": (words, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=0.0)),
+    "a weight one unit too large": (weighed, lambda ev: ev.revert({"cat"}, {"dog"}, weight=math.nextafter(0.1, 1))),
+    "a weight one unit too small": (weighed, lambda ev: ev.revert({"cat"}, {"dog"}, weight=math.nextafter(0.1, 0))),
+    "weight 1 for another": (weighed, lambda ev: ev.revert({"cat"}, {"dog"})),
+    "weight 0 for another": (weighed, lambda ev: ev.revert({"cat"}, {"dog"}, weight=0.0)),
+    "the other's weight": (weighed, lambda ev: ev.revert({"cat", "bird"}, {"cat"}, weight=0.1)),
+    "the smallest weight": (weighed, lambda ev: ev.revert({"cat"}, {"dog"}, weight=5e-324)),
+    "declared, never seen": (declared, lambda ev: ev.revert({"dog"}, set())),
+    "declared, empty": (declared, lambda ev: ev.revert(set(), set())),
+    "declared, other row": (declared, lambda ev: ev.revert(np.array([1, 1, 0]), np.array([0, 0, 1]))),
+    "scores": (scored, lambda ev: ev.revert({"cat", "bird"}, {"cat": 0.2, "dog": 0.2})),
+}
+
+
+@pytest.mark.parametrize("kind", REVERTS)
+def test_reverting_what_was_never_seen_is_refused(kind: str):
+    make, call = REVERTS[kind]
+    Bad("", make, call, ("cannot revert", "weight"), se.RevertError).check()
+
+
+def test_reverting_twice_is_refused():
+    for weight in (1.0, 0.3, 0.0, 5e-324, 1e308):
+        ev = se.Evaluator()
+        ev.update({"cat"}, {"dog"}, weight=weight)
+        ev.revert({"cat"}, {"dog"}, weight=weight)
+        with pytest.raises(se.RevertError):
+            ev.revert({"cat"}, {"dog"}, weight=weight)
+        assert ev == se.Evaluator()
+
+
+def test_reverting_in_the_presence_of_examples_without_weight_is_exact():
+    def made() -> se.Evaluator:
+        ev = se.Evaluator()
+        ev.update({"cat"}, {"dog"}, weight=0.0)
+        ev.update({"cat"}, {"dog"}, weight=3.0)
+        return ev
+
+    ev = made()
+    ev.revert({"cat"}, {"dog"}, weight=0.0)
+    Bad("", lambda: ev.copy(), lambda ev: ev.revert({"cat"}, {"dog"}, weight=0.0), (), se.RevertError).check()
+    ev.revert({"cat"}, {"dog"}, weight=3.0)
+    assert ev == se.Evaluator()
+    ev = made()
+    ev.revert({"cat"}, {"dog"}, weight=3.0)
+    Bad("", lambda: ev.copy(), lambda ev: ev.revert({"cat"}, {"dog"}, weight=3.0), (), se.RevertError).check()
+    ev.revert({"cat"}, {"dog"}, weight=0.0)
+    assert ev == se.Evaluator()
+
+
+# -- metrics and their parameters -------------------------------------------------------------------------------------
+
+METRICS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
+    "unknown name": (lambda: se.Evaluator(["f1_mirco"]), ("'f1_mirco'", "did you mean 'f1_micro'")),
+    "unknown name far from all": (lambda: se.Evaluator(["qqqqqqqq"]), ("'qqqqqqqq'", "catalogue")),
+    "empty name": (lambda: se.Evaluator([""]), ("''",)),
+    "average of another metric": (lambda: se.Evaluator(["subset_accuracy_macro"]), ("subset_accuracy", "macro")),
+    "bare string": (lambda: se.Evaluator("f1_macro"), ("metrics", "'f1_macro'", "['f1_macro']")),
+    "None": (lambda: se.Evaluator([None]), ("metric", "None")),
+    "metrics=None": (lambda: se.Evaluator(None), ("metrics", "None")),
+    "metrics=3": (lambda: se.Evaluator(3), ("metrics", "3")),
+    "a number": (lambda: se.Evaluator([3]), ("metric", "3")),
+    "a class": (lambda: se.Evaluator([se.F1]), ("metric", "F1")),
+    "a function": (lambda: se.Evaluator([max]), ("metric", "max")),
+    "asked for unknown": (lambda: words().get("f1_makro"), ("'f1_makro'", "did you mean 'f1_macro'")),
+    "asked for a list": (lambda: words().get(["f1_macro"]), ("metric", "['f1_macro']")),
+    "metric() unknown": (lambda: se.metric("jacard"), ("'jacard'", "did you mean 'jaccard'")),
+    "metric() with average": (lambda: se.metric("f1_macro"), ("'f1_macro'",)),
+    "metric() of a number": (lambda: se.metric(3), ("3",)),
+    "metric() of None": (lambda: se.metric(None), ("None",)),
+    "metric() of a list": (lambda: se.metric(["f1"]), ("['f1']",)),
+    "unknown average": (lambda: se.F1(average="mirco"), ("average", "'mirco'", "did you mean 'micro'")),
+    "average of a number": (lambda: se.F1(average=1), ("average", "1")),
+    "average of a list": (lambda: se.F1(average=["micro"]), ("average", "['micro']")),
+    "average it has not": (lambda: se.SubsetAccuracy(average="macro"), ("average", "'macro'", "samples")),
+    "beta 0": (lambda: se.FBeta(beta=0), ("beta", "0", "inf")),
+    "beta negative": (lambda: se.FBeta(beta=-1.0), ("beta", "-1.0")),
+    "beta NaN": (lambda: se.FBeta(beta=NAN), ("beta", "nan")),
+    "beta infinite": (lambda: se.FBeta(beta=INF), ("beta", "inf")),
+    "beta string": (lambda: se.FBeta(beta="2"), ("beta", "'2'")),
+    "beta bool": (lambda: se.FBeta(beta=True), ("beta", "True")),
+    "beta None": (lambda: se.FBeta(beta=None), ("beta", "None")),
+    "beta list": (lambda: se.FBeta(beta=[1.0]), ("beta", "[1.0]")),
+    "beta complex": (lambda: se.FBeta(beta=1j), ("beta", "1j")),
+    "beta beyond float64": (lambda: se.FBeta(beta=10**400), ("beta", "1000")),
+    "beta in a name": (lambda: se.Evaluator(["fbeta_micro(beta=0)"]), ("beta", "0")),
+    "beta no number": (lambda: se.Evaluator(["fbeta_micro(beta=two)"]), ("beta", "'two'")),
+    "beta twice": (lambda: se.Evaluator(["fbeta_micro(beta=1, beta=2)"]), ("beta", "once")),
+    "beta without value": (lambda: se.Evaluator(["fbeta_micro(beta)"]), ("'beta'",)),
+    "unclosed": (lambda: se.Evaluator(["fbeta_micro(beta=2"]), ("fbeta_micro(beta=2",)),
+    "alpha negative": (lambda: se.AlphaEvaluation(alpha=-0.5), ("alpha", "-0.5")),
+    "gamma above 1": (lambda: se.AlphaEvaluation(gamma=1.5), ("gamma", "1.5")),
+    "parameter misspelt": (lambda: se.FBeta(betta=2), ("'betta'", "did you mean 'beta'")),
+    "parameter of another": (lambda: se.F1(beta=2), ("f1", "'beta'")),
+    "zero_division 2": (lambda: se.F1(zero_division=2), ("zero_division", "2")),
+    "zero_division 0.5": (lambda: se.F1(zero_division=0.5), ("zero_division", "0.5")),
+    "zero_division text": (lambda: se.F1(zero_division="warn"), ("zero_division", "'warn'")),
+    "zero_division bool": (lambda: se.F1(zero_division=True), ("zero_division", "True")),
+    "zero_division in a name": (lambda: se.Evaluator(["f1_micro(zero_division=3)"]), ("zero_division", "3")),
+    "empty misspelt": (lambda: se.F1(empty="dropp"), ("empty", "'dropp'", "did you mean 'drop'")),
+    "empty of a list": (lambda: se.F1(empty=["drop"]), ("empty", "['drop']")),
+    "empty of None": (lambda: se.F1(empty=None), ("empty", "None")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", METRICS)
+def test_metrics_and_parameters_that_do_not_exist_are_refused(kind: str):
+    call, told = METRICS[kind]
+    with pytest.raises(se.MetricError) as caught:
+        call()
+    for part in told:
+        assert part in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_long_metric_name_does_not_flood_the_message():
+    for call in (
+        lambda: se.Evaluator(["x" * 100_000]),
+        lambda: se.metric("f" * 100_000),
+        lambda: se.F1(average="a" * 100_000),
+    ):
+        with pytest.raises(se.MetricError) as caught:
+            call()
+        assert len(str(caught.value)) < 500
+
+
+# -- labels, unknown and threshold of the constructor -----------------------------------------------------------------
+
+LABELS = {
+    "string": ("cat", ("labels", "'cat'", "['cat']")),
+    "bytes": (b"cat", ("labels", "b'cat'")),
+    "number": (3, ("labels", "3")),
+    "None within": (["cat", None], ("None",)),
+    "float": ([1.5], ("1.5",)),
+    "bool": ([True], ("True",)),
+    "bytes within": ([b"x"], ("b'x'",)),
+    "tuple within": ([("a", "b")], ("'a', 'b'",)),
+    "list within": ([["a"]], ("['a']",)),
+    "surrogate": ([SURROGATE], ("surrogate",)),
+    "twice": (["cat", "dog", "cat"], ("labels", "'cat'", "twice")),
+    "integer twice": ([1, 2, np.int8(1)], ("labels", "1", "twice")),
+    "numpy string twice": (["a", np.str_("a")], ("labels", "'a'", "twice")),
+    "2-D array": (np.array([["a", "b"]]), ("array",)),
+    "array of float": (np.array([1.0, 2.0]), ("1.0",)),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_that_cannot_be_declared_are_refused(kind: str):
+    given, told = LABELS[kind]
+    for build in (se.Evaluator, se.F1, lambda labels: se.metric("f1", labels=labels)):
+        with pytest.raises(se.LabelError) as caught:
+            build(labels=given)
+        for part in (*told, "label"):
+            assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "unknown", ["eror", "ERROR", "", None, 1, True, ["error"], b"add", np.array(["error", "add"])], ids=case_name
+)
+def test_policies_for_unknown_labels_that_do_not_exist_are_refused(unknown: object):
+    with pytest.raises(se.InputError) as caught:
+        se.Evaluator(labels=["cat"], unknown=unknown)
+    assert "unknown must be" in str(caught.value)
+    assert repr(unknown)[:20] in str(caught.value)
+    if isinstance(unknown, str) and unknown == "eror":
+        assert "did you mean 'error'" in str(caught.value)
+
+
+@pytest.mark.parametrize("unknown", ["ignore", "add"])
+def test_a_policy_for_unknown_labels_without_labels_is_refused(unknown: str):
+    with pytest.raises(se.InputError, match=f"unknown='{unknown}'"):
+        se.Evaluator(unknown=unknown)
+
+
+THRESHOLDS = {
+    "NaN": (NAN, "NaN"),
+    "numpy NaN": (np.float64(NAN), "NaN"),
+    "string": ("0.5", "'0.5'"),
+    "bytes": (b"0.5", "b'0.5'"),
+    "True": (True, "True"),
+    "numpy bool": (np.True_, "True"),
+    "complex": (0.5j, "0.5j"),
+    "object": (object(), "object"),
+    "set": ({0.5, 0.6}, "0.5"),
+    "too few": ([0.5], "1 values"),
+    "too many": ([0.5, 0.6, 0.7], "3 values"),
+    "none": ([], "0 values"),
+    "2-D": (np.ones((2, 2)), "array"),
+    "ragged": ([[0.5], [0.5, 0.6]], "[0.5]"),
+    "nested": ([[0.5], [0.6]], "[0.5]"),
+    "NaN within": ([0.5, NAN], "NaN"),
+    "None within": ([0.5, None], "None"),
+    "string within": ([0.5, "high"], "'high'"),
+    "bool within": ([0.5, True], "True"),
+    "numpy bools": (np.array([True, False]), "True"),
+    "mapping to NaN": ({"cat": 0.5, "dog": NAN}, "NaN"),
+    "mapping to None": ({"cat": 0.5, "dog": None}, "None"),
+    "mapping to a string": ({"cat": 0.5, "dog": "x"}, "'x'"),
+    "mapping that lacks a label": ({"cat": 0.5}, "'dog'"),
+    "mapping with a bad label": ({"cat": 0.5, "dog": 0.5, None: 0.5}, "None"),
+    "beyond float64": (10**400, "1000"),
+}
+
+
+@pytest.mark.parametrize("kind", THRESHOLDS)
+def test_thresholds_that_are_no_numbers_one_per_label_are_refused(kind: str):
+    threshold, told = THRESHOLDS[kind]
+    with pytest.raises(se.InputError) as caught:
+        se.Evaluator(labels=["cat", "dog"], threshold=threshold)
+    assert told in str(caught.value)
+    assert "threshold" in str(caught.value) or isinstance(caught.value, se.LabelError)
+
+
+def test_thresholds_in_order_without_labels_are_refused():
+    for threshold in ([0.5, 0.6], np.array([0.5]), (0.5,)):
+        with pytest.raises(se.InputError, match="no declared labels"):
+            se.Evaluator(threshold=threshold)
+
+
+def test_options_are_keyword_only():
+    for call in (
+        lambda: se.F1("micro"),
+        lambda: se.Evaluator([], ["cat"]),
+        lambda: words().update({"cat"}, {"cat"}, 2.0),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+# -- merging ----------------------------------------------------------------------------------------------------------
+
+DIFFERENT: dict[str, tuple[Callable[[], object], Callable[[], object], tuple[str, ...]]] = {
+    "labels": (
+        lambda: se.Evaluator(labels=["a", "b"]), lambda: se.Evaluator(labels=["a", "c"]), ("labels", "'b'", "'c'")
+    ),
+    "order of labels": (
+        lambda: se.Evaluator(labels=["a", "b"]), lambda: se.Evaluator(labels=["b", "a"]), ("labels", "'b', 'a'")
+    ),
+    "declared or not": (lambda: se.Evaluator(labels=["a"]), lambda: se.Evaluator(), ("labels", "'a'", "None")),
+    "none or no labels": (lambda: se.Evaluator(labels=[]), lambda: se.Evaluator(), ("labels", "()", "None")),
+    "number or word": (lambda: se.Evaluator(labels=[1]), lambda: se.Evaluator(labels=["1"]), ("labels", "'1'")),
+    "unknown": (
+        lambda: se.Evaluator(labels=["a"]), lambda: se.Evaluator(labels=["a"], unknown="add"),
+        ("unknown", "'error'", "'add'"),
+    ),
+    "threshold": (
+        lambda: se.Evaluator(threshold=0.5), lambda: se.Evaluator(threshold=0.7), ("thresholds", "0.5", "0.7")
+    ),
+    "one unit of threshold": (
+        lambda: se.Evaluator(threshold=0.5), lambda: se.Evaluator(threshold=math.nextafter(0.5, 1)),
+        ("thresholds", "0.5000000000000001"),
+    ),
+    "threshold or not": (lambda: se.Evaluator(threshold=0.5), lambda: se.Evaluator(), ("thresholds", "0.5", "None")),
+    "threshold per label": (
+        lambda: se.Evaluator(threshold={"a": 0.5}), lambda: se.Evaluator(threshold=0.5), ("thresholds", "'a'")
+    ),
+    "metrics": (
+        lambda: se.Evaluator(["f1_macro"]), lambda: se.Evaluator(["f1_micro"]), ("metrics", "f1_macro", "f1_micro")
+    ),
+    "order of metrics": (
+        lambda: se.Evaluator(["f1_macro", "hamming_loss"]), lambda: se.Evaluator(["hamming_loss", "f1_macro"]),
+        ("metrics", "f1_macro, hamming_loss"),
+    ),
+    "no metrics": (lambda: se.Evaluator([]), lambda: se.Evaluator(["f1_micro"]), ("metrics", "none", "f1_micro")),
+    "average": (
+        lambda: se.F1(average="micro"), lambda: se.F1(average="macro"), ("metrics", "f1_micro", "f1_macro")
+    ),
+    "beta": (lambda: se.FBeta(beta=2), lambda: se.FBeta(beta=3), ("metrics", "beta=2", "beta=3")),
+    "zero_division": (lambda: se.F1(), lambda: se.F1(zero_division=1.0), ("metrics", "zero_division=1")),
+    "class": (lambda: se.F1(), lambda: se.Precision(), ("F1", "Precision")),
+    "kind": (lambda: se.Evaluator(["f1_macro"]), lambda: se.F1(), ("Evaluator", "F1")),
+    "several": (
+        lambda: se.Evaluator(labels=["a"], threshold=0.5), lambda: se.Evaluator(labels=["b"], threshold=0.7),
+        ("labels", "thresholds"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DIFFERENT)
+def test_merging_objects_built_differently_is_refused_by_name(kind: str):
+    first, second, told = DIFFERENT[kind]
+    for one, other in ((first(), second()), (second(), first())):
+        one.update(set(), set())
+        before = one.to_bytes(), other.to_bytes()
+        for call in (lambda one=one, other=other: one.merge(other), lambda one=one, other=other: one + other):
+            with pytest.raises(se.MergeError) as caught:
+                call()
+            for part in (*told, "cannot merge"):
+                assert part in str(caught.value)
+            assert (one.to_bytes(), other.to_bytes()) == before
+
+
+@pytest.mark.parametrize("other", [None, 1, "cat", b"", {}, [], object(), se.Evaluator], ids=case_name)
+def test_merging_what_is_no_object_of_this_package_is_refused(other: object):
+    Bad("", words, lambda ev: ev.merge(other), ("cannot merge", "Evaluator"), se.MergeError).check()
+    with pytest.raises(TypeError):
+        words() + other
+    with pytest.raises(TypeError):
+        other + words()
+
+
+# -- iterables that fail ----------------------------------------------------------------------------------------------
+
+
+class Broken(Exception):  # noqa: N818
+    pass
+
+
+def failing(good: int, example: object, error: BaseException) -> Iterator[object]:
+    for _ in range(good):
+        yield example
+    raise error
+
+
+@pytest.mark.parametrize("good", [0, 1, 5000, 32768, 100_000])
+@pytest.mark.parametrize(
+    "error", [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("full")], ids=case_name
+)
+def test_an_iterable_that_raises_half_way_leaves_nothing_counted(good: int, error: BaseException):
+    for make in (words, weighed):
+        for example in (["cat", "new"], {"cat": True, "newer": False}):
+            for side in range(3):
+                ev = make()
+                before = ev.to_bytes()
+                columns: list[object] = [[example] * (good + 10) for _ in range(3)]
+                columns[side] = failing(good, example, error)
+                with pytest.raises(type(error)) as caught:
+                    ev.update_many(columns[0], columns[1], mask=columns[2] if side == 2 else None)
+                assert caught.value is error
+                assert ev.to_bytes() == before
+                assert ev.labels == make().labels
+                if good == 100_000:
+                    break
+
+
+def test_a_bad_example_after_many_good_ones_leaves_nothing_counted():
+    good = [{"cat", "new"}] * 40_000
+    for last in ({None}, "cat", None, {"cat": 2}, {"cat": "x"}, np.ones((2, 2))):
+        Bad("", words, lambda ev, last=last: ev.update_many([*good, last], [*good, set()]), (), error_of(last)).check()
+        Bad(
+            "",
+            words,
+            lambda ev, last=last: ev.update_many(iter([*good, set()]), iter([*good, last])),
+            (),
+            error_of(last),
+        ).check()
+
+
+def error_of(example: object) -> type[Exception]:
+    return se.LabelError if isinstance(example, set) else se.InputError
+
+
+class Unhelpful:
+    """An object whose every use fails."""
+
+    def __repr__(self) -> str:
+        raise Broken("repr")
+
+    def __hash__(self) -> int:
+        raise Broken("hash")
+
+
+def test_objects_that_cannot_be_shown_are_refused_all_the_same():
+    thing = Unhelpful()
+    Bad("", words, lambda ev: ev.update(thing, set()), ("y_true", "Unhelpful")).check()
+    Bad("", words, lambda ev: ev.update([thing], set()), ("Unhelpful",), se.LabelError).check()
+    Bad("", words, lambda ev: ev.update({"cat": thing}, set()), ("y_true", "Unhelpful")).check()
+    Bad("", words, lambda ev: ev.update({"cat"}, set(), weight=thing), ("weight", "Unhelpful")).check()
+    Bad("", words, lambda ev: ev.update_many([["new"], [thing]], [[], []]), ("Unhelpful",), se.LabelError).check()
+    with pytest.raises(se.InputError, match="Unhelpful"):
+        se.Evaluator(threshold=thing)

@@ -1,0 +1,201 @@
+"""Twins again: dense rows and scores, with every kind of vector that this machine has, to the last byte of an array."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from streameval import kernel
+from streameval.kernel import _numpy
+from tests.kernel.decisions.test_twins import FILLS, bits, both, everything, needs_compiled
+
+if kernel.BACKEND == "compiled":
+    from streameval.kernel import _compiled
+
+# Columns around the sizes of vectors and of strips of them; rows around the sizes of groups and of blocks, and enough
+# for a table of all row keys (1,024 rows of 7 columns, 8,192 of 14, 65,536 of 31) or for one of the last of them (512).
+SHAPES = [
+    (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 9), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65),
+    (239, 65), (240, 127), (241, 128), (242, 129), (254, 3), (255, 3), (256, 3), (511, 14), (512, 33), (513, 64),
+    (600, 100), (9, 255), (17, 256), (16, 257), (15, 513), (3, 2041), (2, 4100), (8, 1), (7, 1), (17, 1), (15, 1),
+    (480, 16), (481, 16), (479, 32), (959, 12), (961, 13), (1023, 7), (1024, 7), (1919, 8), (1927, 8), (1920, 5),
+    (3375, 14), (4100, 14), (8191, 14), (8192, 14), (33000, 31), (65537, 31), (2000, 90),
+]  # fmt: skip
+LONG = [(3, 65471), (9, 65472), (2, 65473), (3, 140000), (250, 70000)]
+
+
+@needs_compiled
+def test_the_widest_vectors_are_in_use_and_words_are_always_there():
+    assert _compiled.vectors()[-1] == 8
+    assert list(_compiled.vectors()) == sorted(_compiled.vectors(), reverse=True)
+    for columns in (0, 7, 16, 128, -1):
+        with pytest.raises(ValueError, match="no vectors"):
+            _compiled.use_vectors(columns)
+
+
+@needs_compiled
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, vectors: int):
+    rng = np.random.default_rng([*shape, FILLS.index(fill)])
+    true, pred, mask = (bits(rng, shape, part) for part in (fill, "random", "rare"))
+    for hidden, fixed in ((None, 0), (mask, shape[1] // 2), (None, shape[1])):
+        columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
+        twins = both(shape[1] + 3)
+        seen = [counts.count_dense(columns, fixed, true, pred, hidden) for counts in twins]
+        assert seen[0] == seen[1] <= 1
+        assert everything(twins[0], shape[1] + 3) == everything(twins[1], shape[1] + 3)
+
+
+@needs_compiled
+@pytest.mark.parametrize("shape", LONG, ids=str)
+def test_twins_count_rows_too_long_for_a_packed_key_alike(shape: tuple[int, int], vectors: int):
+    rng = np.random.default_rng(shape)
+    true, pred, mask = (bits(rng, shape, part) for part in ("random", "ones", "rare"))
+    for hidden in (None, mask):
+        twins = both(shape[1])
+        for counts in twins:
+            counts.count_dense(np.arange(shape[1]), 0, true, pred, hidden)
+        assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
+
+
+def in_memory(rng: np.random.Generator, rows: int, columns: int) -> Iterator[np.ndarray]:
+    """Rows that lie in memory in every way that count_dense takes."""
+    yield bits(rng, (rows, columns), "random")[::-1]
+    yield bits(rng, (2 * rows, columns), "random")[::2]
+    yield bits(rng, (rows, columns + 1), "random")[:, 1:]
+    yield bits(rng, (rows, 5 * columns), "random")[:, columns : 2 * columns]
+    yield np.broadcast_to(bits(rng, (1, columns), "random"), (rows, columns))
+    yield np.lib.stride_tricks.as_strided(bits(rng, (1, rows + columns), "random"), (rows, columns), (1, 1))
+
+
+@needs_compiled
+@pytest.mark.parametrize("columns", [1, 5, 8, 11, 16, 20, 32, 45, 64, 100, 300])
+@pytest.mark.parametrize("rows", [1, 7, 8, 16, 250, 1000])
+def test_twins_count_rows_with_any_stride_alike(rows: int, columns: int, vectors: int):
+    rng = np.random.default_rng([rows, columns])
+    plain = bits(rng, (rows, columns), "random")
+    for side in in_memory(rng, rows, columns):
+        for parts in ((side, plain, None), (plain, side, None), (side, side, plain), (plain, plain, side)):
+            twins = both(columns)
+            for counts in twins:
+                counts.count_dense(np.arange(columns), columns, *parts)
+            assert everything(twins[0], columns) == everything(twins[1], columns)
+
+
+@needs_compiled
+@pytest.mark.parametrize("value", [2, 3, 128, 255])
+@pytest.mark.parametrize("side", range(3))
+def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int, vectors: int):
+    for columns in (1, 7, 8, 14, 16, 31, 32, 33, 64, 65, 100, 300):
+        for row in (0, 239, 240, 254, 255, 299):
+            for column in (0, columns // 2, columns - 1):
+                parts = [np.zeros((300, columns), np.uint8) for _ in range(3)]
+                parts[side][row, column] = value
+                for counts in both(columns):
+                    assert counts.count_dense(np.arange(columns), 0, *parts) > 1
+                    if side < 2:
+                        assert counts.count_dense(np.arange(columns), 0, *parts[:2], None) > 1
+
+
+@needs_compiled
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(5000, 1), (5000, 4), (9000, 14), (70000, 31), (3000, 100), (600, 1000), (3, 70000)]
+)
+def test_bytes_of_any_value_are_refused_and_lead_nowhere(rows: int, columns: int, vectors: int):
+    """Keys made of such bytes could lead anywhere; there are rows enough for each kind of table that keys index."""
+    wild = np.random.default_rng(columns).integers(0, 256, (rows, columns), np.uint8)
+    tame = wild & 1
+    for parts in ((wild, wild, None), (wild, wild, wild), (tame, wild, tame), (np.full_like(wild, 255),) * 3):
+        assert _compiled.Counts(columns).count_dense(np.arange(columns), 0, *parts) > 1
+
+
+GUARDED = """
+import ctypes, mmap, sys
+import numpy as np
+from streameval.kernel import _compiled
+
+columns = int(sys.argv[1])
+_compiled.use_vectors(int(sys.argv[2]))
+protect = ctypes.CDLL(None).mprotect
+protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+page, room, areas = mmap.PAGESIZE, 64 * mmap.PAGESIZE, []
+
+def between_guards(rows, kind, at_end):
+    areas.append(mmap.mmap(-1, room + 2 * page))
+    start = ctypes.addressof(ctypes.c_char.from_buffer(areas[-1]))
+    assert protect(start, page, 0) == protect(start + page + room, page, 0) == 0
+    size = rows * columns * np.dtype(kind).itemsize
+    assert size <= room
+    offset = page + (room - size if at_end else 0)
+    array = np.frombuffer(areas[-1], kind, rows * columns, offset).reshape(rows, columns)
+    array[:] = 1
+    return array
+
+for rows in (1, 2, 7, 8, 9, 17, 100, 241, 500):
+    if rows * columns > room:
+        continue
+    for at_end in (False, True):
+        true, pred, hidden = (between_guards(rows, np.uint8, at_end) for _ in range(3))
+        for mask, outcome in ((None, 3), (hidden, 4)):
+            counts = _compiled.Counts(columns)
+            assert counts.count_dense(np.arange(columns), 0, true, pred, mask) == 1
+            assert counts.cells(columns)[:, outcome].tolist() == [rows] * columns
+        for kind in (np.float32, np.float64):
+            if rows * columns * np.dtype(kind).itemsize > room:
+                continue
+            scores, bounds = between_guards(rows, kind, at_end), between_guards(1, kind, at_end)[0]
+            counts = _compiled.Counts(columns)
+            assert counts.count_scores(np.arange(columns), 0, true, scores, bounds, hidden) == (1, True)
+            assert counts.cells(columns)[:, 4].tolist() == [rows] * columns
+"""
+
+
+@needs_compiled
+@pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
+@pytest.mark.parametrize("columns", [1, 3, 8, 9, 14, 16, 17, 31, 32, 33, 63, 64, 65, 100, 130, 257, 1000])
+def test_nothing_is_read_before_or_behind_an_array(columns: int, vectors: int):
+    """Arrays reach to pages that cannot be touched; to read from there would end the process."""
+    subprocess.run(
+        [sys.executable, "-c", GUARDED, str(columns), str(vectors)],
+        check=True,
+        env={**os.environ, "STREAMEVAL_KERNEL": "compiled"},
+    )
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_twins_count_scores_alike(shape: tuple[int, int], kind: type, vectors: int):
+    rng = np.random.default_rng(list(shape))
+    true = bits(rng, shape, "random")
+    most, nearly = np.finfo(kind).max, np.nextafter(kind(0.5), kind(0))
+    scores = rng.choice(np.array([0.1, 0.5, nearly, 0.9, -3.0, -0.0, 0.0, most, -most], kind), shape)
+    bounds = rng.choice(np.array([0.5, 0.1, 0.0, -0.0, most], kind), shape[1])
+    for hidden in (None, bits(rng, shape, "rare")):
+        twins = both(shape[1])
+        told = [counts.count_scores(np.arange(shape[1]), 0, true, scores, bounds, hidden) for counts in twins]
+        assert told[0] == told[1]
+        assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
+        reference = _numpy.Counts(shape[1])
+        reference.count_dense(np.arange(shape[1]), 0, true, (scores >= bounds).astype(np.uint8), hidden)
+        assert everything(twins[0], shape[1]) == everything(reference, shape[1])
+
+
+@needs_compiled
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_twins_tell_scores_that_are_not_finite(bad: float, kind: type, vectors: int):
+    for columns in (1, 3, 8, 14, 16, 24, 64, 65):
+        for row in (0, 255, 399):
+            for column in (0, columns // 2, columns - 1):
+                scores = np.zeros((400, columns), kind)
+                scores[row, column] = bad
+                for counts in both(columns):
+                    args = np.arange(columns), 0, np.zeros((400, columns), np.uint8), scores
+                    assert counts.count_scores(*args, np.ones(columns, kind), None)[1] is False

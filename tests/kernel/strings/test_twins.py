@@ -1,0 +1,430 @@
+"""Texts as codes, rows of groups: twins, and Arrow's own dictionaries as an independent oracle."""
+
+from __future__ import annotations
+
+import gc
+import os
+import struct
+import subprocess
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval import kernel
+from streameval.errors import InputError
+from streameval.inputs.arrow import _views, encoded_texts
+from streameval.kernel import _codes_numpy, _numpy
+from streameval.kernel.types import Lists
+from tests.kernel.decisions.test_twins import everything, needs_compiled
+from tests.support.effort import cases
+
+TWINS: list[Any] = [_codes_numpy]
+if kernel.BACKEND == "compiled":
+    from streameval.kernel import _codes, _compiled
+
+    TWINS.append(_codes)
+
+TYPES = [pa.string(), pa.large_string()]
+ALL_TYPES = [*TYPES, pa.string_view()]
+
+
+def coded(twin: Any, array: pa.Array) -> Any:
+    if array.type == pa.string_view():
+        return twin.view_codes(*_views(array, "y_true"))
+    kind = np.int32 if array.type == pa.string() else np.int64
+    _, bounds, data = array.buffers()
+    offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
+    return twin.text_codes(
+        offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    )
+
+
+def agree(array: pa.Array) -> None:
+    """Fail unless every twin gives the codes that Arrow gives."""
+    wanted = array.dictionary_encode()
+    for twin in TWINS:
+        codes, firsts = coded(twin, array)
+        assert codes.dtype == np.int32
+        assert codes.tolist() == wanted.indices.to_pylist()
+        assert firsts.dtype == np.int64
+        assert [array[first].as_py() for first in firsts.tolist()] == wanted.dictionary.to_pylist()
+    codes, labels = encoded_texts(array, "y_true")
+    assert codes.tolist() == wanted.indices.to_pylist()
+    assert labels == wanted.dictionary.to_pylist()
+
+
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
+@settings(max_examples=cases(200), deadline=None)
+@given(st.data())
+def test_texts_have_the_codes_that_arrow_gives(kind: pa.DataType, data: st.DataObject):
+    alphabet = data.draw(st.sampled_from(["a", "ab", "a\0", "ä€😀", "abcdefgh"]))
+    few = data.draw(st.lists(st.text(alphabet, max_size=40), min_size=1, max_size=12))
+    array = pa.array(data.draw(st.lists(st.sampled_from(few), min_size=1, max_size=60)), kind)
+    start = data.draw(st.integers(0, len(array) - 1))
+    agree(array.slice(start, data.draw(st.integers(1, len(array) - start))))
+
+
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
+def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: pa.DataType):
+    texts = ["x" * length for length in range(41)]
+    texts += ["x" * place + "y" + "x" * (length - place - 1) for length in range(41) for place in range(length)]
+    texts += ["\0" * length for length in range(41)]
+    rng = np.random.default_rng(0)
+    for some in (texts, texts[:7], texts[-7:]):
+        agree(pa.array([some[place] for place in rng.integers(0, len(some), 5_000)], kind))
+
+
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
+@pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
+def test_so_many_texts_that_tables_grow_are_told_apart(kind: pa.DataType, prefix: str):
+    numbers = np.random.default_rng(1).permutation(np.tile(np.arange(70_000), 2))
+    agree(pa.array([f"{prefix}{number}" for number in numbers], kind).slice(3))
+
+
+@pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
+def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
+    for array in (pa.array([], kind), pa.array(["a", "b"], kind).slice(2), pa.array(["", ""], kind)):
+        assert encoded_texts(array, "y_true")[1] == array.dictionary_encode().dictionary.to_pylist()
+    bare = pa.Array.from_buffers(
+        kind, 0, [None, pa.py_buffer(b"")] if kind == pa.string_view() else [None] + [pa.py_buffer(b"")] * 2
+    )
+    assert encoded_texts(bare, "y_true")[1] == []
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []], ids=str)
+def test_offsets_that_do_not_bound_texts_are_told(offsets: list[int], kind: type):
+    for twin in TWINS:
+        assert twin.text_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
+
+
+def view(length: int, *rest: int | bytes) -> bytes:
+    """A view by its parts."""
+    parts = [part if isinstance(part, bytes) else struct.pack("<i", part) for part in (length, *rest)]
+    return b"".join(parts).ljust(16, b"\0")
+
+
+def views_of(*views: bytes) -> np.ndarray:
+    return np.frombuffer(b"".join(views), np.uint8)
+
+
+def test_what_stands_behind_a_short_text_in_its_view_does_not_matter():
+    dirty, clean = view(2, b"ab", b"\xff" * 10), view(2, b"ab")
+    for twin in TWINS:
+        codes, firsts = twin.view_codes(views_of(view(3, b"ab\0"), dirty, clean, view(0, b"\1" * 12), view(0)), [])
+        assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1, 2, 2], [0, 1, 3])
+
+
+@pytest.mark.parametrize("length", [13, 16, 17, 100])
+def test_long_texts_are_equal_wherever_they_stand(length: int):
+    texts = [np.arange(length + 5, dtype=np.uint8), np.arange(2, length + 2, dtype=np.uint8), np.zeros(0, np.uint8)]
+    same = view(length, b"\2\3\4\5", 0, 2), view(length, b"\2\3\4\5", 1, 0)
+    for twin in TWINS:
+        codes, firsts = twin.view_codes(views_of(view(length, b"\0\1\2\3", 0, 0), *same), texts)
+        assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1], [0, 1])
+
+
+@pytest.mark.parametrize("wrong", [
+    view(-1), view(-(2**31), b"abc"), view(13, b"abcd", 2, 0), view(13, b"abcd", -1, 0), view(13, b"abcd", 0, -1),
+    view(13, b"abcd", 0, 8), view(21, b"abcd", 0, 0), view(13, b"abcd", 0, 2**31 - 1), view(2**31 - 1, b"abcd", 0, 0),
+    view(13, b"abcd", 1, 0),
+])  # fmt: skip
+def test_views_of_nothing_are_told(wrong: bytes):
+    buffers = [np.zeros(20, np.uint8), np.zeros(0, np.uint8)]
+    for twin in TWINS:
+        assert twin.view_codes(views_of(view(13, b"\0" * 4, 0, 7), wrong), buffers) is None
+    if int(pa.__version__.split(".")[0]) < 19:  # which makes no views of several buffers
+        return
+    texts = pa.Array.from_buffers(pa.string_view(), 1, [None, pa.py_buffer(wrong), *map(pa.py_buffer, buffers)])
+    ev = se.Evaluator()
+    with pytest.raises(InputError, match="y_true is damaged: the offsets of its texts"):
+        ev.update_many(pa.LargeListArray.from_arrays(pa.array([0, 1], pa.int64()), texts), [["a"]])
+    assert ev == se.Evaluator()
+
+
+def damaged(offsets: list[int], kind: pa.DataType, length: int) -> pa.Array:
+    """Texts whose offsets Arrow believes: it looks at the first and last alone."""
+    numbers = np.array(offsets, np.int32 if kind == pa.string() else np.int64)
+    return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(numbers), pa.py_buffer(b"abcdef")])
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("offsets", [[0, 4, 2, 6], [0, 900, 2, 6], [0, -9, 2, 6]], ids=str)
+def test_damaged_texts_are_refused_as_labels_and_as_slices(offsets: list[int], kind: pa.DataType):
+    texts = damaged(offsets, kind, 3)
+    lists = pa.LargeListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int64()), texts)
+    ev, sliced = se.Evaluator(), se.Sliced(se.F1(), by="region")
+    with pytest.raises(InputError, match="y_true is damaged: the offsets of its texts"):
+        ev.update_many(lists, [["a"]] * 3)
+    with pytest.raises(InputError, match=r"where\['region'\] is damaged: the offsets of its texts"):
+        sliced.update_many([["a"]] * 3, [["a"]] * 3, where={"region": texts})
+    assert ev == se.Evaluator()
+    assert not sliced.examples
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
+    offsets = pa.py_buffer(np.array([0, 1, 3], np.int32 if kind == pa.string() else np.int64))
+    texts = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
+    with pytest.raises(InputError, match="y_true is damaged: it holds a text that is not UTF-8"):
+        encoded_texts(texts, "y_true")
+    for array in (texts, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), texts)):
+        sliced = se.Sliced(se.F1(), by="region")
+        with pytest.raises(InputError, match=r"where\['region'\] is damaged: it holds a text that is not UTF-8"):
+            sliced.update_many([["a"]] * len(array), [["a"]] * len(array), where={"region": array})
+        lists = pa.LargeListArray.from_arrays(pa.array([0, len(array)]), array)
+        with pytest.raises(InputError, match="y_true is damaged: it holds a text that is not UTF-8"):
+            se.Evaluator().update_many(lists, [["a"]])
+
+
+def row_of(texts: list[str], form: int) -> Any:
+    """Texts as a list, or as an array of objects that lie in a row, apart or backwards."""
+    if form == 0:
+        return texts
+    row = np.empty(2 * len(texts), object)
+    row[::2] = texts
+    return row[::2].copy() if form == 1 else row[::2] if form == 2 else np.array([*texts[::-1]], object)[::-1]
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(st.lists(st.tuples(st.lists(st.sampled_from(["", "a", "b", "ä\0", "x" * 30, "\ud800"])), st.integers(0, 3))))
+def test_lists_and_arrays_of_texts_have_the_codes_of_their_first_occurrences(given_rows: list[tuple[list[str], int]]):
+    rows = [row_of(texts, form) for texts, form in given_rows]
+    flat = [text for texts, _ in given_rows for text in texts]
+    names = list(dict.fromkeys(flat))
+    for twin in TWINS:
+        ends, codes, found = twin.listed_codes(rows)
+        assert (ends.dtype, codes.dtype) == (np.int64, np.int32)
+        assert ends.tolist() == list(np.cumsum([0] + [len(texts) for texts, _ in given_rows]))
+        assert found == names
+        assert [names[code] for code in codes.tolist()] == flat
+
+
+class Text(str):
+    """A string with an equality of its own."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("must not be asked")
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("other", [
+    None, "a", ("a",), {"a"}, 7, [7], [None], [b"a"], [["a"]], [np.str_("a")], [Text("a")], np.array(["a"]),
+    np.zeros(0), np.array([7], object), np.empty(3, object), np.array([["a"]], object), np.array("a", object),
+    np.array([(0, "a")], [("packed", "i1"), ("texts", "O")])["texts"],
+], ids=repr)  # fmt: skip
+def test_what_is_not_lists_of_texts_has_no_codes(other: object):
+    for twin in TWINS:
+        assert twin.listed_codes([other]) is None
+        assert twin.listed_codes([["a"], np.array(["a"], object), other]) is None
+
+
+@pytest.mark.parametrize("times", [1, 16, 32])
+def test_more_texts_than_memory_could_hold_codes_for_are_too_many(times: int):
+    endless = np.broadcast_to(np.array(["a"], object), (2**59,))
+    ev = se.Evaluator()
+    with pytest.raises(MemoryError):
+        ev.update_many([endless] * times, [["a"]] * times)
+    assert ev == se.Evaluator()
+
+
+@pytest.mark.skipif(kernel.BACKEND != "compiled", reason="the compiled twin is not in use")
+def test_rows_that_go_away_while_memory_is_asked_for_are_not_read():
+    class Last:
+        def __init__(self, rows: list[Any]) -> None:
+            self.rows, self.itself = rows, self
+
+        def __del__(self) -> None:
+            self.rows.clear()
+
+    before = gc.get_threshold()
+    try:
+        for threshold in range(1, 40):
+            rows: list[Any] = [["a"] for _ in range(10_000)]
+            gc.collect()
+            Last(rows)
+            gc.set_threshold(threshold)
+            found = _codes.listed_codes(rows)
+            gc.set_threshold(*before)
+            assert found is None or found[2] == ["a"]
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
+
+
+def test_chunks_of_lists_count_as_one_column():
+    rng = np.random.default_rng(2)
+    lists = [[f"l{label}" for label in rng.integers(0, 9, rng.integers(0, 5))] for _ in range(300)]
+    other = lists[100:] + lists[:100]
+    whole, parts = se.Evaluator(), se.Evaluator()
+    whole.update_many(lists, other)
+    for kind in (
+        pa.list_(pa.string()),
+        pa.large_list(pa.large_string()),
+        pa.list_(pa.dictionary(pa.int8(), pa.string())),
+    ):
+        columns = [
+            pa.chunked_array([pa.array(side[a:b], kind) for a, b in ((0, 7), (7, 7), (7, 300))])
+            for side in (lists, other)
+        ]
+        parts.reset()
+        parts.update_many(*columns)
+        assert parts == whole
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=60))
+def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[int]):
+    for twin in TWINS:
+        order, ends = twin.grouped(np.array(codes, np.int64), 7)
+        wanted = sorted(range(len(codes)), key=codes.__getitem__)
+        assert (order is None) == (codes == sorted(codes))
+        assert order is None or order.tolist() == wanted
+        assert ends.tolist() == [sum(code <= group for code in codes) for group in range(7)]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("wanted", [np.int32, np.int64])
+def test_offsets_begin_at_zero_and_do_not_fall(kind: type, wanted: type):
+    for offsets, found in (
+        ([], []), ([7], [0]), ([0, 0, 2], [0, 0, 2]), ([5, 5, 9, 9, 30], [0, 0, 4, 4, 25]), ([3, 2], None),
+        ([*range(100), 98, 200], None), ([0, 5, -1, 9], None), ([2**31 - 3, 2**31 - 1], [0, 2]),
+    ):  # fmt: skip
+        for twin in TWINS:
+            given_offsets = np.array(offsets, kind)
+            got = twin.from_zero(given_offsets, wanted)
+            assert (got is None) == (found is None)
+            if found is not None:
+                assert (got.dtype, got.tolist()) == (wanted, found)
+                assert not np.shares_memory(got, given_offsets) or not len(offsets)
+
+
+def ragged(rng: np.random.Generator, rows: int, width: int, kind: type, longest: int = 12) -> Lists:
+    """Lists of columns with repeats, which do not begin at the first entry."""
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, longest, rows))]) + 3
+    return Lists(offsets.astype(kind), rng.integers(0, width, offsets[-1] + 2).astype(kind))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("rows", [1, 2, 50, 3_000])
+def test_lists_of_some_rows_are_taken_in_their_order(rows: int, kind: type):
+    rng = np.random.default_rng(rows)
+    for longest in (2, 5, 12, 40):
+        lists = ragged(rng, rows, 9, kind, longest)
+        for chosen in (rng.permutation(rows), rng.integers(0, rows, 2 * rows), np.zeros(0, np.int64)):
+            wanted = [lists.places[lists.offsets[row] : lists.offsets[row + 1]].tolist() for row in chosen]
+            for twin in TWINS:
+                offsets, places = twin.taken(lists.offsets, lists.places, chosen)
+                assert offsets.dtype == places.dtype == kind
+                ends = offsets.tolist()
+                assert [places[a:b].tolist() for a, b in pairwise(ends)] == wanted
+
+
+def test_codes_rows_and_lists_out_of_range_are_refused():
+    offsets, places, rows = np.array([0, 2]), np.array([1, 1]), np.array([0])
+    for twin in TWINS:
+        for codes in ([3], [-1], [0, 9]):
+            with pytest.raises(IndexError, match="out of range"):
+                twin.grouped(np.array(codes, np.int64), 3)
+        for wrong in (
+            (offsets, places, np.array([1])), (offsets, places, np.array([-1])), (np.array([0, 3]), places, rows),
+            (np.array([-1, 1]), places, rows), (np.array([1, 0]), places, rows), (np.array([0]), places, rows),
+        ):  # fmt: skip
+            with pytest.raises(IndexError, match="out of range"):
+                twin.taken(*wrong)
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("groups", [1, 2, 20, 700])
+def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, kind: type):
+    rng = np.random.default_rng(groups)
+    for rows in (0, 1, 511, 513, 3_000):
+        width = int(rng.integers(1, 60))
+        true, pred = ragged(rng, rows, width, kind), ragged(rng, rows, width, kind)
+        pred = pred._replace(columns=rng.integers(0, width, width))
+        codes = rng.integers(0, groups, rows)
+        made = [[kind_of(0) for _ in range(groups)] for kind_of in (_compiled.Counts, _numpy.Counts)]
+        for _ in range(2):  # what is there already stays
+            _compiled.count_groups(made[0], codes, rows, width, true, pred)
+            _numpy.count_groups(made[1], codes, rows, width, true, pred)
+        assert [everything(one, width) for one in made[0]] == [everything(one, width) for one in made[1]]
+        whole = _compiled.Counts(width)
+        for one in made[0]:
+            whole.merge(one, None)
+        alone = _compiled.Counts(width)
+        for _ in range(2):
+            alone.count_lists(rows, 0, true, pred, None, None, np.zeros(0, np.int64))
+        assert everything(whole, width) == everything(alone, width)
+
+
+@needs_compiled
+def test_damaged_groups_and_lists_are_refused():
+    fine = Lists(np.array([0, 1, 2]), np.array([0, 1]))
+    for codes, true in (
+        ([0, 2], fine), ([0, -1], fine), ([0], fine), ([0, 1, 1], fine),
+        ([0, 1], Lists(np.array([0, 1, 3]), fine.places)),
+        ([0, 1], Lists(np.array([0, 3, 2]), fine.places)), ([0, 1], Lists(fine.offsets, np.array([0, 2]))),
+        ([0, 1], Lists(np.array([-1, 1, 2]), fine.places)),
+    ):  # fmt: skip
+        with pytest.raises(IndexError):
+            _compiled.count_groups([_compiled.Counts(0) for _ in range(2)], np.array(codes), 2, 2, true, fine)
+
+
+GUARDED = """
+import ctypes, mmap
+import numpy as np
+from streameval.kernel import _codes
+
+protect = ctypes.CDLL(None).mprotect
+protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+page, room, areas = mmap.PAGESIZE, 16 * mmap.PAGESIZE, []
+
+
+def between_guards(array, at_end):
+    areas.append(mmap.mmap(-1, room + 2 * page))
+    start = ctypes.addressof(ctypes.c_char.from_buffer(areas[-1]))
+    for guard in (start, start + page + room):
+        assert protect(guard, page, 0) == 0
+    at = page + (room - array.nbytes if at_end else 0)
+    held = np.frombuffer(areas[-1], array.dtype, len(array), at)
+    held[:] = array
+    return held
+
+
+for length in range(41):
+    for count in (1, 2, 7):
+        for at_end in (False, True):
+            data = between_guards(np.arange(length * count, dtype=np.uint8), at_end)
+            for kind in (np.int32, np.int64):
+                offsets = between_guards(np.arange(count + 1, dtype=kind) * length, at_end)
+                codes, firsts = _codes.text_codes(offsets, data)
+                assert len(codes) == count and len(firsts) == (count if length else 1)
+                places = between_guards(np.arange(length * count, dtype=kind), at_end)
+                views = np.zeros((count, 4), np.int32)
+                views[:, 0], views[:, 3] = length, np.arange(count) * length * (length > 12)
+                views = between_guards(views.view(np.uint8).reshape(-1), at_end)
+                codes, firsts = _codes.view_codes(views, [data])
+                assert len(codes) == count and len(firsts) == (count if length > 12 else 1)
+                ends, taken = _codes.taken(offsets, places, np.arange(count)[::-1].copy())
+                assert len(taken) == length * count
+"""
+
+
+@needs_compiled
+@pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
+def test_nothing_is_read_before_or_behind_texts_and_lists():
+    subprocess.run([sys.executable, "-c", GUARDED], check=True, env={**os.environ, "STREAMEVAL_KERNEL": "compiled"})

@@ -1,0 +1,150 @@
+"""Ledgers and checkpoints from bytes, and all kinds under random damage: refused, or exactly what they say."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import streameval as se
+from streameval.delivery.encoding import digest, encode_checkpoint
+from streameval.delivery.load import decoded
+from streameval.wire.fields import varint
+from tests.golden import write
+from tests.soak import damage
+from tests.wire.test_decisions import sealed
+
+IMAGES: dict[str, bytes] = {
+    name: write.MAKE[name]().to_bytes() for name in ("evaluator", "ledger-compacted", "checkpoint")
+}
+HEAD = b"\x89SEV\r\n\x01"
+EMPTY = se.Evaluator([]).to_bytes()
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_every_truncation_flipped_bit_and_zero_tail_is_refused(image: str):
+    data = IMAGES[image]
+    assert decoded(data).to_bytes() == data
+
+    def worse() -> Iterator[bytes]:
+        for size in range(len(data)):
+            yield data[:size]
+            yield data[:size] + bytes(len(data) - size)
+            yield data[size + 1 :]
+        for place in range(8 * len(data)):
+            flipped = bytearray(data)
+            flipped[place // 8] ^= 1 << place % 8
+            yield bytes(flipped)
+
+    refused = 0
+    for damaged in worse():
+        if damaged != data:
+            refused += 1
+            with pytest.raises(se.FormatError):
+                decoded(damaged)
+    assert refused >= 11 * len(data) - 4
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_every_truncation_and_zero_tail_under_a_right_checksum_is_refused(image: str):
+    body = IMAGES[image][:-4]
+    for size in range(7, len(body)):
+        for damaged in (body[:size], body[:size] + bytes(len(body) - size)):
+            if damaged != body:
+                with pytest.raises(se.FormatError):
+                    decoded(sealed(damaged))
+
+
+def test_random_damage_is_refused_or_is_exactly_what_it_says():
+    told = {damage.once(random.Random(seed)) for seed in range(4000)}
+    assert told == {"refused", "not damaged", "accepted, with a right checksum"}
+
+
+def book(template: bytes, *sums: bytes) -> bytes:
+    return sealed(HEAD + b"\x80" + varint(len(template)) + template + varint(len(sums)) + b"".join(sums))
+
+
+def part(shards: list[tuple[bytes, int, int, bytes]], state: bytes) -> bytes:
+    told = [varint(2 * len(name)) + name + varint(epoch) + varint(seq) + digest for name, epoch, seq, digest in shards]
+    return varint(len(shards)) + b"".join(told) + varint(len(state)) + state
+
+
+def test_the_helper_writes_what_the_package_writes():
+    ledger = se.Ledger()
+    for name in ("p", "q", "r"):
+        ledger.put(name, 300, se.Evaluator([]), epoch=2)
+    single = [part([(name, 2, 300, b"")], EMPTY) for name in (b"p", b"q", b"r")]
+    assert ledger.to_bytes() == book(EMPTY, *single)
+    ledger.compact(["p", "r"])
+    empty_digest = digest(EMPTY)
+    both = part([(b"p", 2, 300, empty_digest), (b"r", 2, 300, empty_digest)], EMPTY)
+    assert ledger.to_bytes() == book(EMPTY, both, single[1])
+
+
+COUNTED = write.fed(se.Evaluator([])).to_bytes()
+NO = bytes(16)
+CONTRADICTIONS = {
+    "shards of no configuration": book(b"", part([(b"p", 0, 1, b"")], EMPTY)),
+    "a configuration that has counted": book(COUNTED),
+    "a configuration that cannot be merged": book(se.Rolling(se.F1(), size=3).to_bytes()),
+    "a configuration that is no state": book(se.Ledger().to_bytes()),
+    "a shard that is no state": book(EMPTY, part([(b"p", 0, 1, b"")], b"state")),
+    "a shard that is built differently": book(EMPTY, part([(b"p", 0, 1, b"")], se.F1().to_bytes())),
+    "a sum of no shards": book(EMPTY, part([], EMPTY)),
+    "shards out of order": book(EMPTY, part([(b"q", 0, 1, b"")], EMPTY), part([(b"p", 0, 1, b"")], EMPTY)),
+    "a shard twice": book(EMPTY, *[part([(b"p", 0, 1, b"")], EMPTY)] * 2),
+    "a shard twice in a sum": book(EMPTY, part([(b"p", 0, 1, NO), (b"p", 0, 2, NO)], EMPTY)),
+    "a sum out of order": book(EMPTY, part([(b"q", 0, 1, NO), (b"p", 0, 1, NO)], EMPTY)),
+    "a shard in two sums": book(
+        EMPTY, part([(b"p", 0, 1, NO), (b"q", 0, 1, NO)], EMPTY), part([(b"q", 0, 1, b"")], EMPTY)
+    ),
+    "a sequence beyond 63 bits": book(EMPTY, part([(b"p", 0, 2**63, b"")], EMPTY)),
+    "an epoch beyond 63 bits": book(EMPTY, part([(b"p", 2**64 - 1, 0, b"")], EMPTY)),
+    "a shard that is no text": book(EMPTY, part([(b"\xff", 0, 1, b"")], EMPTY)),
+    "something after the end": sealed(book(EMPTY)[:-4] + b"\0"),
+    "a position beyond 63 bits": encode_checkpoint(2**63, EMPTY),
+    "a checkpoint of nothing": encode_checkpoint(0, b""),
+    "a checkpoint of a checkpoint": encode_checkpoint(0, IMAGES["checkpoint"]),
+    "a kind that does not exist": sealed(HEAD + b"\xff" + EMPTY[8:-4]),
+}
+
+
+@pytest.mark.parametrize("kind", CONTRADICTIONS)
+def test_what_nothing_can_have_written_is_refused(kind: str):
+    with pytest.raises(se.FormatError):
+        decoded(CONTRADICTIONS[kind])
+
+
+def hostile() -> Iterator[tuple[str, bytes]]:
+    """Small files that claim much, and larger ones in which everything claims something."""
+    for size in (2**16, 2**31, 2**62, 2**64 - 1):
+        for image in ("ledger-compacted", "checkpoint"):
+            body = IMAGES[image][:-4]
+            for at in range(8, len(body), 3):
+                yield f"{image}, {size} at {at}", sealed(body[:at] + varint(size) + body[at + 1 :])
+    many = 100_000
+    yield "many sums of nothing", sealed(HEAD + b"\x80" + varint(len(EMPTY)) + EMPTY + varint(many) + bytes(many))
+    shards = [(b"%06d" % number, 0, 1, NO) for number in range(20_000)]
+    yield "many shards in a sum", book(EMPTY, part(shards, b"state"))
+    yield (
+        "many shards of small states",
+        book(EMPTY, *(part([(b"%06d" % x, 0, 1, b"")], EMPTY) for x in range(400)), b"\0"),
+    )
+    yield "an endless number", sealed(HEAD + b"\x81" + b"\xff" * many)
+
+
+def test_small_files_that_claim_much_cost_little_memory():
+    for kind, data in hostile():
+        tracemalloc.start()
+        try:
+            found: Any = decoded(data)
+        except se.FormatError:
+            found = None
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak <= 64 * len(data) + 2**20, f"{kind}: {peak / len(data):.0f} times the input"
+        assert found is None or found.to_bytes() == data

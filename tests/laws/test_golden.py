@@ -1,0 +1,59 @@
+"""What an earlier version wrote is read to the last bit, and written again as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import streameval as se
+from tests.golden import write
+from tests.wire.test_decisions import sealed
+
+FILES = sorted(write.FOLDER.glob("*.bin"))
+VALUES = json.loads(write.VALUES.read_text(encoding="utf-8"))
+
+
+def test_there_is_a_file_of_every_kind():
+    assert [path.name for path in FILES] == sorted(VALUES)
+    assert {path.name.split(".")[0] for path in FILES} == set(write.MAKE)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_bytes_are_read_and_written_again_as_they_were(path: Path):
+    data = path.read_bytes()
+    found: Any = se.load(path)
+    assert found.to_bytes() == data
+    assert type(found).from_bytes(data) == found
+    assert json.loads(json.dumps(write.readings(found))) == VALUES[path.name]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if ".v1." in path.name], ids=lambda path: path.stem)
+def test_this_version_writes_the_same_bytes_for_the_same_examples(path: Path):
+    assert write.MAKE[path.name.split(".")[0]]().to_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_newer_version_is_refused_by_name_and_with_what_to_do(path: Path, tmp_path: Path):
+    body = bytearray(path.read_bytes()[:-4])
+    body[6] += 1
+    newer = tmp_path / "newer"
+    newer.write_bytes(sealed(body))
+    with pytest.raises(se.FormatError, match=rf"{newer}: format version 2 is not known here.*upgrade streameval"):
+        se.load(newer)
+    with pytest.raises(se.FormatError, match="format version 2"):
+        type(se.load(path)).from_bytes(sealed(body))
+
+
+def test_golden_files_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(write, "FOLDER", tmp_path)
+    monkeypatch.setattr(write, "VALUES", tmp_path / "values.json")
+    (tmp_path / "metric.v1.bin").write_bytes(b"old")
+    write.main()
+    assert (tmp_path / "metric.v1.bin").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == len(write.MAKE) + 1
+    assert set(json.loads((tmp_path / "values.json").read_text())) == {f"{name}.v1.bin" for name in write.MAKE} - {
+        "metric.v1.bin"
+    }

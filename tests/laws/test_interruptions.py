@@ -1,0 +1,588 @@
+"""Atomic: whatever is raised, wherever, an object is left as it was before the call, or as it is after it.
+
+About 300 interruptions are tried, shared by the cases; `tests.support.effort` tells how to try more.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import metrics as river_metrics
+
+import streameval as se
+from tests.support.effort import cases
+from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
+
+HITS = cases(300)
+MANY = tuple(f"many-{number:02}" for number in range(12))
+LABELS = (*"abcdxyz", "new", "newer", "newest", "later", *MANY, *(f"gone-{number}" for number in range(40)))
+
+Scores = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What an evaluator keeps, and how it is fed."""
+
+    metrics: tuple[str, ...] = ("f1_macro", "hamming_loss")
+    choices: dict[str, Any] = field(default_factory=dict)
+    scored: bool = False
+    weight: float = 1.0
+    mask: bool = False
+
+    def fresh(self) -> se.Evaluator:
+        return se.Evaluator(list(self.metrics), **self.choices)
+
+    def said(self, scores: Scores) -> Any:
+        return scores if self.scored else {label for label, score in scores.items() if score >= 0.5}
+
+    def told(self, *, mask: object = None, weight: float | None = None) -> dict[str, Any]:
+        return {"weight": self.weight if weight is None else weight, "mask": mask if self.mask else None}
+
+    def update(self, ev: se.Evaluator, true: Any, scores: Scores, **more: Any) -> None:
+        ev.update(true, self.said(scores), **self.told(**more))
+
+    def revert(self, ev: se.Evaluator, true: Any, scores: Scores, **more: Any) -> None:
+        ev.revert(true, self.said(scores), **self.told(**more))
+
+    def started(self) -> se.Evaluator:
+        ev = self.fresh()
+        for true, scores, mask in FIRST:
+            self.update(ev, true, scores, mask=mask)
+        return ev
+
+    def other(self) -> se.Evaluator:
+        ev = self.fresh()
+        self.update(ev, {"new", "a"}, {"newer": 0.5, "a": 0.125, "b": 0.75}, weight=0.3)
+        return ev
+
+    def before_compaction(self) -> se.Evaluator:
+        """An object whose next revert is followed by a rebuild without the labels that are gone."""
+        ev = self.started()
+        for verb in (ev.update, ev.revert):
+            for start in range(0, 40, 4):
+                names = [f"gone-{number}" for number in range(start, start + 4)]
+                verb(set(names), self.said(dict.fromkeys(names[:2], 0.5)), **self.told())
+        ev._patience = 0
+        return ev
+
+
+FIRST: list[tuple[Any, Scores, Any]] = [
+    ({"a"}, {"a": 0.5, "b": 0.75}, {"c"}),
+    ({"b", "c"}, {"a": 0.25, "c": 0.25, "b": 0.25}, None),
+    ({"a", "c"}, {}, {"a"}),
+]
+SCORING = {"scored": True, "mask": True}
+RANKINGS = ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)")
+PROPENSITIES = {"inverse_propensities": dict.fromkeys(LABELS, 2.5)}
+ALL = {"keep": ["rankings", "curves", "pairs"], "threshold": 0.5, **PROPENSITIES}
+
+MIXTURES = {
+    "decisions": Mixture(),
+    "weighted decisions": Mixture(weight=0.3),
+    "masks": Mixture(mask=True),
+    "declared labels": Mixture(choices={"labels": ["c", "a"], "unknown": "add"}, weight=0.5, mask=True),
+    "decisions of scores": Mixture(choices={"threshold": 0.5}, **SCORING),
+    "rankings": Mixture(RANKINGS, PROPENSITIES, **SCORING),
+    "weighted rankings, the last of ties": Mixture(RANKINGS, {"ties": "last", **PROPENSITIES}, weight=0.3, **SCORING),
+    "curves": Mixture(("roc_auc_macro", "average_precision_micro"), **SCORING),
+    "weighted curves": Mixture(("roc_auc_macro",), weight=0.3, **SCORING),
+    "pairs": Mixture(("f1_macro",), {"keep": ["pairs"]}, mask=True),
+    "weighted pairs": Mixture(("f1_macro",), {"keep": ["pairs"]}, weight=0.3),
+    "all states": Mixture(("ndcg", "psp_at(k=2)", "roc_auc_macro", "f1_macro"), ALL, **SCORING),
+    "all states, weighted": Mixture(("ndcg", "psp_at(k=2)", "f1_macro"), ALL, weight=0.3, **SCORING),
+}  # fmt: skip
+
+
+def lists(many: Mixture, rows: int) -> tuple[list[Any], list[Any]]:
+    true: list[Any] = [{"a", "x"}, {"y"}, {"b"}]
+    pred = [many.said(scores) for scores in ({"a": 0.75}, {"z": 0.5, "b": 0.25}, {"y": 0.125})]
+    return (true * rows)[:rows], (pred * rows)[:rows]
+
+
+def with_dicts(m: Mixture, ev: se.Evaluator) -> None:
+    pred = {"a": 0.25, "b": 0.75} if m.scored else {"a": False, "b": True}
+    ev.update({"a": True, "b": False}, pred, **m.told())
+
+
+def with_frames(m: Mixture, ev: se.Evaluator) -> None:
+    scores = np.array([[0.25, 0.5], [0.75, 0.75]])
+    ev.update_many(pd.DataFrame({"a": [1, 0], "x": [1, 1]}), scores if m.scored else (scores >= 0.5).astype(int))
+
+
+def beside_many_labels(m: Mixture) -> se.Evaluator:
+    ev = m.started()
+    ev.update_many([set(map(str, range(600)))], [set()])
+    return ev
+
+
+Run = Callable[[Mixture, se.Evaluator, se.Evaluator], object]
+
+OPERATIONS: dict[str, tuple[Callable[[Mixture], se.Evaluator], Run]] = {
+    "update": (Mixture.started, lambda m, ev, _: m.update(ev, {"a"}, {"a": 0.5, "b": 0.75}, mask={"b"})),
+    "update with dicts": (Mixture.started, lambda m, ev, _: with_dicts(m, ev)),
+    "update with new labels": (
+        Mixture.started,
+        lambda m, ev, _: m.update(ev, {"a", "new"}, {"newer": 1.5, "a": 0.5}, mask={"newest"}),
+    ),
+    "update that widens": (Mixture.started, lambda m, ev, _: m.update(ev, set(MANY), {"a": 0.5, MANY[3]: 0.5})),
+    "update of another weight": (
+        Mixture.started,
+        lambda m, ev, _: m.update(ev, {"a"}, {"a": 0.5, "x": 0.5}, weight=0.1 if m.weight == 1.0 else 5e-324),
+    ),
+    "update that fails": (Mixture.started, lambda _m, ev, _: ev.update({"new"}, {"newer": 0.5, None: 0.5})),
+    "revert": (Mixture.started, lambda m, ev, _: m.revert(ev, *FIRST[1][:2])),
+    "revert with a mask": (Mixture.started, lambda m, ev, _: m.revert(ev, *FIRST[0][:2], mask=FIRST[0][2])),
+    "revert that fails": (Mixture.started, lambda m, ev, _: m.revert(ev, {"c", "new"}, {"a": 0.5, "b": 0.125})),
+    "revert that compacts": (Mixture.before_compaction, lambda m, ev, _: m.revert(ev, *FIRST[1][:2])),
+    "update_many": (Mixture.started, lambda m, ev, _: ev.update_many(*lists(m, 7))),
+    "update_many with known labels": (
+        Mixture.started,
+        lambda m, ev, _: ev.update_many([{"a"}, {"b"}] * 2, [m.said({"a": 0.5, "b": 0.5})] * 4),
+    ),
+    "update_many with generators and weights": (
+        Mixture.started,
+        lambda m, ev, _: ev.update_many(*map(iter, lists(m, 3)), weights=[0.1, 1.0, 1e300]),
+    ),
+    "update_many with frames": (Mixture.started, lambda m, ev, _: with_frames(m, ev)),
+    "update_many beside many labels": (
+        beside_many_labels,
+        lambda _m, ev, _: ev.update_many([{"a", "x"}, {"7"}], [{"b"}, {"600"}]),
+    ),
+    "update_many that fails": (
+        Mixture.started,
+        lambda m, ev, _: ev.update_many([{"a", "x"}] * 3, [m.said({"a": 0.5}), m.said({"y": 0.5}), {2.5}]),
+    ),
+    "merge": (Mixture.started, lambda _, ev, other: ev.merge(other)),
+    "merge with itself": (Mixture.started, lambda _m, ev, _: ev.merge(ev)),
+    "reset": (Mixture.started, lambda _m, ev, _: ev.reset()),
+    "reading": (Mixture.started, lambda _m, ev, _: (ev.get(), ev.labels, ev.weight, ev.examples, repr(ev))),
+    "copying": (Mixture.started, lambda _, ev, other: (ev.copy(), ev.to_bytes(), ev + other, ev == other)),
+}  # fmt: skip
+
+BESIDE = "update_many beside many labels"
+CASES = [(mixture, operation) for mixture in MIXTURES for operation in OPERATIONS if operation != BESIDE]
+CASES += [("decisions", BESIDE), ("pairs", BESIDE)]
+SHARE = max(1, HITS // len(CASES))
+
+
+# What is asked first finds what was interrupted; none of these may come upon half of it.
+TOUCHES: list[Callable[[Mixture, se.Evaluator], object]] = [
+    lambda _, ev: repr(ev.get()),
+    lambda _, ev: ev.to_bytes(),
+    lambda _, ev: (ev.examples, ev.weight),
+    lambda _, ev: ev.copy().to_bytes(),
+    lambda m, ev: (m.fresh() + ev).to_bytes(),
+    lambda _, ev: repr([ev.get(spec) for spec in ev.metrics]),
+    lambda m, ev: [ev == one for one in (m.started(), m.other(), m.fresh())],
+    lambda _, ev: (ev.labels, repr(ev)),
+    lambda m, ev: (m.update(ev, *FIRST[0][:2]), m.revert(ev, *FIRST[0][:2]), ev.to_bytes())[-1],
+    lambda m, ev: (ev.update_many(*lists(m, 4)), ev.to_bytes())[-1],
+]
+
+
+def go_on(m: Mixture, ev: se.Evaluator) -> bytes:
+    """Whatever may come later; what it leaves."""
+    m.update(ev, {"x", "new", "later"}, {"newer": 0.5, "a": 0.75}, weight=0.7)
+    ev.update_many(*lists(m, 3))
+    m.revert(ev, {"x", "new", "later"}, {"newer": 0.5, "a": 0.75}, weight=0.7)
+    ev.merge(m.other())
+    repr(ev.get())
+    return ev.to_bytes()
+
+
+def hits_at(hit: int) -> tuple[int, ...]:
+    """An interruption, of which every other comes upon a second one while the object is mended."""
+    return (hit,) if hit % 2 else (hit, hit + 1 + hit // 2 % 60)
+
+
+@pytest.mark.parametrize(("mixture", "operation"), CASES)
+def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(mixture: str, operation: str):
+    m, (make, run) = MIXTURES[mixture], OPERATIONS[operation]
+    argument = m.other().to_bytes()
+    attempted(lambda: run(m, make(m), m.other()))  # what happens at the first time alone must not be counted
+    before = make(m).to_bytes()
+    target, other = make(m), m.other()
+    executed = interrupted(lambda: attempted(lambda: run(m, target, other)), -1)
+    after = target.to_bytes()
+    hits = chosen(executed, SHARE, f"{mixture}, {operation}")
+    for number, hit in enumerate(hits):
+        target, other = make(m), m.other()
+        with pytest.raises(Interrupted):
+            interrupted(lambda target=target, other=other: attempted(lambda: run(m, target, other)), *hits_at(hit))
+        touch = TOUCHES[(number + hit) % len(TOUCHES)]
+        answer = touch(m, target)
+        if touch is not TOUCHES[-1]:
+            found = target.to_bytes()
+            assert found in (before, after), f"torn at instruction {hit}"
+            whole = se.Evaluator.from_bytes(found)
+            assert answer == touch(m, whole), f"read in part after instruction {hit}"
+            assert target == whole
+            assert repr(target.get()) == repr(whole.get())
+            if found == before:
+                attempted(lambda target=target: run(m, target, m.other()))
+                assert target.to_bytes() == after, f"cannot be repeated after instruction {hit}"
+                whole = se.Evaluator.from_bytes(after)
+            assert go_on(m, target) == go_on(m, whole)
+        else:
+            assert answer in (touch(m, se.Evaluator.from_bytes(one)) for one in (before, after))
+        assert other.to_bytes() == argument
+        if operation == "merge":
+            assert go_on(m, other) == go_on(m, se.Evaluator.from_bytes(argument))
+
+
+# -- what holds evaluators --------------------------------------------------------------------------------------------
+
+
+def began(window: Any) -> Any:
+    """A window that has counted enough for the next example to let one go."""
+    for number in range(2):
+        window.update({"a"}, {"b", "old"}, **({"t": number - 5} if window.timed else {}))
+    return window
+
+
+HOLDERS: dict[str, Callable[[], Any]] = {
+    "Evaluator": se.Evaluator,
+    "Rolling": lambda: began(se.Rolling(se.Evaluator(), size=2)),
+    "Rolling, all states": lambda: began(se.Rolling(se.Evaluator(keep=["pairs"]), size=1)),
+    "TimeRolling": lambda: began(se.TimeRolling(se.F1(), period=5)),
+    "Tumbling": lambda: began(se.Tumbling(se.Evaluator(), size=2, keep=1)),
+    "Tumbling in time": lambda: began(se.Tumbling(se.F1(), period=2, keep=1)),
+    "Fading": lambda: began(se.Fading(se.Evaluator(), half_life=1)),
+    "Fading in time": lambda: began(se.Fading(se.F1(), half_life=2.0)),
+}
+
+
+def waiting(evaluator: object) -> se.Pending:
+    pending = se.Pending(evaluator, max_pending=3, max_age=10, late="count")
+    for key, y_pred in enumerate([{"a"}, {"b", "c"}, {"c"}]):
+        pending.predict(key, y_pred, t=key)
+    return pending
+
+
+def told_of(pending: se.Pending) -> tuple[object, ...]:
+    return pending.evaluator.examples, pending.evaluator.to_bytes(), pending.keys(), pending.late, pending.evicted
+
+
+CALLS: dict[str, Callable[[se.Pending], object]] = {
+    "predict": lambda pending: pending.predict(7, {"a", "new"}, t=3),
+    "predict that gives up": lambda pending: pending.predict(7, {"a"}, t=11.5),
+    "predict that fails": lambda pending: pending.predict(1, {"a"}, t=11.5),
+    "observe": lambda pending: pending.observe(1, {"c", "new"}, weight=0.5, mask={"b"}, t=3),
+    "observe plainly": lambda pending: pending.observe(1, {"c"}, t=3),
+    "observe and give up": lambda pending: pending.observe(2, {"c"}, t=11.5),
+    "observe what fails": lambda pending: pending.observe(2, {"c", None}, t=11.5),
+    "observe what is late": lambda pending: pending.observe(9, {"c"}, t=11.5),
+    "discard": lambda pending: pending.discard(1),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("call", CALLS)
+def test_an_interrupted_pair_is_counted_or_waits(call: str, holder: str):
+    run, make = CALLS[call], HOLDERS[holder]
+    attempted(lambda: run(waiting(make())))
+    before = told_of(waiting(make()))
+    pending = waiting(make())
+    executed = interrupted(lambda: attempted(lambda: run(pending)), -1)
+    after = told_of(pending)
+    for hit in chosen(executed, (10 if holder == "Evaluator" else 3) * SHARE, call):
+        pending = waiting(make())
+        with pytest.raises(Interrupted):
+            interrupted(lambda pending=pending: attempted(lambda: run(pending)), *hits_at(hit))
+        keys = pending.keys()
+        found = told_of(pending)
+        assert found in (before, after), f"torn at instruction {hit}"
+        assert keys == found[2] == pending.copy().keys()
+        if found == before:
+            attempted(lambda pending=pending: run(pending))
+            assert told_of(pending) == after
+
+
+def test_an_interrupted_pair_is_never_counted_twice_by_an_evaluator_that_cannot_tell():
+    for name, make in {"river": river_metrics.multioutput.ExactMatch, "ours": se.F1}.items():
+        waiting(make()).observe(1, {"c": True})
+        pending = waiting(make())
+        executed = interrupted(lambda pending=pending: pending.observe(1, {"c": True}), -1)
+        for hit in chosen(executed, 40 * SHARE, name):
+            seen: list[object] = []
+
+            class Told(type(make())):
+                def update(self, *given, seen=seen, **named):
+                    super().update(*given, **named)
+                    seen.append(given)
+
+            pending = waiting(Told())
+            with pytest.raises(Interrupted):
+                interrupted(lambda pending=pending: pending.observe(1, {"c": True}), hit)
+            assert len(seen) + (1 in pending) <= 1
+
+
+def traces(every: int) -> se.Trace:
+    trace = se.Trace({"micro": se.F1(average="micro"), "all": se.Evaluator(["f1_macro"]), "once": Once()}, every=every)
+    trace.update({"a"}, {"b"})
+    return trace
+
+
+def traced_windows() -> se.Trace:
+    made = {name: make() for name, make in HOLDERS.items() if name != "Evaluator"}
+    return se.Trace({"all": se.Evaluator(["f1_macro"]), **made}, every=1, metrics=["f1_macro"])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_windows_of_an_interrupted_trace_stay_together(fails: bool):
+    def state(trace: se.Trace) -> tuple[object, ...]:
+        return (trace.examples, repr(trace.columns()), *[one.to_bytes() for one in trace.evaluators.values()])
+
+    def run(trace: se.Trace) -> None:
+        attempted(lambda: trace.update({"a", "new"}, {"b", None if fails else "newer"}, t=1))
+
+    run(traced_windows())
+    before = state(traced_windows())
+    trace = traced_windows()
+    executed = interrupted(lambda: run(trace), -1)
+    after = state(trace)
+    assert (before == after) == fails
+    for hit in chosen(executed, 40 * SHARE, f"{fails}"):
+        trace = traced_windows()
+        with pytest.raises(Interrupted):
+            interrupted(lambda trace=trace: run(trace), *hits_at(hit))
+        found = state(trace)
+        assert found in (before, after), f"torn at instruction {hit}"
+        if found == before:
+            run(trace)
+            assert state(trace) == after
+
+
+class Once:
+    """An evaluator that takes nothing back."""
+
+    def __init__(self) -> None:
+        self.inner = se.Evaluator(["recall_micro"])
+
+    def update(self, y_true, y_pred, *, weight=1.0, mask=None):
+        self.inner.update(y_true, y_pred, weight=weight, mask=mask)
+
+    def get(self):
+        return self.inner.get()
+
+    def _mark(self):
+        return self.inner.examples
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("every", [1, 2])
+def test_the_evaluators_of_an_interrupted_trace_stay_together(fails: bool, every: int):
+    def state(trace: se.Trace) -> tuple[object, ...]:
+        micro, whole, once = trace.evaluators.values()
+        told = [one.to_bytes() for one in (micro, whole, once.inner)]
+        return (trace.examples, repr(trace.columns()), len(trace), repr(trace.get()), *told)
+
+    def run(trace: se.Trace) -> None:
+        attempted(lambda: trace.update({"a", "new"}, {"b", None if fails else "newer"}, weight=0.5))
+
+    run(traces(every))
+    before = state(traces(every))
+    trace = traces(every)
+    executed = interrupted(lambda: run(trace), -1)
+    after = state(trace)
+    for hit in chosen(executed, 20 * SHARE, f"{fails} {every}"):
+        trace = traces(every)
+        with pytest.raises(Interrupted):
+            interrupted(lambda trace=trace: run(trace), *hits_at(hit))
+        found = state(trace)
+        assert found in (before, after), f"torn at instruction {hit}"
+        if found == before:
+            run(trace)
+            assert state(trace) == after
+        trace.update({"a"}, {"a"})
+        assert trace.examples == sum(found[:1]) + 1 + (found == before and not fails)
+
+
+# -- real signals, and what users' objects raise ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mixture", ["decisions", "weighted decisions", "all states", "all states, weighted"])
+def test_signals_while_many_are_counted_leave_the_bytes_as_before_or_as_after(mixture: str):
+    m, draw = MIXTURES[mixture], random.Random(mixture)
+    true, pred = lists(m, 400)
+    weights = None if m.weight == 1.0 else np.full(400, 0.3)
+
+    def handler(*_: object) -> None:
+        raise Interrupted
+
+    def run(ev: se.Evaluator, delay: float) -> None:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            ev.update_many(true, pred, weights=weights)
+            for _ in range(1000 if delay else 0):  # so that it comes in any case
+                time.sleep(0.001)  # where pause() waits for another, if it has just come
+        except Interrupted:
+            pass
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    ev = m.started()
+    before = ev.to_bytes()
+    run(ev, 0)
+    after = ev.to_bytes()
+    kept = signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(SHARE * 10):
+            ev = m.started()
+            run(ev, draw.choice([1e-5, 1e-4, 1e-3, 1e-2]) * (1 + 9 * draw.random()))
+            assert ev.to_bytes() in (before, after)
+    finally:
+        signal.signal(signal.SIGALRM, kept)
+
+
+class Moody(Mapping):
+    """A mapping that raises once it was asked so many times."""
+
+    patience = -1
+    error: type[BaseException] = KeyboardInterrupt
+
+    def __init__(self, held: dict[str, Any]) -> None:
+        self.held = held
+
+    def lose(self) -> None:
+        Moody.patience -= 1
+        if Moody.patience == 0:
+            raise Moody.error
+
+    def __getitem__(self, label: str) -> Any:
+        self.lose()
+        return self.held[label]
+
+    def __iter__(self) -> Iterator[str]:
+        for label in self.held:
+            self.lose()
+            yield label
+
+    def __len__(self) -> int:
+        self.lose()
+        return len(self.held)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("mixture", ["decisions", "weighted decisions", "pairs", "all states, weighted"])
+@pytest.mark.parametrize("verb", ["update", "update_many", "revert"])
+def test_mappings_that_raise_while_they_are_read_leave_nothing(mixture: str, verb: str, error: type[BaseException]):
+    m = MIXTURES[mixture]
+    scores = {"a": 0.75, "newer": 0.5} if m.scored else {"a": True, "newer": True}
+    given = Moody({"a": True, "new": True}), Moody(scores)
+
+    def run(ev: se.Evaluator) -> None:
+        if verb == "update_many":
+            ev.update_many([{"b", "newest"}, given[0]] * 2, [m.said({"b": 0.5}), given[1]] * 2)
+        else:
+            getattr(ev, verb)(*given, weight=m.weight)
+
+    def made() -> se.Evaluator:
+        ev = m.started()
+        if verb == "revert":
+            ev.update(*given, weight=m.weight)
+        return ev
+
+    ev = made()
+    before = ev.to_bytes()
+    run(ev)
+    after, raised, patience = ev.to_bytes(), 0, 0
+    Moody.error = error
+    while raised == patience:
+        patience += 1
+        ev = made()
+        Moody.patience = patience
+        try:
+            run(ev)
+        except error:
+            raised += 1
+        finally:
+            Moody.patience = -1
+        assert ev.to_bytes() == (before if raised == patience else after)
+    assert raised > 3
+    assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(after))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError, GeneratorExit])
+@pytest.mark.parametrize("mixture", MIXTURES)
+def test_an_iterable_that_raises_leaves_nothing_wherever_it_does(mixture: str, error: type):
+    m = MIXTURES[mixture]
+    rows = lists(m, 7)
+
+    def broken(values: list[Any], last: int) -> Iterator[Any]:
+        yield from values[:last]
+        raise error
+
+    for last in range(7):
+        for side in range(2):
+            ev = m.started()
+            before = ev.to_bytes()
+            given: list[Any] = list(rows)
+            given[side] = broken(rows[side], last)
+            with pytest.raises(error):
+                ev.update_many(*given)
+            assert ev.to_bytes() == before
+            assert ev.labels == m.started().labels
+    assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(before))
+
+
+@pytest.mark.parametrize("mixture", MIXTURES)
+def test_memory_that_runs_out_leaves_nothing(mixture: str, monkeypatch: pytest.MonkeyPatch):
+    m = MIXTURES[mixture]
+    true, pred = lists(m, 50)
+    makers = ("zeros", "empty", "concatenate", "full", "array", "bincount", "arange", "stack")
+    real = {name: getattr(np, name) for name in makers}
+    calls = 0
+
+    def scarce(name: str, last: int) -> Callable[..., Any]:
+        def make(*given: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == last:
+                raise MemoryError
+            return real[name](*given, **named)
+
+        return make
+
+    ev, last = m.started(), 0
+    before = ev.to_bytes()
+    ev.update_many(true, pred)
+    after = ev.to_bytes()
+    ended = False
+    while not ended:
+        last += 1
+        calls = 0
+        ev = m.started()
+        with monkeypatch.context() as patch:
+            for name in makers:
+                patch.setattr(np, name, scarce(name, last))
+            try:
+                ev.update_many(true, pred)
+                ended = True
+            except MemoryError:
+                pass
+        assert ev.to_bytes() in ((after,) if ended else (before, after))
+    assert ended
+    assert last > 1
+    assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(after))
+
+
+def test_weights_taken_back_from_labels_that_were_forgotten_can_be_merged():
+    m = MIXTURES["all states, weighted"]
+    ev, plain = m.started(), m.started()
+    state = ev._core.several
+    known = len(ev._core.labels)
+    example = ev._joint_one({"later"}, {"later": 0.75}, 0.25, None)
+    state.count_one(example, 1)
+    state.count_one(example, -1)
+    state.forget(known)
+    assert (m.other() + ev).to_bytes() == (m.other() + plain).to_bytes()

@@ -1,0 +1,347 @@
+"""The laws of `streameval.states.base`, for rankings."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval.errors import CounterOverflowError, RevertError
+from streameval.metrics import rankings_at
+from streameval.schema.batch import ScoredLists, ScoredRows
+from streameval.schema.labels import LabelIndex
+from streameval.states import rankings
+from streameval.states.ranking_check import is_possible
+from streameval.states.ranking_content import Table
+from streameval.states.ranking_view import RankingTables
+from streameval.states.rankings import RankingOptions, Rankings
+from tests.support.effort import cases
+from tests.support.ranking_oracle import Ranked
+from tests.support.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples
+
+LABELS = ["b", "a", 3, "c", 10]
+OPTIONS = [
+    RankingOptions(),
+    RankingOptions(ties="last"),
+    RankingOptions(label_ranks=2, hit_cutoffs=(1, 3), propensities=propensities_of(LABELS), gain_ranks=3),
+    RankingOptions(ties="last", label_ranks=3, hit_cutoffs=(2,), propensities=propensities_of(LABELS), gain_ranks=1),
+]
+
+
+class Stream:
+    """Examples, what is declared, what is kept, and a source of choices."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.options = rng.choice(OPTIONS)
+        self.declared = rng.sample(LABELS, rng.randint(0, len(LABELS)))
+        self.weighted = rng.random() < 0.5
+        self.examples = random_examples(rng, LABELS, rng.randint(0, 8), weighted=self.weighted)
+
+    def __repr__(self) -> str:
+        return f"{self.options} {self.declared} {self.examples}"
+
+    def empty(self) -> Rankings:
+        return Rankings(LabelIndex(self.declared), self.options)
+
+    def batch(self, examples: list[Ranked], index: LabelIndex) -> ScoredLists | ScoredRows:
+        if self.rng.random() < 0.3 and len(index) == len(LABELS):  # rows mention every column
+            return as_rows(examples, self.rng.sample(LABELS, len(LABELS)), index)
+        return as_lists(examples, index, self.rng)
+
+    def counted(self, examples: list[Ranked]) -> Rankings:
+        """A state of its own, with labels registered in the order in which they are met."""
+        state = self.empty()
+        state.count(as_lists(examples, state._labels, self.rng))
+        return state
+
+    def change(self, state: Rankings, examples: list[Ranked], sign: int = 1) -> None:
+        known = len(state._labels)
+        try:
+            state.count_one(as_lists(examples, state._labels, self.rng), sign)
+        except BaseException:
+            state.forget(known)
+            raise
+
+
+def streams() -> st.SearchStrategy[Stream]:
+    return st.randoms(use_true_random=False).map(Stream)
+
+
+def readings(state: Rankings) -> list:
+    """Everything that can be read, exactly."""
+    tables, options = RankingTables(state), state.options
+    found: list[object] = [state.examples, tables.labels, tables.weight * tables.unit, state.content().labels]
+    found += [read(tables, degenerate=how) for read in METRICS.values() for how in ("scikit-learn", "drop")]
+    for name, read in AT_K.items():
+        if name != "map_at hits":
+            found += [read(tables, k=k, unranked=how) for k in (1, 3) for how in ("never", "last")]
+    found += [rankings_at.map_at(tables, k=k, divisor="hits") for k in options.hit_cutoffs]
+    found += [rankings_at.label_coverage_at(tables, k=k) for k in range(1, options.label_ranks + 1)]
+    for k in range(1, options.gain_ranks + 1):
+        found += [rankings_at.psp_at(tables, k=k), rankings_at.psndcg_at(tables, k=k, norm="min")]
+    return found
+
+
+def alike(one: Rankings, other: Rankings) -> bool:
+    return one == other and readings(one) == readings(other)
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_merging_with_an_empty_state_changes_nothing(stream: Stream):
+    whole, alone = stream.counted(stream.examples), stream.counted(stream.examples)
+    whole.merge(stream.empty())
+    assert alike(whole, alone)
+    fresh = stream.empty()
+    fresh.merge(alone)
+    assert alike(fresh, alone)
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_any_order_batching_and_sharding_gives_the_same_state(stream: Stream):
+    whole = stream.counted(stream.examples)
+    examples = stream.examples.copy()
+    stream.rng.shuffle(examples)
+    one_by_one = stream.empty()
+    for example in examples:
+        stream.change(one_by_one, [example])
+    assert alike(one_by_one, whole)
+    cuts = sorted(stream.rng.randint(0, len(examples)) for _ in range(2))
+    parts = [stream.counted(part) for part in (examples[: cuts[0]], examples[cuts[0] : cuts[1]], examples[cuts[1] :])]
+    before = [part.content() for part in parts]
+    left, right = parts[0].copy(parts[0]._labels.copy()), parts[2].copy(parts[2]._labels.copy())
+    left.merge(parts[1])
+    left.merge(parts[2])
+    right.merge(parts[1])
+    right.merge(parts[0])
+    assert alike(left, whole)
+    assert alike(right, whole)
+    assert [part.content() for part in parts] == before
+    again = stream.empty()
+    for part in (examples[: cuts[0]], examples[cuts[0] :]):
+        again.count(as_lists(part, again._labels, stream.rng))
+    assert alike(again, whole)
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream):
+    stream.declared = LABELS
+    lists = stream.counted(stream.examples)
+    rows = stream.empty()
+    order = stream.rng.sample(LABELS, len(LABELS))
+    rows.count(as_rows(stream.examples, order, rows._labels))
+    assert alike(rows, lists)
+    narrow = stream.empty()
+    for example in stream.examples:
+        example.scores = {label: float(np.float32(score)) for label, score in example.scores.items()}
+    narrow.count(as_rows(stream.examples, order, narrow._labels, np.float32))
+    assert alike(narrow, stream.counted(stream.examples))
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_few_examples_and_many_are_summed_alike(stream: Stream):
+    many = stream.counted(stream.examples * 40)
+    assert len(stream.examples) < 7 or many.examples > rankings._FEW
+    few = stream.empty()
+    for _ in range(40):
+        few.merge(stream.counted(stream.examples))
+    assert few == many
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_taking_back_is_the_inverse_of_counting(stream: Stream):
+    kept = random_examples(stream.rng, LABELS, stream.rng.randint(0, 4), weighted=stream.weighted)
+    expected = stream.counted(kept)
+    state = stream.counted([*kept, *stream.examples])
+    stream.change(state, stream.examples[:3], -1)
+    for example in reversed(stream.examples[3:]):
+        stream.change(state, [example], -1)
+    assert alike(state, expected)
+    state.compact()
+    assert alike(state, expected)
+    assert state.sparse() == (2 * len(state.columns()) < len(state._labels))
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_content_goes_round_and_copies_are_independent(stream: Stream):
+    state = stream.counted(stream.examples)
+    content = state.content()
+    index = LabelIndex(content.labels)
+    index.fixed = content.fixed
+    back = Rankings.from_content(content, index)
+    assert alike(back, state)
+    assert back.content() == content
+    more = random_examples(stream.rng, LABELS, 2, weighted=True)
+    twin = state.copy(state._labels.copy())
+    for other in (back, twin):
+        stream.change(other, more)
+    assert state.content() == content
+    assert alike(back, twin)
+    keys = [table.keys.tolist() for table in content.tables]
+    assert keys == [sorted(key) for key in keys]
+    assert all(table.keys.dtype == np.int64 for table in content.tables)
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream):
+    content = stream.counted(stream.examples).content()
+    assert is_possible(content)
+    for which, part in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
+        table = content.tables[which]
+        for row in range(len(table.keys)):
+            for sums, weights in ((1, 0), (0, 1)) if table.weights is not None and which < 2 else ((1, 0),):
+                changed = table.sums.copy()
+                changed[row, part] += sums
+                weighed = None if table.weights is None else [list(values) for values in table.weights]
+                if weights:
+                    weighed[row][part] += 1
+                tables = [*content.tables[:which], Table(table.keys, changed, weighed), *content.tables[which + 1 :]]
+                assert not is_possible(replace(content, tables=tuple(tables)))
+        for row in range(len(table.keys) - 1):
+            order = np.arange(len(table.keys))
+            order[[row, row + 1]] = row + 1, row
+            weighed = None if table.weights is None else [table.weights[place] for place in order]
+            swapped = Table(table.keys[order], table.sums[order], weighed)
+            tables = [*content.tables[:which], swapped, *content.tables[which + 1 :]]
+            assert not is_possible(replace(content, tables=tuple(tables)))
+    wrong = [{"examples": content.examples + 1}, {"scale": -1}, {"gain_scale": -1}]
+    if content.labels:
+        wrong += [
+            {"mentions": 1 - np.minimum(content.mentions, 1)},
+            {"labels": content.labels[:-1] + content.labels[:1]},
+        ]
+        wrong[-1:] = wrong[-1:] if len(content.labels) > 1 else []
+    if len(content.labels) - content.fixed > 1:
+        wrong.append({"labels": content.labels[: content.fixed] + content.labels[content.fixed :][::-1]})
+    if content.options.label_ranks and content.tables[3].keys.size:
+        wrong.append({"options": replace(content.options, label_ranks=0)})
+    for parts in wrong:
+        assert not is_possible(replace(content, **parts)), parts
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_merging_with_itself_doubles(stream: Stream):
+    state, twice = stream.counted(stream.examples), stream.counted(stream.examples * 2)
+    state.merge(state)
+    assert alike(state, twice)
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_arguments_are_never_changed_and_never_kept(stream: Stream):
+    state = stream.empty()
+    batch = as_lists(stream.examples, state._labels, stream.rng)
+    arrays = [
+        batch.scores,
+        *batch.true,
+        *batch.ranked,
+        *(batch.hidden or ()),
+        *([] if batch.weights is None else [batch.weights]),
+    ]
+    rows = as_rows(stream.examples, LABELS, state._labels)
+    arrays += [part for part in (rows.true, rows.scores, rows.ranked, rows.hidden) if part is not None]
+    before = [array.tobytes() for array in arrays]
+    state.count(batch)
+    state.count(rows)
+    state.count_one(batch, -1)
+    content = state.content()
+    assert [array.tobytes() for array in arrays] == before
+    for array in arrays:
+        array[...] = 0
+    assert state.content() == content
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams())
+def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
+    state = stream.counted(stream.examples)
+    before, known = state.content(), list(state._labels.labels)
+    strangers = random_examples(stream.rng, [*LABELS, "new"], 5, weighted=True)
+    strangers.append(Ranked(set(), {"new": 1.0}))
+    for example in strangers:
+        if "new" not in {*example.true, *example.scores, *example.hidden}:
+            continue
+        if stream.options.gain_ranks and "new" in example.true - example.hidden:
+            continue  # has no propensity
+        with pytest.raises(RevertError):
+            stream.change(state, [example], -1)
+        assert state.content() == before
+        assert state._labels.labels == known
+    for example in stream.examples[:1]:  # seen, but not as often, and not as heavy
+        again = [example] * (1 + stream.examples.count(example))
+        heavier = [Ranked(example.true, example.scores, example.hidden, 1 + 2 * sum(e.weight for e in stream.examples))]
+        for wrong in (again, heavier) if len(stream.examples) == 1 else (heavier,):
+            with pytest.raises(RevertError):
+                stream.change(state, wrong, -1)
+            assert state.content() == before
+
+
+def test_a_label_that_an_example_needs_is_not_taken_away():
+    one = [Ranked({"a"}, {"a": 1.0}), Ranked({"a"}, {"a": 2.0, "b": 1.0})]
+    stream = Stream(random.Random(0))
+    stream.options, stream.declared = RankingOptions(), []
+    state = stream.counted(one)
+    before = state.content()
+    with pytest.raises(RevertError):  # the counts could be taken, but then the other example has a label too many
+        stream.change(state, [Ranked({"b"}, {"b": 5.0})], -1)
+    assert state.content() == before
+    stream.change(state, one[1:], -1)
+    assert state.content() == stream.counted(one[:1]).content()
+
+
+def test_weights_of_one_are_no_weights():
+    rng = random.Random(5)
+    examples = random_examples(rng, LABELS, 6)
+    for options in OPTIONS:
+        plain, heavy = Rankings(LabelIndex(LABELS), options), Rankings(LabelIndex(LABELS), options)
+        batch = as_rows(examples, LABELS, plain._labels)
+        plain.count(batch)
+        heavy.count(ScoredRows(batch.columns, batch.true, batch.scores, batch.ranked, batch.hidden, np.ones(6)))
+        assert alike(plain, heavy)
+        light = as_rows([Ranked(e.true, e.scores, e.hidden, 2.0**60) for e in examples[:2]], LABELS, plain._labels)
+        heavy.count_one(light, 1)
+        assert heavy != plain
+        heavy.count_one(light, -1)
+        assert alike(plain, heavy)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
+def test_threads_change_no_bit(options: RankingOptions, threads: int):
+    rng = random.Random(threads)
+    examples = random_examples(rng, LABELS, 1300, weighted=True)
+    for index in (LabelIndex(LABELS), LabelIndex()):
+        for make in (
+            lambda index=index: as_rows(examples, LABELS, index),
+            lambda index=index: as_lists(examples, index, rng),
+        ):
+            batch, one, several = make(), Rankings(index, options), Rankings(index, options)
+            one.count(batch)
+            several.count(batch, threads)
+            assert one == several
+
+
+def test_a_sum_that_would_overflow_is_refused_and_changes_nothing():
+    for options in (OPTIONS[0], OPTIONS[2]):
+        state = Rankings(LabelIndex(LABELS), options)
+        state.count(as_rows([Ranked(set(LABELS), dict.fromkeys(LABELS, 1.0))], LABELS, state._labels))
+        while True:
+            before = state.content()
+            try:
+                state.merge(state)
+            except CounterOverflowError:
+                break
+        assert state.content() == before
+        assert 2**55 < state.examples < 2**63

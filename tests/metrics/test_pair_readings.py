@@ -1,0 +1,373 @@
+"""What is read off label pairs, against plain loops over examples and published values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import datasets
+from scipy.stats import chi2_contingency
+from sklearn.metrics import precision_recall_fscore_support
+
+from streameval.errors import MetricError
+from streameval.metrics import label_sets as labelsets
+from streameval.metrics import pairs
+from streameval.metrics.averaging import as_float
+from streameval.schema.batch import Example
+from streameval.schema.labels import LabelIndex
+from streameval.states.pair_content import PARTS
+from streameval.states.pairs import Pairs
+from tests.states.test_pairs import Meant, fed, heydarian, krstinic, meanings, shares_of
+from tests.support.effort import cases
+
+heavy = st.sampled_from([0.0, 1.0, 0.5, 0.1, 3.0])
+some = st.lists(meanings(heavy), min_size=1, max_size=10) | st.lists(meanings(), min_size=1, max_size=10)
+
+
+def state_of(examples: list[Meant]) -> Pairs:
+    return fed((), PARTS, examples)
+
+
+def weight_where(examples: list[Meant], *wanted: str, side: int = 0) -> Fraction:
+    return sum((Fraction(e.weight) for e in examples if set(wanted) <= e.sides[side]), Fraction(0))
+
+
+def nearest(value: Fraction | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def same(one: float, other: float) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+# -- matrices ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(150), deadline=None)
+@given(some)
+def test_matrices_are_those_of_plain_loops_rounded_once(examples: list[Meant]):
+    state = state_of(examples)
+    for values, rule in (("counts", heydarian), ("shares", shares_of), ("contributions", krstinic)):
+        cells: Counter = Counter()
+        for example in examples:
+            for cell, value in rule(*example.sides).items():
+                cells[cell] += Fraction(example.weight) * value
+        matrix = pairs.confusion_matrix(state, values=values)
+        assert matrix.labels[-1] is None
+        place = {label: position for position, label in enumerate(matrix.labels)}
+        whole = {"true": Counter(), "pred": Counter(), "all": Counter()}
+        for (row, column), value in cells.items():
+            whole["true"][row] += value
+            whole["pred"][column] += value
+            whole["all"][None] += value
+        for normalize in (None, "true", "pred", "all"):
+            dense = matrix.dense(normalize) if any(cells.values()) or normalize is None else None
+            if dense is None:
+                continue
+            assert dense.shape == (len(place), len(place))
+            for row in matrix.labels:
+                for column in matrix.labels:
+                    base = Fraction(1)
+                    if normalize is not None:
+                        base = whole[normalize][{"true": row, "pred": column, "all": None}[normalize]]
+                    expected = cells[row, column] / base if base else Fraction(0)
+                    assert dense[place[row], place[column]] == float(expected)
+        ordered = list(zip(matrix.row.tolist(), matrix.column.tolist(), strict=True))
+        assert ordered == sorted(set(ordered))
+
+
+def test_what_was_masked_is_no_confusion():
+    masked = Meant(frozenset("ab"), frozenset("bc"), masked=frozenset("ac"))
+    plain = Meant(frozenset("b"), frozenset("b"), named=frozenset("ac"))
+    for values in ("counts", "shares", "contributions"):
+        matrices = [pairs.confusion_matrix(state_of([e]), values=values).dense() for e in (masked, plain)]
+        assert np.array_equal(*matrices)
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(some)
+def test_cooccurrence_counts_examples_that_have_both_labels(examples: list[Meant]):
+    state = state_of(examples)
+    for side, (left, right) in {"true": (0, 0), "pred": (1, 1), "both": (0, 1)}.items():
+        matrix = pairs.cooccurrence(state, side=side)
+        dense = matrix.dense()
+        for i, row in enumerate(matrix.labels):
+            for j, column in enumerate(matrix.labels):
+                expected = sum(
+                    Fraction(e.weight) for e in examples if row in e.sides[left] and column in e.sides[right]
+                )
+                assert dense[i, j] == float(expected)
+
+
+def test_scores_of_the_matrix_are_those_that_the_paper_derives():
+    # One true label and one prediction an example: the matrix is the multi-class one, which scikit-learn scores.
+    rng = np.random.default_rng(0)
+    truth, guess = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
+    state = state_of([Meant(frozenset("abcd"[t]), frozenset("abcd"[p])) for t, p in zip(truth, guess, strict=True)])
+    matrix = pairs.confusion_matrix(state)
+    for average in ("micro", "macro", "weighted", None):
+        expected = precision_recall_fscore_support(truth, guess, average=average)[:3]
+        for score, values in zip(("precision", "recall", "f1"), expected, strict=True):
+            found = pairs.confusion_score(matrix, score, average=average)
+            if average is None:
+                found = [as_float(value) for value in found.values()]
+            assert np.allclose(np.array(found, float), values, rtol=1e-12, atol=0)
+
+
+def test_no_label_is_a_class_where_an_example_has_none():
+    examples = [Meant(frozenset("a"), frozenset("a")), Meant(frozenset("b"), frozenset())]
+    recall = pairs.confusion_score(pairs.confusion_matrix(state_of(examples)), "recall", average=None)
+    assert recall == {"a": 1, "b": 0}
+    examples.append(Meant(frozenset(), frozenset("a")))
+    matrix = pairs.confusion_matrix(state_of(examples))
+    assert pairs.confusion_score(matrix, "recall", average=None) == {"a": 1, "b": 0, None: 0}
+    assert pairs.confusion_score(matrix, "precision", average=None) == {"a": Fraction(1, 2), "b": 0, None: 0}
+    assert pairs.confusion_score(matrix, "precision", average=None, zero_division=math.nan)["b"] is None
+    counts = pairs.one_vs_rest(matrix)
+    rows = zip(counts.tp.tolist(), counts.fp.tolist(), counts.fn.tolist(), counts.tn.tolist(), strict=True)
+    assert dict(zip(matrix.labels, rows, strict=True)) == {"a": (1, 1, 0, 0), "b": (0, 0, 1, 1), None: (0, 1, 1, 1)}
+
+
+# -- association ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(150), deadline=None)
+@given(some, st.sampled_from(["true", "pred"]))
+def test_association_is_what_its_formula_says(examples: list[Meant], side: str):
+    state, which = state_of(examples), ("true", "pred").index(side)
+    n = sum(Fraction(e.weight) for e in examples)
+    for measure in ("lift", "jaccard", "confidence", "phi", "pmi", "npmi"):
+        found = pairs.association(state, measure, side=side)
+        together = {pair for e in examples for pair in combinations(sorted(e.sides[which]), 2)}
+        given_pairs = {(found.labels[i], found.labels[j]) for i, j in zip(found.row, found.column, strict=True)}
+        assert given_pairs == together | {(j, i) for i, j in together}
+        for row, column, value in zip(found.row, found.column, found.values, strict=True):
+            i, j = found.labels[row], found.labels[column]
+            n_i, n_j, n_ij = (weight_where(examples, *part, side=which) for part in ((i,), (j,), (i, j)))
+            if measure == "confidence":
+                assert same(value, nearest(n_ij / n_i if n_i else None))
+            elif measure == "jaccard":
+                assert same(value, nearest(n_ij / (n_i + n_j - n_ij) if n_i + n_j - n_ij else None))
+            elif measure == "lift":
+                assert same(value, nearest(n_ij * n / (n_i * n_j) if n_i * n_j else None))
+            elif measure == "phi":
+                spread = n_i * (n - n_i) * n_j * (n - n_j)
+                expected = float(n * n_ij - n_i * n_j) / math.sqrt(spread) if spread else math.nan
+                assert same(value, expected) or math.isclose(value, expected, rel_tol=1e-13, abs_tol=1e-300)
+            elif n_ij:
+                lift, joint = n_ij * n / (n_i * n_j), n_ij / n
+                log = math.log2(lift) if abs(lift - 1) > 0.5 else math.log1p(float(lift - 1)) / math.log(2)
+                expected = log if measure == "pmi" else (log / -math.log2(joint) if joint != 1 else 1.0)
+                assert math.isclose(value, expected, rel_tol=1e-12, abs_tol=0)
+            else:
+                assert math.isnan(value)
+
+
+def test_the_strongest_pairs_stand_once_and_in_order():
+    examples = [
+        Meant(frozenset("ab"), frozenset()),
+        Meant(frozenset("bc"), frozenset()),
+        Meant(frozenset("bc"), frozenset()),
+    ]
+    found = pairs.association(state_of(examples), "jaccard")
+    assert found.strongest() == [("b", "c", 2 / 3), ("a", "b", 1 / 3)]
+    assert found.strongest(1) == [("b", "c", 2 / 3)]
+    dense = found.dense()
+    assert np.isnan(np.diagonal(dense)).all()
+    assert dense[0].tolist()[1:] == [1 / 3, 0.0]
+    confidence = pairs.association(state_of(examples), "confidence").strongest()
+    assert confidence == [("a", "b", 1.0), ("c", "b", 1.0), ("b", "c", 2 / 3), ("b", "a", 1 / 3)]
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(some, st.sampled_from([Fraction(6635, 1000), Fraction(1, 2), Fraction(0), Fraction(5)]))
+def test_dependent_pairs_are_those_above_the_critical_value(examples: list[Meant], critical: Fraction):
+    state = state_of(examples)
+    labels = state.content().labels
+    n = sum(Fraction(e.weight) for e in examples)
+    dependent = 0
+    for i, j in combinations(labels, 2):
+        n_i, n_j, n_ij = (weight_where(examples, *part) for part in ((i,), (j,), (i, j)))
+        spread = n_i * (n - n_i) * n_j * (n - n_j)
+        dependent += bool(spread) and n * (n * n_ij - n_i * n_j) ** 2 / spread > critical
+    size = len(labels) * (len(labels) - 1) // 2
+    assert pairs.dependent_pairs(state, critical=critical) == (Fraction(dependent, size) if size else None)
+
+
+# -- label sets -------------------------------------------------------------------------------------------------------
+
+
+def plain_scumble(examples: list[Meant]) -> tuple[list[float], dict[str, float]]:
+    """As mldr's R/measures.R: 1 - geometric over arithmetic mean of the ratios of the labels there are."""
+    counts: Counter = Counter()
+    for example in examples:
+        for label in example.sides[0]:
+            counts[label] += Fraction(example.weight)
+    ratios = {label: float(max(counts.values()) / count) for label, count in counts.items() if count}
+    values = []
+    for example in examples:
+        own = [ratios[label] for label in example.sides[0] if label in ratios]
+        values.append(1 - math.prod(own) ** (1 / len(own)) / (sum(own) / len(own)) if own else 0.0)
+    return values, ratios
+
+
+@settings(max_examples=cases(150), deadline=None)
+@given(some)
+def test_scumble_is_that_of_plain_loops(examples: list[Meant]):
+    state = state_of(examples)
+    values, _ = plain_scumble(examples)
+    weights = [e.weight for e in examples]
+    found = labelsets.scumble(state)
+    if not sum(weights):
+        assert found is None
+        return
+    mean = sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
+    assert float(found) == pytest.approx(mean, rel=1e-9, abs=1e-12)
+    for label, value in labelsets.scumble_per_label(state).items():
+        own = [(v, e.weight) for v, e in zip(values, examples, strict=True) if label in e.sides[0]]
+        whole = sum(w for _, w in own)
+        if whole:
+            assert float(value) == pytest.approx(sum(v * w for v, w in own) / whole, rel=1e-9, abs=1e-12)
+        else:
+            assert value is None
+    if all(w == 1 for w in weights) and len(examples) > 1 and float(found) > 1e-9:
+        assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-6)
+
+
+def test_the_report_of_concurrence_is_made_of_its_parts():
+    examples = [Meant(frozenset(true), frozenset()) for true in ["ab", "ac", "a", "a", "ab", "abd"]]
+    state = state_of([*examples, Meant(frozenset(), frozenset("z"))])
+    found = labelsets.concurrence(state)
+    assert found.mean == as_float(labelsets.scumble(state))
+    assert found.cv == as_float(labelsets.scumble_cv(state))
+    assert found.interactions == labelsets.label_interactions(state) == {"c": {"a": 1.0}, "d": {"a": 1.0, "b": 1.0}}
+    assert list(found.per_label.values()) == sorted(found.per_label.values(), reverse=True)
+    each = labelsets.scumble_per_label(state)
+    assert found.per_label == {label: as_float(each[label]) for label in "abcd"}  # z is never true
+    nothing = labelsets.concurrence(fed("ab", PARTS, []))
+    assert math.isnan(nothing.mean)
+    assert (nothing.per_label, nothing.interactions) == ({}, {})
+
+
+def test_scumble_is_exactly_zero_where_all_labels_are_as_frequent():
+    state = state_of([Meant(frozenset("ab"), frozenset()), Meant(frozenset("c"), frozenset())])
+    assert labelsets.scumble(state) == 0
+    assert labelsets.scumble_cv(state) is None
+
+
+def test_scumble_keeps_its_digits_where_counts_are_nearly_the_same():
+    examples = [Meant(frozenset("a"), frozenset(), weight=2.0**40), Meant(frozenset("ab"), frozenset(), weight=2.0**40)]
+    examples.append(Meant(frozenset("b"), frozenset(), weight=2.0**40 + 1))
+    count_a, count_b = 2**41, 2**41 + 1
+    ratio = Fraction(count_a, count_b)
+    # sqrt(r) = 1 - x/2 - x²/8 - ..., x = 1 - r, so that 1 - 2 sqrt(r) / (1 + r) = x²/8 + x³/8 + ...
+    x = 1 - ratio
+    expected = (x**2 / 8 + x**3 / 8) * Fraction(2**40, sum(int(e.weight) for e in examples))
+    assert float(labelsets.scumble(state_of(examples))) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
+    labels = LabelIndex()
+    state = Pairs(labels, ["labelsets", "cooccurrence"])
+    rows = [frozenset(label for label, value in y.items() if value) for _, y in datasets.Yeast()]
+    for true in rows:
+        slots = [5 * labels.add(label) + 1 for label in sorted(true)]
+        state.count_one(Example(np.array(slots), (len(true), 0, 0, 0)), 1)
+    assert len(labels) == 14
+    assert labelsets.distinct_labelsets(state) == 198  # as published with the data sets of MULAN, "distinct"
+    assert labelsets.proportion_distinct_labelsets(state) == Fraction(198, 2417)
+    assert labelsets.labelset_diversity(state) == Fraction(198, 2**14)
+    times = Counter(rows)
+    assert labelsets.unique_labelsets(state) == list(times.values()).count(1) == 77
+    assert labelsets.proportion_unique_labelsets(state) == Fraction(77, 2417)
+    assert labelsets.labelset_peak(state) == Fraction(max(times.values()), 2417)
+    values, _ = plain_scumble([Meant(true, frozenset()) for true in rows])
+    assert float(labelsets.scumble(state)) == pytest.approx(np.mean(values), rel=1e-12)
+    assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-12)
+    dense = np.array([[label in true for label in labels.labels] for true in rows], int)
+    found = []
+    for i, j in combinations(range(14), 2):
+        table = np.array([[((dense[:, i] == a) & (dense[:, j] == b)).sum() for b in (0, 1)] for a in (0, 1)])
+        found.append(chi2_contingency(table, correction=False).statistic > 6.635)
+    assert pairs.dependent_pairs(state) == Fraction(sum(found), 91)
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(some)
+def test_label_sets_are_counted(examples: list[Meant]):
+    state = state_of(examples)
+    sets = Counter(e.sides[0] for e in examples)
+    whole = sum(Fraction(e.weight) for e in examples)
+    assert labelsets.distinct_labelsets(state) == len(sets)
+    assert labelsets.unique_labelsets(state) == list(sets.values()).count(1)
+    assert labelsets.proportion_unique_labelsets(state) == Fraction(list(sets.values()).count(1), len(examples))
+    heaviest = max(sum(Fraction(e.weight) for e in examples if e.sides[0] == true) for true in sets)
+    assert labelsets.labelset_peak(state) == (heaviest / whole if whole else None)
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(st.lists(meanings(), min_size=1, max_size=10))
+def test_rare_labels_tell_which_frequent_ones_they_meet(examples: list[Meant]):
+    _, ratios = plain_scumble(examples) if any(e.sides[0] for e in examples) else ([], {})
+    counts = Counter(label for e in examples for label in e.sides[0])
+    exact = {label: Fraction(max(counts.values()), count) for label, count in counts.items()}
+    rare = {label for label in ratios if exact[label] > sum(exact.values()) / len(exact)}
+    found = labelsets.label_interactions(state_of(examples))
+    assert set(found) == rare
+    for label, others in found.items():
+        met = Counter(other for e in examples if label in e.sides[0] for other in e.sides[0] - rare)
+        assert others == met
+        assert list(others.values()) == sorted(others.values(), reverse=True)
+
+
+# -- edges ------------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_counted_reads_as_nothing():
+    for declared in ((), ("a", "b")):
+        state = fed(declared, PARTS, [])
+        size = len(declared)
+        for values in ("counts", "shares", "contributions"):
+            assert pairs.confusion_matrix(state, values=values).dense().tolist() == [[0.0] * (size + 1)] * (size + 1)
+        assert pairs.cooccurrence(state).dense().tolist() == [[0.0] * size] * size
+        assert pairs.association(state, "pmi").strongest() == []
+        assert labelsets.scumble(state) is None
+        assert labelsets.scumble_per_label(state) == dict.fromkeys(declared)
+        assert labelsets.label_interactions(state) == {}
+        assert labelsets.labelset_peak(state) is None
+        assert labelsets.proportion_distinct_labelsets(state) is None
+        assert pairs.dependent_pairs(state) == (0 if size else None)
+
+
+@pytest.mark.parametrize(
+    ("part", "read"),
+    [
+        ("confusions", pairs.confusion_matrix), ("cooccurrence", pairs.cooccurrence), ("labelsets", labelsets.scumble),
+        ("contributions", lambda state: pairs.confusion_matrix(state, values="contributions")),
+    ],
+)  # fmt: skip
+def test_what_was_not_counted_is_refused_by_name(part: str, read: object):
+    state = fed((), set(PARTS) - {part}, [])
+    with pytest.raises(MetricError, match=part):
+        read(state)
+
+
+def test_unknown_options_are_refused():
+    state = state_of([Meant(frozenset("a"), frozenset("b"))])
+    matrix = pairs.confusion_matrix(state)
+    for call in (
+        lambda: pairs.confusion_matrix(state, values="percent"),
+        lambda: pairs.cooccurrence(state, side="left"),
+        lambda: pairs.association(state, "cosine"),
+        lambda: pairs.confusion_score(matrix, "accuracy"),
+        lambda: pairs.confusion_score(matrix, "f1", average="samples"),
+        lambda: matrix.dense("row"),
+    ):
+        with pytest.raises(MetricError):
+            call()

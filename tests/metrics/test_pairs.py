@@ -1,0 +1,341 @@
+"""The metrics of label pairs and label sets: their values by plain loops, and what an evaluator keeps for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, Scumble
+from streameval.evaluation.encoding import decode, encode
+from streameval.metrics import label_sets as labelsets
+from streameval.metrics import pairs
+from streameval.states.pair_content import PARTS
+from tests.metrics.test_pair_readings import plain_scumble
+from tests.states.test_pairs import POOL, Meant, heydarian, krstinic, meanings, shares_of
+from tests.support.effort import cases
+
+WEIGHTS = st.sampled_from([0.0, 1.0, 0.1, 0.5, 3.0])
+RULES = {"counts": heydarian, "shares": shares_of, "contributions": krstinic}
+ZEROS = (0.0, 1.0, math.nan)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[list[str] | None, list[Meant]]:
+    """Declared labels, and examples."""
+    weight = draw(st.sampled_from([st.just(1.0), WEIGHTS]))
+    return draw(st.sampled_from([None, list(POOL)])), draw(st.lists(meanings(weight), max_size=7))
+
+
+def fed(metrics: list[str], examples: list[Meant], **choices: Any) -> se.Evaluator:
+    ev = se.Evaluator(metrics, **choices)
+    for example in examples:
+        ev.update(example.true, example.pred, mask=example.masked, weight=example.weight)
+    return ev
+
+
+def labels_of(declared: list[str] | None, examples: list[Meant]) -> list[str]:
+    return declared or sorted(set().union(*(e.true | e.pred | e.masked for e in examples)))
+
+
+def close(found: float, expected: Fraction | None) -> bool:
+    return math.isnan(found) if expected is None else math.isclose(found, expected, rel_tol=3e-16)
+
+
+# -- what is read off the confusion matrix ----------------------------------------------------------------------------
+
+
+def ratio(num: Fraction, den: Fraction, zero: float) -> Fraction | None:
+    return num / den if den else None if math.isnan(zero) else Fraction(zero)
+
+
+def mean(values: list[Fraction | None], weights: list[Fraction], zero: float) -> Fraction | None:
+    kept = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    if not kept:
+        return None if math.isnan(zero) else Fraction(zero)
+    if not sum(weight for _, weight in kept):
+        kept = [(value, Fraction(1)) for value, _ in kept]
+    return sum((v * w for v, w in kept), Fraction(0)) / sum(w for _, w in kept)
+
+
+def scores(cells: Counter, labels: list, zero: float) -> dict[str, dict[str, Any]]:
+    """Precision, recall and F1 with their averages, from the cells."""
+    classes = [*labels, None]
+    row = {one: sum((cells[one, other] for other in classes), Fraction(0)) for one in classes}
+    column = {one: sum((cells[other, one] for other in classes), Fraction(0)) for one in classes}
+    classes = classes if row[None] else labels
+    trace, whole = sum((cells[one, one] for one in [*labels, None]), Fraction(0)), sum(row.values(), Fraction(0))
+    formulas = {
+        "precision": lambda c: (cells[c, c], column[c]),
+        "recall": lambda c: (cells[c, c], row[c]),
+        "f1": lambda c: (2 * cells[c, c], row[c] + column[c]),
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, formula in formulas.items():
+        values = [ratio(*formula(one), zero) for one in classes]
+        found[name] = {
+            "micro": ratio(trace, whole, zero),
+            "macro": mean(values, [Fraction(1)] * len(values), zero),
+            "weighted": mean(values, [row[one] for one in classes], zero),
+            "per_label": {label: ratio(*formula(label), zero) for label in labels},
+        }
+    return found
+
+
+@settings(max_examples=cases(80), deadline=None)
+@given(streams(), st.sampled_from(sorted(RULES)), st.sampled_from(ZEROS))
+def test_scores_of_the_matrix_are_those_of_plain_loops(stream: tuple, values: str, zero: float):
+    declared, examples = stream
+    ev = fed([f"mlcm_f1(values={values})"], examples, labels=declared)
+    cells: Counter = Counter()
+    for example in examples:
+        for cell, value in RULES[values](*example.sides).items():
+            cells[cell] += Fraction(example.weight) * value
+    for score, averages in scores(cells, labels_of(declared, examples), zero).items():
+        for average, expected in averages.items():
+            name = f"mlcm_{score}_{average}(values={values}, zero_division={zero})"
+            found, bounds = ev.get(name), ev.interval(name)
+            if average == "per_label":
+                assert list(found) == list(expected)
+                assert all(close(found[label], expected[label]) for label in expected), name
+            else:
+                assert close(found, expected), name
+                assert bounds.exact
+                assert repr((bounds.low, bounds.value, bounds.high)) == repr((found,) * 3)
+
+
+def peer(true: frozenset, pred: frozenset) -> dict[tuple, int]:
+    """What one example adds to ``cm`` of the package mlcm 0.0.1 (which numpy 1.24 and later cannot run)."""
+    if len(true) < 2:
+        return {(row, column): 1 for row in true or {None} for column in pred or {None}}
+    missed, wrong = sorted(true - pred), sorted(pred - true)
+    cells = dict.fromkeys(((label, label) for label in true & pred), 1)
+    first = wrong[:1] if missed else []
+    cells |= {(row, column): 1 for row in missed for column in first or [None]}
+    return cells | {(row, column): 1 for row in true for column in wrong if column not in first}
+
+
+def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_columns():
+    sets = [frozenset(part) for size in range(5) for part in combinations("abcd", size)]
+    differing = 0
+    for true, pred in product(sets, sets):
+        ev = fed(["mlcm_f1"], [Meant(true, pred)], labels=list("abcd"))
+        matrix = pairs.confusion_matrix(ev.tables("pairs"))
+        cells = zip(matrix.row.tolist(), matrix.column.tolist(), matrix.num.tolist(), strict=True)
+        ours = {(matrix.labels[row], matrix.labels[column]): num for row, column, num in cells}
+        told = true & pred and true - pred and len(pred - true) > 1
+        assert (ours == peer(true, pred)) == (not told)
+        differing += bool(told)
+    assert differing == 12
+
+
+# -- what is said of label sets ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(streams(), st.sampled_from(ZEROS))
+def test_metrics_of_label_sets_are_those_of_plain_loops(stream: tuple, zero: float):
+    declared, examples = stream
+    labels = labels_of(declared, examples)
+    ev = fed(["scumble", "dependent_pairs"], examples, labels=declared)
+    n, sets = len(examples), Counter(e.sides[0] for e in examples)
+    weighed: Counter = Counter()
+    for example in examples:
+        weighed[example.sides[0]] += Fraction(example.weight)
+    once, whole = list(sets.values()).count(1), sum(weighed.values(), Fraction(0))
+    expected = {
+        "distinct_labelsets": Fraction(len(sets)), "num_labelsets": Fraction(len(sets)),
+        "proportion_distinct_labelsets": ratio(Fraction(len(sets)), Fraction(n), zero),
+        "unique_labelsets": Fraction(once), "proportion_unique_labelsets": ratio(Fraction(once), Fraction(n), zero),
+        "labelset_peak": ratio(max(weighed.values(), default=Fraction(0)), whole, zero),
+        "labelset_diversity": Fraction(len(sets), 2 ** len(labels)),
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert close(ev.get(f"{name}(zero_division={zero})"), value), name
+    values, _ = plain_scumble(examples) if any(weighed[true] for true in weighed if true) else ([0.0] * n, {})
+    mean = ratio(sum((Fraction(v) * Fraction(e.weight) for v, e in zip(values, examples, strict=True)), 0), whole, zero)
+    found = ev.get(f"scumble(zero_division={zero})")
+    assert math.isnan(found) if mean is None else found == pytest.approx(float(mean), rel=1e-9, abs=1e-12)
+    by_label = ev.get(f"scumble_per_label(zero_division={zero})")
+    assert list(by_label) == labels
+    for label, value in by_label.items():
+        own = [(v, e.weight) for v, e in zip(values, examples, strict=True) if label in e.sides[0]]
+        if sum(w for _, w in own):
+            assert value == pytest.approx(sum(v * w for v, w in own) / sum(w for _, w in own), rel=1e-9, abs=1e-12)
+        else:
+            assert repr(value) == repr(zero)
+
+
+def test_the_critical_value_is_read_as_it_is_written():
+    # n = 10 and phi² = 1/4, so that chi-squared is 2.5 exactly: not above 2.5.
+    rows = ["ab"] * 4 + ["a"] + ["b"] * 0 + [""] * 5
+    ev = fed([], [Meant(frozenset(row), frozenset()) for row in rows], keep="cooccurrence")
+    chi = Fraction(10 * (10 * 4 - 5 * 4) ** 2, 5 * 5 * 4 * 6)
+    assert chi == Fraction(20, 3)
+    assert ev.get("dependent_pairs") == 1.0  # 6.67 > 6.635
+    assert ev.get("dependent_pairs(critical=6.67)") == 0.0
+    assert pairs.dependent_pairs(ev.tables("pairs"), critical=chi) == 0
+
+
+# -- what is kept -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "parts"),
+    [
+        ({"metrics": ["mlcm_f1"]}, ["confusions"]),
+        ({"metrics": ["mlcm_f1(values=shares)"]}, ["confusions"]),
+        ({"metrics": ["mlcm_f1(values=contributions)", "f1_micro"]}, ["contributions"]),
+        ({"metrics": ["scumble_per_label", "dependent_pairs"]}, ["cooccurrence", "labelsets"]),
+        ({"metrics": ["pmax"], "keep": "pairs"}, ["confusions", "cooccurrence", "labelsets"]),
+        ({"metrics": ["f1_micro"], "keep": ["labelsets", "contributions"]}, ["contributions", "labelsets"]),
+        ({"metrics": ["mlcm_f1", "dependent_pairs"]}, ["confusions", "cooccurrence"]),
+        ({"metrics": [], "keep": PARTS}, list(PARTS)),
+    ],
+)
+def test_of_pairs_that_is_kept_which_is_asked_for(choices: dict, parts: list[str]):
+    ev = se.Evaluator(**choices)
+    ev.update({"a", "b"}, {"a", "c"})
+    assert list(ev.tables("pairs").parts) == parts
+    back = se.Evaluator.from_bytes(ev.to_bytes())
+    assert back == ev
+    assert list(back.tables("pairs").parts) == parts
+    assert back.get() == ev.get()
+    fresh = se.Evaluator(**choices)
+    fresh.merge(back)
+    assert fresh == ev
+    for entry in se.catalogue():
+        if entry.part is None:
+            continue
+        spec = se.metric(entry.name).spec
+        if entry.part(spec) in parts:
+            ev.get(entry.name)
+        else:
+            for read in (ev.get, ev.interval):
+                with pytest.raises(se.MetricError, match=rf"{entry.name}.* keep=\['{entry.part(spec)}'\]"):
+                    read(entry.name)
+
+
+def test_the_usual_parts_are_pairs():
+    by_name, by_metric = (
+        se.Evaluator(["mlcm_f1"], keep=keep) for keep in ("pairs", ["confusions", "cooccurrence", "confusions"])
+    )
+    assert by_name == by_metric
+    assert by_name.to_bytes() == by_metric.to_bytes()
+
+
+def test_what_was_not_kept_is_refused_with_what_to_do():
+    ev = se.Evaluator(["mlcm_f1"])
+    ev.update({"a"}, {"b"})
+    table = ev.tables("pairs")
+    for read, part in (
+        (labelsets.scumble, "labelsets"), (pairs.cooccurrence, "cooccurrence"), (labelsets.concurrence, "labelsets"),
+        (lambda t: pairs.confusion_matrix(t, values="contributions"), "contributions"),
+    ):  # fmt: skip
+        with pytest.raises(se.MetricError, match=rf"only confusions were counted; give keep=\['{part}'\]"):
+            read(table)
+    with pytest.raises(se.MetricError, match=r"scumble is read from labelsets, .*keep=\['labelsets'\]"):
+        se.Evaluator().get("scumble")
+    with pytest.raises(se.MetricError, match=r"not 'labelset'; did you mean 'labelsets'"):
+        se.Evaluator(keep=["labelset"])
+    with pytest.raises(se.MetricError, match="threshold="):
+        se.Evaluator(["scumble", "ndcg"])
+    with pytest.raises(se.MetricError, match="values of mlcm_f1 must be one of"):
+        se.Evaluator(["mlcm_f1(values=percent)"])
+    with pytest.raises(se.MetricError, match="critical"):
+        se.metric("dependent_pairs", critical=-1)
+
+
+def test_evaluators_that_keep_different_parts_do_not_merge():
+    one, other = (se.Evaluator(["f1_micro"], keep=["pairs", part]) for part in ("labelsets", "contributions"))
+    for target in (one, other):
+        target.update({"a"}, {"b"})
+    before = one.copy()
+    with pytest.raises(se.MergeError, match=r"parts of pairs differ \(confusions, cooccurrence, labelsets and conf"):
+        one.merge(other)
+    assert one == before
+    with pytest.raises(se.MergeError, match="states differ") as caught:
+        one.merge(se.Evaluator(["f1_micro"]))
+    assert "parts" not in str(caught.value)
+
+
+def test_tables_are_read_once_for_all_metrics():
+    ev = fed(["mlcm_f1"], [Meant(frozenset("a"), frozenset("b"))])
+    table = ev.tables("pairs")
+    assert table.content() is table.content()
+    ev.update({"a"}, {"a"})
+    assert ev.get("mlcm_recall_micro") == 0.5  # what is asked later is read anew
+
+
+# -- bytes ------------------------------------------------------------------------------------------------------------
+
+BEFORE_PARTS = {
+    "895345560d0a01002102000202780279010866315f6d6963726f0301027a0001010100010001020101000000030100010201010102010000010001"
+    "0101010101010300010200010201030000000104000001020103010200000504010001010201030102030101010101010101010101010101020101"
+    "040101010202010203010301010101010101010103010101010102010201030102010201030102010201020102b3ca9784": ["f1_micro"],
+    "895345560d0a0100680001000000000000e03f010200000001166c6162656c5f636f7665726167655f6174286b3d32290102026102620000010001"
+    "0101000001010101020101000101000000010101010101010200010101010101010101000101010101010101010102000001010001010000010102"
+    "0001000101010100000000000000000000000000000000000000000000050201010101010201020201010100000000010101010201010101010102"
+    "010100c6c11154": ["label_coverage_at(k=2)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("image", BEFORE_PARTS)
+def test_bytes_from_before_parts_could_be_chosen_are_still_read_and_written(image: str):
+    ev = se.Evaluator.from_bytes(bytes.fromhex(image))
+    assert [spec.key for spec in ev.metrics] == BEFORE_PARTS[image]
+    assert ev.tables("pairs").parts == ("confusions", "cooccurrence")
+    assert ev.to_bytes().hex() == image
+    assert 0 <= ev.get("mlcm_f1_macro") <= 1
+
+
+def test_bytes_whose_configuration_and_pairs_differ_are_refused():
+    ev = se.Evaluator(["f1_micro"], keep=["labelsets"])
+    ev.update({"a"}, {"b"})
+    saved = decode(ev.to_bytes())
+    for parts in (("confusions",), (), ("confusions", "cooccurrence"), PARTS):
+        config = dataclasses.replace(saved.config, details=dataclasses.replace(saved.config.details, parts=parts))
+        with pytest.raises(se.FormatError):
+            se.Evaluator.from_bytes(encode(dataclasses.replace(saved, config=config)))
+
+
+def test_bytes_of_metrics_and_the_parts_they_need_belong_together():
+    saved = decode(se.Evaluator(["f1_micro"], keep=["labelsets"]).to_bytes())
+    for kind, metrics, fine in (
+        (0, ("scumble",), True), (0, ("f1_micro", "pmax"), False), (0, ("mlcm_f1_macro",), False),
+        (1, ("scumble",), True), (1, ("f1_micro",), False), (1, ("dependent_pairs",), False),
+    ):  # fmt: skip
+        data = encode(dataclasses.replace(saved, kind=kind, metrics=metrics))
+        read = (se.Evaluator, se.Metric)[kind].from_bytes
+        if fine:
+            assert read(data).to_bytes() == data
+        else:
+            with pytest.raises(se.FormatError):
+                read(data)
+
+
+# -- River ------------------------------------------------------------------------------------------------------------
+
+
+def test_metrics_of_rivers_kind_share_what_they_can():
+    stream = [({"a": True, "b": True}, {"a": True, "b": False}), ({"a": True, "b": False}, {"a": False, "b": True})]
+    both = MicroF1() + MacroMLCMF1(values="shares") + Scumble() + DistinctLabelsets()
+    expected = se.Evaluator([member.spec for member in both])
+    for true, pred in stream:
+        both.update(true, pred)
+        expected.update(true, pred)
+    assert both.get() == list(expected.get().values())
+    assert both[2]._counts is both[3]._counts
+    assert both[2].snapshot().get("pmax") == 0.5
+    clone = both.clone()
+    assert clone[1].values == "shares"
+    with pytest.raises(TypeError):
+        Scumble(empty="one")

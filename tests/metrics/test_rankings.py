@@ -1,0 +1,360 @@
+"""Ranking metrics against plain loops over their definitions, and against scikit-learn."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from streameval.errors import InputError, LabelError, MetricError
+from streameval.metrics import logarithms, rankings, rankings_at
+from streameval.metrics.averaging import as_float
+from streameval.metrics.propensities import jain_propensities
+from streameval.schema.batch import ScoredRows
+from streameval.schema.labels import LabelIndex
+from streameval.states.ranking_view import RankingTables
+from streameval.states.rankings import RankingOptions, Rankings
+from tests.support.effort import cases
+from tests.support.ranking_cases import CASES, RankingCase
+from tests.support.ranking_oracle import DIGITS, Ranked, View, discount, mean_over
+from tests.support.ranking_streams import (
+    AT_K,
+    METRICS,
+    as_lists,
+    as_rows,
+    labels_met,
+    propensities_of,
+    random_examples,
+    state_of,
+)
+
+LABELS = ["b", "a", 3, "c", "aa", 10]
+
+
+def near(value: Fraction | None, expected: Fraction | None) -> bool:
+    """Whether a value is the expected one, to the last bit of a float64."""
+    return (value is None) == (expected is None) and (value is None or as_float(value) == as_float(expected))
+
+
+@pytest.mark.parametrize("ties", ["shared", "last"])
+@pytest.mark.parametrize("seed", range(120))
+def test_every_metric_is_what_its_definition_says(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streameval.states.rankings._FEW", 1000 * (seed % 2))  # arrays or plain loops
+    rng = random.Random(seed)
+    labels = rng.sample(LABELS, rng.randint(1, 5))
+    declared = labels[: rng.randint(0, len(labels))]
+    dense = rng.random() < 0.5
+    examples = random_examples(rng, labels, rng.randint(1, 6), full=dense, weighted=rng.random() < 0.5)
+    k = rng.randint(1, len(labels) + 2)
+    options = RankingOptions(ties=ties, hit_cutoffs=(k,))
+    if dense:
+        order = [*declared, *rng.sample(labels[len(declared) :], len(labels) - len(declared))]
+        state = Rankings(LabelIndex(declared), options)
+        state.count(as_rows(examples, rng.sample(order, len(order)), state._labels))
+    else:
+        state = state_of(examples, declared=declared, options=options, rng=rng)
+    there = labels_met(examples, declared)
+    tables = RankingTables(state)
+    assert list(tables.labels) == there
+    for unranked in ("never", "last"):
+        for degenerate in ("scikit-learn", "drop", "zero", "one"):
+            expected = mean_over(examples, there, ties=ties, k=k, unranked=unranked, degenerate=degenerate)
+            rest = {"degenerate": degenerate, "zero_division": math.nan}
+            for name, value in expected.items():
+                if name in METRICS:
+                    got = METRICS[name](tables, **rest)
+                else:
+                    got = AT_K[name](tables, k=k, unranked=unranked, **rest)
+                assert near(got, value), (name, unranked, degenerate, as_float(got), as_float(value))
+
+
+@pytest.mark.parametrize("ties", ["shared", "last"])
+@pytest.mark.parametrize("seed", range(60))
+def test_propensity_scored_metrics_are_what_their_definitions_say(
+    seed: int, ties: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("streameval.states.rankings._FEW", 1000 * (seed % 2))  # arrays or plain loops
+    rng = random.Random(seed)
+    labels = rng.sample(LABELS, rng.randint(1, 5))
+    examples = random_examples(rng, labels, rng.randint(1, 5), weighted=rng.random() < 0.5)
+    inverse = {label: Fraction(value) for label, value in propensities_of(labels)}
+    options = RankingOptions(ties=ties, propensities=propensities_of(labels), gain_ranks=3)
+    tables = RankingTables(state_of(examples, declared=labels, options=options, rng=rng))
+    k = rng.randint(1, 3)
+    full = sum((discount(rank) for rank in range(1, k + 1)), Fraction(0))
+    sums = {"psp": [Fraction(0)] * 2, "k": [Fraction(0)] * 2, "min": [Fraction(0)] * 2}
+    for example in examples:
+        view, weight = View(example, labels, ties), Fraction(example.weight)
+        best = sorted((inverse[label] for label in view.true), reverse=True)[:k]
+        ideal = sum((discount(rank) for rank in range(1, min(k, len(view.true)) + 1)), Fraction(0))
+
+        def worth(order: list, weigh: Callable[[int], Fraction], view: View = view) -> Fraction:
+            found = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
+            return sum((inverse[label] * weigh(rank) for rank, label in found), Fraction(0))
+
+        for name, weigh, norm in (
+            ("psp", lambda _: Fraction(1), Fraction(1)), ("k", discount, full), ("min", discount, ideal or Fraction(1)),
+        ):  # fmt: skip
+            gained = view.expected(partial(worth, weigh=weigh), "never")
+            sums[name][0] += weight * gained / norm
+            sums[name][1] += weight * sum(value * weigh(rank) for rank, value in enumerate(best, 1)) / norm
+    whole = sum(Fraction(e.weight) for e in examples if e.hidden < set(labels))
+    for name, (gained, best) in sums.items():
+        expected = gained / best if best else None
+        mean = gained / whole if whole else None
+        if name == "psp":
+            mean = mean if mean is None else mean / k
+            got = [rankings_at.psp_at(tables, k=k, normalize=flag, zero_division=math.nan) for flag in (True, False)]
+        else:
+            got = [
+                rankings_at.psndcg_at(tables, k=k, norm=name, normalize=flag, zero_division=math.nan)
+                for flag in (True, False)
+            ]
+        assert near(got[0], expected), name
+        assert near(got[1], mean), name
+
+
+@pytest.mark.parametrize("ties", ["shared", "last"])
+@pytest.mark.parametrize("seed", range(40))
+def test_label_coverage_counts_labels_that_are_surely_found(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streameval.states.rankings._FEW", 1000 * (seed % 2))  # arrays or plain loops
+    rng = random.Random(seed)
+    examples = random_examples(rng, LABELS, rng.randint(0, 5))
+    state = state_of(examples, declared=LABELS[:3], options=RankingOptions(ties=ties, label_ranks=4), rng=rng)
+    tables = RankingTables(state)
+    there = labels_met(examples, LABELS[:3])
+    views = [View(example, there, ties) for example in examples]
+    for k in (1, 2, 4):
+        found = {t for view in views for t in view.true if t in view.scores and view.rank(t) <= k}
+        ever = {t for view in views for t in view.true}
+        expected = Fraction(len(found), len(ever)) if ever else None
+        assert rankings_at.label_coverage_at(tables, k=k, zero_division=math.nan) == expected
+        assert rankings_at.label_coverage_at(tables, k=k, of="all") == Fraction(len(found), len(there))
+
+
+# -- scikit-learn ------------------------------------------------------------------------------------------------------
+
+
+def compared(
+    true: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, k: int
+) -> list[tuple[str, float, float]]:
+    index = LabelIndex(range(true.shape[1]))
+    state = Rankings(index)
+    state.count(ScoredRows(np.arange(true.shape[1]), true, scores, None, None, weights))
+    tables = RankingTables(state)
+    read = [
+        ("lrap", rankings.label_ranking_average_precision(tables), sk.label_ranking_average_precision_score, {}),
+        ("coverage", rankings.coverage_error(tables), sk.coverage_error, {}),
+        ("loss", rankings.ranking_loss(tables), sk.label_ranking_loss, {}),
+        ("ndcg", rankings_at.ndcg(tables), sk.ndcg_score, {}),
+        ("ndcg k", rankings_at.ndcg(tables, k=k), sk.ndcg_score, {"k": k}),
+        ("dcg", rankings_at.dcg(tables), sk.dcg_score, {}),
+        ("dcg k", rankings_at.dcg(tables, k=k, log_base=3.5), sk.dcg_score, {"k": k, "log_base": 3.5}),
+    ]
+    if true.shape[1] == 1:  # all that scikit-learn takes of a single label
+        read = read[:1]
+    return [
+        (name, as_float(got), theirs(true, scores, sample_weight=weights, **rest)) for name, got, theirs, rest in read
+    ]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(20))
+def test_values_are_those_of_scikit_learn(seed: int, kind: type):
+    rng = np.random.default_rng(seed)
+    for _ in range(cases(60)):
+        rows, width = int(rng.integers(1, 12)), int(rng.integers(1, 12))
+        true = (rng.random((rows, width)) < rng.choice([0.0, 0.1, 0.5, 0.9, 1.0])).astype(np.uint8)
+        scores = (rng.integers(0, int(rng.choice([1, 2, 4, 1000])), (rows, width)) / 3).astype(kind)
+        weights = None if rng.random() < 0.5 else rng.random(rows) * 10.0 ** rng.integers(-5, 5)
+        for name, got, expected in compared(true, scores, weights, int(rng.integers(1, width + 3))):
+            assert got == pytest.approx(expected, rel=1e-12, abs=0), (name, true.tolist(), scores.tolist())
+
+
+@pytest.mark.parametrize(("rows", "width", "share"), [(60, 300, 0.7), (20, 900, 0.5), (300, 64, 0.05), (4, 2000, 0.2)])
+def test_values_of_wide_rows_are_those_of_scikit_learn(rows: int, width: int, share: float):
+    rng = np.random.default_rng(width)
+    true = (rng.random((rows, width)) < share).astype(np.uint8)
+    for scores in (rng.random((rows, width)).astype(np.float32), rng.integers(0, 40, (rows, width)) / 7):
+        for name, got, expected in compared(true, scores, None, 10):
+            assert got == pytest.approx(expected, rel=1e-12, abs=0), name
+
+
+def test_a_state_without_ties_reads_as_scikit_learn_ignoring_them():
+    rng = np.random.default_rng(1)
+    true, scores = (rng.random((30, 9)) < 0.4).astype(np.uint8), rng.permuted(np.tile(np.arange(9.0), (30, 1)), axis=1)
+    state = Rankings(LabelIndex(range(9)), RankingOptions(ties="last"))
+    state.count(ScoredRows(np.arange(9), true, scores, None, None, None))
+    for k in (None, 1, 4):
+        expected = sk.ndcg_score(true, scores, k=k, ignore_ties=True)
+        assert as_float(rankings_at.ndcg(RankingTables(state), k=k)) == pytest.approx(expected, rel=1e-12)
+
+
+# -- what the values are made of ---------------------------------------------------------------------------------------
+
+
+def test_discounts_have_more_digits_than_a_float_shows():
+    total = Fraction(0)
+    for rank in range(1, 3000):
+        total += discount(rank)
+        if rank < 50 or rank % 97 == 0:
+            found = Fraction(logarithms.discounts(rank)[rank], 1 << logarithms.BITS)
+            assert abs(found - total) < Fraction(1, 2**150)
+    assert Fraction(logarithms.harmonics(9)[9], 1 << logarithms.BITS) == pytest.approx(sum(1 / n for n in range(1, 10)))
+    assert logarithms.log2(8.0) == pytest.approx(3)
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_sums_of_discounts_are_those_of_a_plain_loop(heavy: bool):
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 50, 400)
+    stop, keys = first + rng.integers(0, 30, 400), (rng.integers(0, 5, 400), rng.integers(1, 4, 400))
+    times = rng.integers(0, 2**40 if heavy else 9, 400)
+    table, expected = logarithms.discounts(100), {}
+    for a, b, n, *pair in zip(
+        first.tolist(), stop.tolist(), times.tolist(), *(key.tolist() for key in keys), strict=True
+    ):
+        expected[tuple(pair)] = expected.get(tuple(pair), 0) + n * (table[b] - table[a])
+    for counts in (times, times.astype(object)):
+        found = logarithms.sums_of_discounts(first, stop, counts, keys)
+        assert {pair[:2]: pair[2] for pair in found} == expected
+    nothing = np.zeros(0, np.int64)
+    assert logarithms.sums_of_discounts(nothing, nothing, nothing, (nothing, nothing)) == []
+
+
+def test_propensities_of_jain_are_correctly_rounded():
+    counts = {"never": 0, "once": 1, "often": 5000, 7: 1}
+    found = jain_propensities(counts, 10_000, a=0.6, b=2.6)
+    exponent, shift = (Decimal(value) for value in (0.6, 2.6))
+    scale = (DIGITS.ln(Decimal(10_000)) - 1) * DIGITS.power(1 + shift, exponent)
+    for label, count in counts.items():
+        expected = float(1 + scale * DIGITS.power(count + shift, -exponent))
+        assert found[label] == expected == pytest.approx(1 + (math.log(10_000) - 1) * 3.6**0.6 * (count + 2.6) ** -0.6)
+    assert set(jain_propensities({"a": 1}, 1).values()) == {1.0}
+    for wrong in ({"a": math.nan}, {"b": -1.0}, {"b": math.inf}):
+        with pytest.raises(InputError, match="must be finite"):
+            jain_propensities(counts, 10_000, **wrong)
+    with pytest.raises(InputError, match="no propensity"):
+        jain_propensities(counts, 10_000, b=0.0)
+
+
+# -- nothing to judge, and nothing that can be -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zero_division", [0.0, 1.0, math.nan])
+def test_a_fresh_state_answers_every_metric(zero_division: float):
+    options = RankingOptions(hit_cutoffs=(3,), label_ranks=3, propensities=(("a", 2.0),), gain_ranks=3)
+    for declared in ((), ("a", "b")):
+        tables = RankingTables(Rankings(LabelIndex(declared), options))
+        found = [read(tables, zero_division=zero_division) for read in METRICS.values()]
+        found += [read(tables, k=3, unranked="never", zero_division=zero_division) for read in AT_K.values()]
+        for read in (rankings_at.psp_at, rankings_at.psndcg_at, rankings_at.label_coverage_at):
+            found.append(read(tables, k=3, zero_division=zero_division))
+        expected = None if math.isnan(zero_division) else zero_division
+        assert found == [expected] * len(found)
+
+
+def test_examples_whose_every_label_is_hidden_tell_nothing():
+    labels = ["a", "b"]
+    known = [Ranked({"a"}, {"a": 1.0, "b": 2.0})]
+    index = LabelIndex(labels)
+    state = Rankings(index)
+    state.count(as_rows([*known, Ranked({"a"}, {"b": 1.0}, {"a", "b"})], labels, index))
+    tables, alone = RankingTables(state), RankingTables(state_of(known, declared=labels))
+    assert tables.examples == 2
+    for read in METRICS.values():
+        assert read(tables) == read(alone)
+    for read in list(AT_K.values())[:10]:
+        assert read(tables, k=1, unranked="last") == read(alone, k=1, unranked="last")
+
+
+def test_parameters_that_cannot_be_are_refused():
+    tables = RankingTables(Rankings(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
+    for k in (0, -1, 1.5, True, "2"):
+        for read in (rankings_at.precision_at, rankings_at.ndcg, rankings_at.psp_at, rankings_at.label_coverage_at):
+            with pytest.raises(MetricError, match="k must be"):
+                read(tables, k=k)
+    for call, told in (
+        (lambda: rankings_at.map_at(tables, k=3, divisor="hits"), "is kept for"),
+        (lambda: rankings_at.map_at(tables, divisor="hits"), "is kept for"),
+        (lambda: rankings_at.map_at(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
+        (lambda: rankings_at.map_at(tables, k=2, divisor="k"), "divisor must be"),
+        (lambda: rankings_at.precision_at(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
+        (lambda: rankings_at.f1_at(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
+        (lambda: rankings_at.precision_at(tables, k=2, unranked="first"), "unranked must be"),
+        (lambda: rankings_at.ndcg(tables, degenerate="nan"), "degenerate must be"),
+        (lambda: rankings.ranking_loss(tables, degenerate="nan"), "degenerate must be"),
+        (lambda: rankings.label_ranking_average_precision(tables, degenerate="nan"), "degenerate must be"),
+        (lambda: rankings_at.abandonment_at(tables, k=1, degenerate="nan"), "degenerate must be"),
+        (lambda: rankings_at.psp_at(tables, k=1), "kept up to rank 0"),
+        (lambda: rankings_at.psndcg_at(tables, k=1), "kept up to rank 0"),
+        (lambda: rankings_at.label_coverage_at(tables, k=3), "kept up to rank 2; name"),
+        (lambda: rankings_at.label_coverage_at(tables, k=1, of="some"), "of must be"),
+        (lambda: rankings_at.dcg(tables, log_base=0.0), "log_base"),
+    ):  # fmt: skip
+        with pytest.raises(MetricError, match=told):
+            call()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ties": "first"}, {"label_ranks": -1}, {"label_ranks": 1.0}, {"hit_cutoffs": (0,)}, {"hit_cutoffs": (True,)},
+        {"gain_ranks": 2}, {"propensities": (("a", 1.0),)}, {"propensities": (("a", 0.0),), "gain_ranks": 1},
+        {"propensities": (("a", math.nan),), "gain_ranks": 1}, {"propensities": (("a", "b"),), "gain_ranks": 1},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_options_that_cannot_be_are_refused(wrong: dict):
+    with pytest.raises(InputError):
+        RankingOptions(**wrong)
+
+
+def test_a_true_label_without_propensity_is_refused_by_name():
+    state = Rankings(LabelIndex("ab"), RankingOptions(propensities=(("a", 2.0),), gain_ranks=1))
+    batch = as_lists([Ranked({"a", "b"}, {"a": 1.0, "b": 2.0})], state._labels, random.Random(0))
+    with pytest.raises(LabelError, match="'b' has no propensity"):
+        state.count_one(batch, 1)
+    assert state == Rankings(LabelIndex("ab"), state.options)
+
+
+# -- published ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_published_ranking_value_is_reproduced(case: RankingCase):
+    if case.ranked:
+        examples = [
+            Ranked(set(true), {label: -float(place) for place, label in enumerate(pred)})
+            for true, pred in zip(case.true, case.pred, strict=True)
+        ]
+        state = state_of(examples, options=case.options)
+    else:
+        width = len(case.true[0])
+        state = Rankings(LabelIndex(range(width)), case.options)
+        true, scores = np.array(case.true, np.uint8), np.array(case.pred, np.float64)
+        state.count(ScoredRows(np.arange(width), true, scores, None, None, None))
+    got = as_float(case.ours(RankingTables(state), **case.choices))
+    assert abs(got - case.expected) <= case.atol, (case.source, case.theirs, got)
+
+
+def test_every_ranking_case_has_its_own_name_and_says_where_it_is_published():
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert all(case.source and case.theirs for case in CASES)
+
+
+def test_best_ranks_can_pass_one_and_treat_nothing_true_as_asked():
+    rows = [Ranked({"a", "b"}, {"a": 1.0, "b": 1.0, "c": 0.0}), Ranked(set(), {"a": 1.0})]
+    tables = RankingTables(state_of(rows))
+    read = rankings.label_ranking_average_precision
+    expected = {"scikit-learn": Fraction(3, 2), "one": Fraction(3, 2), "zero": Fraction(1), "drop": Fraction(2)}
+    assert {choice: read(tables, tied="best", degenerate=choice) for choice in expected} == expected
+    with pytest.raises(MetricError, match="tied must be"):
+        read(tables, tied="mean")

@@ -1,0 +1,215 @@
+"""Thresholds after the fact, against trying every one of them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from streameval.errors import InputError, MetricError
+from streameval.metrics.thresholds import (
+    Choice,
+    Cost,
+    FScore,
+    Objective,
+    PrecisionAt,
+    RecallAt,
+    apply_thresholds,
+    best_threshold,
+    best_thresholds,
+    decisions_at,
+    pcut,
+    rcut,
+    rcut_size,
+)
+from streameval.states.curve_view import CurveTables
+from tests.support import curve_oracle as oracle
+from tests.support.curve_oracle import counted, nasty_scores, rows_of
+
+GOALS = [FScore(), FScore(0.5), FScore(2.0), PrecisionAt(0.5), RecallAt(0.6), Cost(), Cost(1.0, 5.0), Cost(0.3, 0.0)]
+
+
+def case(seed: int, *, pure: bool = False) -> tuple[CurveTables, list[list[oracle.Cell]], np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([23, seed])
+    shape = (int(rng.integers(2, 40)), int(rng.integers(1, 4)))
+    scores = np.round(rng.normal(size=shape), 1) if pure else nasty_scores(rng, shape)[1].astype(np.float64)
+    true = (rng.random(shape) < rng.choice([0.1, 0.4, 0.8])).astype(np.uint8)
+    weights = rng.choice([1, 2, 0.5, 3], shape[0]).astype(float) if rng.random() < 0.3 else np.ones(shape[0])
+    every = [Fraction(weight) for weight in weights]
+    cells = [list(zip(scores[:, j].tolist(), true[:, j].tolist(), every, strict=True)) for j in range(shape[1])]
+    return counted(rows_of(true, scores, weights=weights), width=shape[1]), cells, scores, true
+
+
+def worth(goal: Objective, cells: list[oracle.Cell], bound: float) -> Fraction | None:
+    """What a threshold reaches, straight from the definitions; None if it is not allowed."""
+    tp, fp, fn, _ = oracle.outcomes(cells, bound)
+    precision = tp / (tp + fp) if tp + fp else Fraction(0)
+    recall = tp / (tp + fn) if tp + fn else Fraction(0)
+    if isinstance(goal, FScore):
+        square = Fraction(goal.beta) ** 2
+        den = (1 + square) * tp + square * fn + fp
+        return (1 + square) * tp / den if den else Fraction(0)
+    if isinstance(goal, PrecisionAt):
+        return precision if tp >= Fraction(goal.recall) * (tp + fn) else None
+    if isinstance(goal, RecallAt):
+        return recall if tp >= Fraction(goal.precision) * (tp + fp) else None
+    assert isinstance(goal, Cost)
+    return -(Fraction(goal.false_positive) * fp + Fraction(goal.false_negative) * fn)
+
+
+def best(goal: Objective, cells: list[oracle.Cell]) -> Fraction:
+    values = [worth(goal, cells, bound) for bound in [math.inf, *(score for score, _, _ in cells)]]
+    return max(value for value in values if value is not None)
+
+
+def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
+    """The threshold reaches what is said, and nothing reaches more than the bound."""
+    top = best(goal, cells)
+    assert choice.value == float(worth(goal, cells, choice.threshold))
+    assert choice.value <= float(top) <= choice.bound
+    if choice.exact:
+        assert choice.value == float(top)
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=repr)
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_threshold_of_each_label_is_as_good_as_any(goal: Objective, seed: int):
+    tables, cells, _, _ = case(seed)
+    for choice, part in zip(best_thresholds(tables, goal).values(), cells, strict=True):
+        holds(choice, goal, part)
+    holds(best_threshold(tables, goal), goal, [cell for part in cells for cell in part])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_where_scores_are_known_the_best_threshold_is_exact_and_the_greatest_of_the_best(seed: int):
+    tables, cells, _, _ = case(seed, pure=True)
+    for goal in GOALS:
+        for choice, part in zip(best_thresholds(tables, goal).values(), cells, strict=True):
+            assert choice.exact
+            top = best(goal, part)
+            bounds = [math.inf, *(score for score, _, _ in part)]
+            assert choice.threshold == max(bound for bound in bounds if worth(goal, part, bound) == top)
+
+
+@pytest.mark.parametrize("goal", [FScore(), FScore(2.0), Cost(1.0, 3.0)], ids=repr)
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objective, seed: int):
+    tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
+    choice = best_threshold(tables, goal, average="macro")
+    bounds = [math.inf, *(score for part in cells for score, _, _ in part)]
+    means = [float(sum(worth(goal, part, bound) for part in cells) / len(cells)) for bound in bounds]
+    reached = float(sum(worth(goal, part, choice.threshold) for part in cells) / len(cells))
+    assert choice.value == pytest.approx(reached, rel=1e-9, abs=1e-9)
+    assert choice.value - 1e-9 <= max(means) <= choice.bound + 1e-8
+    if seed % 2 == 0:
+        assert choice.exact
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_outcomes_at_any_threshold_are_held_by_their_bounds(seed: int):
+    tables, cells, scores, _ = case(seed)
+    rng = np.random.default_rng(seed)
+    near = rng.choice(scores.reshape(-1), 4)
+    for bound in (0.0, 0.5, math.inf, -math.inf, *near, *np.nextafter(near, 0), *(near * 1.0001)):
+        found = decisions_at(tables, float(bound))
+        unit = found.unit
+        for label, part in enumerate(cells):
+            exact = oracle.outcomes(part, bound)
+            least = [getattr(found.least, name)[label] * unit for name in ("tp", "fp", "fn", "tn")]
+            most = [getattr(found.most, name)[label] * unit for name in ("tp", "fp", "fn", "tn")]
+            assert all(min(a, b) <= value <= max(a, b) for a, value, b in zip(least, exact, most, strict=True))
+            assert (least == most) == found.exact[label]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_outcomes_are_exact_at_known_scores_and_at_chosen_thresholds(seed: int):
+    tables, cells, scores, _ = case(seed, pure=True)
+    for bound in [*scores.reshape(-1).tolist(), 0.05, -7.0, 0.0]:
+        assert decisions_at(tables, bound).exact.all()
+    mixed = case(seed)[0]
+    assert decisions_at(mixed, best_thresholds(mixed)).exact.all()
+    assert len(cells) == tables.size
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_pcut_matches_the_number_of_true_labels_as_nearly_as_any_threshold(seed: int):
+    tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
+    pooled = [cell for part in cells for cell in part]
+    for choice, part in [(pcut(tables), pooled), *((pcut(tables, j), part) for j, part in enumerate(cells))]:
+        bounds = [math.inf, *(score for score, _, _ in part)]
+        excesses = []
+        for bound in [choice.threshold, *bounds]:
+            tp, fp, fn, _ = oracle.outcomes(part, bound)
+            excesses.append(tp + fp - (tp + fn))
+        assert choice.value == float(excesses[0])
+        if choice.exact:
+            assert abs(excesses[0]) == min(map(abs, excesses))
+
+
+def test_pcut_and_rcut_by_hand():
+    true = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0]])
+    scores = np.array([[0.9, 0.2, 0.1], [0.8, 0.4, 0.3], [0.6, 0.1, 0.5]])
+    tables = counted(rows_of(true, scores), width=3)
+    assert pcut(tables) == Choice(0.6, 0.0, 0.0)
+    assert pcut(tables, 0).threshold == 0.8
+    assert pcut(tables, 2).threshold == math.inf
+    assert rcut_size(tables) == 1
+    assert rcut(scores, 1).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
+    assert rcut(np.array([[0.5, 0.5, 0.1]]), 1).tolist() == [[1, 0, 0]]
+    assert rcut(scores, 9).all()
+    assert rcut_size(counted(width=2)) == 0
+
+
+def test_nothing_counted_leaves_nothing_to_choose():
+    tables = counted(width=2)
+    assert best_thresholds(tables) == dict.fromkeys(range(2), Choice(math.inf, 0.0, 0.0))
+    assert best_threshold(tables).threshold == math.inf
+    assert best_threshold(tables, average="macro").threshold == math.inf
+    assert pcut(tables) == Choice(math.inf, 0.0, 0.0)
+    assert decisions_at(tables, 0.5).least.tp.tolist() == [0, 0]
+
+
+def test_decisions_are_given_back():
+    scores = np.array([[0.5, 0.1], [np.nextafter(0.5, 0), 0.9]], np.float64)
+    assert apply_thresholds(scores, 0.5).tolist() == [[1, 0], [0, 1]]
+    assert apply_thresholds(scores, [0.2, 1.0]).tolist() == [[1, 0], [1, 0]]
+    chosen = {"b": Choice(0.1, 0.0, 0.0), "a": 2.0}
+    assert apply_thresholds(scores, chosen, labels=["a", "b"]).tolist() == [[0, 1], [0, 1]]
+    assert apply_thresholds(scores.astype(np.float32), 0.5).dtype == np.uint8
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: int):
+    tables, _, scores, true = case(seed)
+    if tables.weighted:
+        return
+    chosen = best_thresholds(tables)
+    decided = apply_thresholds(scores, chosen, labels=tables.labels)
+    found = decisions_at(tables, chosen)
+    assert (decided & true).sum(axis=0).tolist() == found.least.tp.tolist()
+    assert (decided & (1 - true)).sum(axis=0).tolist() == found.most.fp.tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: apply_thresholds([[math.nan]], 0.5), "scores hold NaN"),
+        (lambda: apply_thresholds([0.5], 0.5), "2-D array"),
+        (lambda: apply_thresholds([["x"]], 0.5), "2-D array"),
+        (lambda: apply_thresholds([[0.5]], [0.1, 0.2]), "one for each of the 1 labels"),
+        (lambda: apply_thresholds([[0.5]], math.nan), "one for each of the 1 labels"),
+        (lambda: apply_thresholds([[0.5]], {"a": 0.5}), "need labels"),
+        (lambda: apply_thresholds([[0.5]], {"a": 0.5}, labels=["b"]), "no label 'b'"),
+        (lambda: rcut([[0.5]], -1), "k must be"),
+        (lambda: best_thresholds(counted(width=1), FScore(0.0)), "beta must be"),
+        (lambda: best_thresholds(counted(width=1), PrecisionAt(1.5)), "recall must be"),
+        (lambda: best_thresholds(counted(width=1), RecallAt(-1)), "precision must be"),
+        (lambda: best_thresholds(counted(width=1), Cost(-1.0)), "false_positive must be"),
+        (lambda: best_threshold(counted(width=1), average="samples"), "average must be"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(call: object, message: str):
+    with pytest.raises((InputError, MetricError), match=message):
+        call()

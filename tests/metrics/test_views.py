@@ -1,0 +1,144 @@
+"""Reports, pictures and propensities of evaluators that keep scores."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import streameval as se
+from streameval import plots
+from streameval.metrics.calibration import reliability
+from streameval.metrics.curves import precision_recall_curve, roc_curve
+
+matplotlib.use("Agg")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+def scored(*metrics: str, scores: np.ndarray | None = None, **choices: object) -> se.Evaluator:
+    rng = np.random.default_rng(7)
+    scores = rng.random((500, 3)) if scores is None else scores
+    ev = se.Evaluator(metrics, labels=["a", "b", "c"], **choices)
+    ev.update_many(rng.random(scores.shape) < scores, scores)
+    return ev
+
+
+# -- reports ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_of_thresholded_scores_has_decisions_and_the_metrics_of_scores():
+    ev, plain = scored("roc_auc_micro", threshold=0.5), scored(threshold=0.5)
+    assert [line.split() for line in ev.report().splitlines()[:11]] == [
+        line.split() for line in plain.report().splitlines()[:11]
+    ]
+    assert ev.report().splitlines()[-1].startswith("roc_auc_micro")
+    assert "<th>recall</th>" in ev._repr_html_()
+
+
+# -- pictures of what is read -----------------------------------------------------------------------------------------
+
+
+def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
+    sharp = scored("roc_auc").tables("curves")
+    coarse = scored("roc_auc", scores=np.tile(np.linspace(0.3, 0.3001, 500)[:, None], 3)).tables("curves")
+    whole, open_ = roc_curve(sharp), roc_curve(coarse, "b")
+    ax = plots.plot_roc({"all": whole, "b": open_}, background=[roc_curve(sharp, "a")])
+    assert ax.lines[-2].get_xydata().tolist() == np.stack([whole.fpr, whole.tpr], axis=1).tolist()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all", "b"]
+    assert len(ax.collections) == int(whole.mixed.any()) + 1
+    band = ax.collections[-1].get_datalim(ax.transData)
+    assert band.height > 0.01
+    assert len(ax.lines) == 4
+
+
+def test_precision_is_drawn_where_recall_is_above_0():
+    ev = se.Evaluator(["average_precision"])
+    ev.update_many(np.array([[0], [1], [0], [1]]), np.array([[0.9], [0.8], [0.4], [0.3]]))
+    curve = precision_recall_curve(ev.tables("curves"), 0)
+    assert curve.recall.tolist() == [1, 0.5, 0.5, 0, 0]
+    ax = plots.plot_precision_recall({"a": curve})
+    assert ax.lines[-1].get_xydata().tolist() == [[1, 0.5], [0.5, 1 / 3], [0.5, 0.5], [0, 0.5]]
+    nothing = se.Evaluator(["average_precision"])
+    nothing.update({}, {"a": 0.5})
+    plots.plot_precision_recall({"a": precision_recall_curve(nothing.tables("curves"))}).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_buckets_of_a_reliability_diagram_lie_side_by_side_around_their_mean_scores(strategy):
+    found = reliability(scored("ece").tables("curves"), "b", buckets=8, strategy=strategy)
+    assert (found.low <= found.mean_score).all()
+    assert (found.mean_score <= found.high).all()
+    assert (found.high[:-1] <= found.low[1:]).all()
+    ax = plots.plot_reliability(found, name="b")
+    assert ax.lines[-1].get_xydata().tolist() == np.stack([found.mean_score, found.frequency], axis=1).tolist()
+    bars = ax.child_axes[0].patches
+    assert [bar.get_height() for bar in bars] == found.weight.tolist()
+    assert [bar.get_x() for bar in bars] == found.low.tolist()
+
+
+def test_buckets_may_reach_to_the_greatest_score():
+    ev = se.Evaluator(["ece"])
+    ev.update_many(np.array([[0], [1]]), np.array([[0.0], [1.0]]))
+    found = reliability(ev.tables("curves"), buckets=2, strategy="quantile")
+    assert found.low.tolist() == [0, 1]
+    assert found.high.tolist() == pytest.approx([0, 1], abs=1e-3)
+
+
+def test_a_sweep_is_drawn_from_a_precision_recall_curve():
+    ev = se.Evaluator(["average_precision"])
+    ev.update_many(np.array([[0], [1], [0], [1]]), np.array([[0.9], [0.8], [0.4], [0.3]]))
+    ax = plots.plot_thresholds(precision_recall_curve(ev.tables("curves"), 0), beta=2)
+    precision, recall, f = (line.get_ydata().tolist() for line in ax.lines)
+    assert precision == [0.5, 1 / 3, 0.5, 0]
+    assert recall == [1, 0.5, 0.5, 0]
+    assert f == pytest.approx([5 * 0.5 / 3, 5 * (1 / 6) / (4 / 3 + 0.5), 5 * 0.25 / 2.5, 0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "plots.plot_roc(plots.Curve('a', [0, 1], [0, 1]))",
+        "plots.plot_thresholds([0.1], [1], [1], [1])",
+        "plots.plot_label_panels(['a'], [1], [1], [1], [1])",
+        "plots.plot_confusion(confusion_matrix(ev.tables('pairs')))",
+    ],
+)
+def test_without_matplotlib_a_plot_says_what_it_needs(call):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import streameval as se\nfrom streameval import plots\nfrom streameval.metrics.pairs import confusion_matrix\n"
+        "ev = se.Evaluator(keep=['pairs']); ev.update({'a'}, {'b'})\n"
+        f"try:\n    {call}\nexcept se.DependencyError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "needs matplotlib" in done.stdout
+
+
+# -- propensities -----------------------------------------------------------------------------------------------------
+
+
+def test_propensities_come_from_counted_supports():
+    ev = scored("ndcg", threshold=0.5)
+    table = ev.per_label()
+    found = se.jain_propensities(dict(zip(table.labels, table.support, strict=True)), np.int64(ev.examples))
+    assert found == se.jain_propensities(dict(zip(table.labels, table.support.tolist(), strict=True)), 500)
+    assert 0 < scored("psp_at(k=1)", inverse_propensities=found).get("psp_at(k=1)") <= 1
+
+
+def test_weighted_supports_have_propensities_between_those_of_whole_numbers():
+    low, middle, high = se.jain_propensities({"a": 3, "b": 2.5, "c": 2}, 1000).values()
+    assert low < middle < high
+    with pytest.raises(se.InputError, match="nan"):
+        se.jain_propensities({"a": float("nan")}, 10)

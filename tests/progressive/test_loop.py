@@ -1,0 +1,781 @@
+"""Progressive validation, against River's own and against loops written out by hand."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import datetime as dt
+import io
+import itertools
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing
+from river import stream as river_stream
+
+import streameval as se
+from streameval.adapters.river import RiverMetric
+from tests.support.naming import case_name
+
+ORDER = [f"Class{number}" for number in range(1, 15)]
+START = dt.datetime(2024, 1, 1)
+ROOT = Path(__file__).resolve().parents[2]
+FEW = ORDER[:4]
+
+Pair = tuple[dict, dict]
+
+
+def logistic() -> linear_model.LogisticRegression:
+    return linear_model.LogisticRegression()
+
+
+MODELS: dict[str, Callable[[], object]] = {
+    "ClassifierChain": lambda: preprocessing.StandardScaler() | multioutput.ClassifierChain(logistic(), order=ORDER[:]),
+    "ClassifierChain without order": lambda: preprocessing.StandardScaler() | multioutput.ClassifierChain(logistic()),
+    "PerOutputClassifier": lambda: preprocessing.StandardScaler() | multioutput.PerOutputClassifier(logistic()),
+    "Perceptron": lambda: multioutput.PerOutputClassifier(linear_model.Perceptron()),
+    "MonteCarloClassifierChain": lambda: multioutput.MonteCarloClassifierChain(logistic(), m=3, seed=7),
+    "ProbabilisticClassifierChain": lambda: multioutput.ProbabilisticClassifierChain(logistic()),
+}
+
+SIZES = {"MonteCarloClassifierChain": 120, "ProbabilisticClassifierChain": 60}
+
+
+def yeast(size: int = 300, labels: list[str] = ORDER) -> list[Pair]:
+    return [(x, {label: y[label] for label in labels}) for x, y in datasets.Yeast().take(size)]
+
+
+def timed(size: int = 300) -> list[Pair]:
+    """Yeast with moments that repeat and are unevenly spaced, and a delay of its own for each."""
+    draw = random.Random(3)
+    moment = START
+    found = []
+    for x, y in yeast(size):
+        moment += dt.timedelta(minutes=draw.choice([0, 0, 1, 5]))
+        found.append((x | {"when": moment, "wait": dt.timedelta(minutes=draw.choice([0, 1, 9, 60]))}, y))
+    return found
+
+
+def discarding(model: object) -> compose.Pipeline:
+    return compose.Discard("when", "wait") | model
+
+
+class Recorded(RiverMetric):
+    """A metric of River that remembers what it was given."""
+
+    def __init__(self, metric: object = "f1_micro") -> None:
+        super().__init__(metric)
+        self.calls: list[object] = []
+
+    def update(self, y_true, y_pred, w=1.0):
+        self.calls.append((dict(y_true), dict(y_pred), w))
+        super().update(y_true, y_pred, w)
+
+
+class Watched:
+    """Any model, which notes in which order it is asked and taught what."""
+
+    _supervised = True
+
+    def __init__(self, model: object) -> None:
+        self.model = model
+        self.calls: list[object] = []
+
+    def predict_one(self, x, **extra):
+        y_pred = self.model.predict_one(x, **extra)
+        self.calls.append(("predict", dict(x), copy.deepcopy(y_pred), extra))
+        return y_pred
+
+    def learn_one(self, x, y, **extra):
+        self.calls.append(("learn", dict(x), copy.copy(y), extra))
+        self.model.learn_one(x, y, **extra)
+
+
+class Accepting(RiverMetric):
+    """A metric that River's loop takes with any model."""
+
+    def works_with(self, model: object) -> bool:
+        return True
+
+
+def both(model: Callable[[], object], stream: Callable[[], object], **how: object) -> tuple[se.Evaluator, se.Evaluator]:
+    """What our loop counts and what River's counts, once it is certain that both asked and taught the same."""
+    ours, theirs = Watched(model()), Watched(model())
+    counted, expected = se.Evaluator(), se.Evaluator()
+    assert se.progressive_evaluate(ours, stream(), counted, **how) is counted
+    evaluate.progressive_val_score(stream(), theirs, Accepting(expected), **how)
+    assert ours.calls == theirs.calls
+    return counted, expected
+
+
+# -- the same as River ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("delay", [None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40], ids=case_name)
+def test_counts_what_river_counts_in_the_same_order(name, delay):
+    size = SIZES.get(name, 200)
+    labels = FEW if name == "ProbabilisticClassifierChain" else ORDER
+    counted, expected = both(MODELS[name], lambda: yeast(size, labels), delay=delay)
+    assert counted.examples > 0 or delay == 10**6  # then some have learnt nothing before they are asked
+    assert counted.to_bytes() == expected.to_bytes()
+    assert counted.get() == expected.get()
+
+
+@pytest.mark.parametrize("moment", ["when", lambda x: x["when"]], ids=["field", "callable"])
+@pytest.mark.parametrize("delay", [
+    dt.timedelta(0), dt.timedelta(minutes=30), "wait", lambda x, y: x["wait"] * 2 if y["Class2"] else x["wait"],
+], ids=["at once", "constant", "field", "callable"])  # fmt: skip
+def test_counts_what_river_counts_with_moments(moment, delay):
+    def model() -> object:
+        return discarding(MODELS["ClassifierChain"]())
+
+    counted, expected = both(model, lambda: timed(200), moment=moment, delay=delay)
+    assert counted.to_bytes() == expected.to_bytes()
+
+
+def test_whole_yeast_gives_the_values_of_river():
+    ours = se.progressive_evaluate(MODELS["ClassifierChain"](), datasets.Yeast(), RiverMetric("f1_macro"))
+    theirs = evaluate.progressive_val_score(datasets.Yeast(), MODELS["ClassifierChain"](), RiverMetric("f1_macro"))
+    assert ours.get() == theirs.get()
+    assert ours.metric == theirs.metric
+
+
+def test_a_metric_of_river_itself_gets_what_river_gives_it():
+    def metric() -> object:
+        return metrics.multioutput.MicroAverage(metrics.Jaccard())
+
+    ours = se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(), metric())
+    theirs = evaluate.progressive_val_score(yeast(), MODELS["ClassifierChain"](), metric())
+    assert ours.get() == theirs.get()
+    pair = metrics.base.Metrics([metric(), metrics.multioutput.ExactMatch()])
+    last = list(se.iter_progressive_evaluate(MODELS["ClassifierChain"](), yeast(), pair, step=1000))[-1]
+    assert last.values["MicroAverage"] == theirs.get()
+    assert set(last.values) == {"MicroAverage", "ExactMatch"}
+
+
+@pytest.mark.parametrize("delay", [None, 11])
+@pytest.mark.parametrize("step", [1, 7, 100])
+def test_snapshots_are_those_of_river(step, delay):
+    steps = evaluate.iter_progressive_val_score(
+        yeast(200), MODELS["PerOutputClassifier"](), RiverMetric("f1_micro"), step=step, delay=delay,
+        yield_predictions=True,
+    )  # fmt: skip
+    expected = [(one["Step"], {"f1_micro": one["RiverMetric"].get()}, one["Prediction"] or None) for one in steps]
+    ours = list(
+        se.iter_progressive_evaluate(
+            MODELS["PerOutputClassifier"](), yeast(200), se.F1(average="micro"), step=step, delay=delay, prediction=True
+        )
+    )
+    if 200 % step:  # River's last report, which comes because the stream ends, has no prediction
+        assert expected[-1][2] is None
+        ours[-1] = dataclasses.replace(ours[-1], prediction=None)
+    found = [(one.step, one.values, one.prediction) for one in ours]
+    assert found == expected
+
+
+def test_labels_that_appear_midway_run_to_the_end():
+    stream = [(x, {label: y[label] for label in ORDER[: 2 + place // 20]}) for place, (x, y) in enumerate(yeast(200))]
+    for name in ("ClassifierChain without order", "PerOutputClassifier", "Perceptron"):
+        counted, expected = both(MODELS[name], lambda: stream, delay=5)
+        assert counted.to_bytes() == expected.to_bytes()
+        assert len(counted.labels) == 11
+
+
+# -- what is left out -------------------------------------------------------------------------------------------------
+
+
+class Scripted:
+    """A model that says what it was told to say."""
+
+    def __init__(self, *says: object) -> None:
+        self.says = iter(says)
+        self.learnt: list[object] = []
+
+    def predict_one(self, x):
+        return next(self.says)
+
+    predict_proba_one = predict_one
+
+    def learn_one(self, x, y):
+        self.learnt.append((x, y))
+
+
+def scripted(*says: object) -> list[tuple[dict, set[str]]]:
+    return [({"place": place}, {"a"}) for place, _ in enumerate(says)]
+
+
+@pytest.mark.parametrize("delay", [None, 1])
+@pytest.mark.parametrize(("unpredicted", "expected"), [("skip", 3), ("count", 5)])
+def test_an_example_for_which_nothing_is_predicted_is_skipped_or_counted(unpredicted, expected, delay):
+    says = (None, {}, {"a": None}, {"a": True}, set())
+    model, ev = Scripted(*says), se.Evaluator()
+    snapshots = list(
+        se.iter_progressive_evaluate(model, scripted(*says), ev, unpredicted=unpredicted, prediction=True, delay=delay)
+    )
+    assert ev.examples == expected
+    assert ev.per_label().tp.tolist() == [1]
+    assert len(model.learnt) == len(snapshots) == 5
+    assert [snapshot.prediction for snapshot in snapshots][:2] == [None, None]
+
+
+def test_a_label_predicted_as_none_is_not_predicted():
+    ev = se.progressive_evaluate(Scripted({"a": None, "b": 1}), [({}, {"a"})], se.Evaluator())
+    expected = se.Evaluator()
+    expected.update({"a"}, {"b": 1})
+    assert ev.to_bytes() == expected.to_bytes()
+
+
+# -- scores -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ClassifierChain", "PerOutputClassifier", "ClassifierChain without order"])
+@pytest.mark.parametrize("predict", ["auto", "scores"])
+@pytest.mark.parametrize("threshold", [0.3, dict.fromkeys(ORDER, 0.4) | {"Class3": 0.05}], ids=["one", "per label"])
+def test_scores_with_a_threshold_equal_a_loop_written_out(name, predict, threshold):
+    model, expected = MODELS[name](), se.Evaluator(threshold=threshold)
+    for x, y in yeast(150):
+        scores = {label: outcomes[True] for label, outcomes in model.predict_proba_one(x).items()}
+        if scores:
+            expected.update(y, scores)
+        model.learn_one(x, y)
+    counted = se.Evaluator(threshold=threshold)
+    se.progressive_evaluate(MODELS[name](), yeast(150), counted, predict=predict)
+    assert counted.to_bytes() == expected.to_bytes()
+    labels = se.progressive_evaluate(MODELS[name](), yeast(150), se.Evaluator(threshold=threshold), predict="labels")
+    assert labels.get() != counted.get()
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3])
+def test_a_metric_of_river_gets_scores_if_what_it_wraps_reads_them(threshold):
+    wrapped = RiverMetric(se.Evaluator(threshold=threshold))
+    se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(50), wrapped)
+    plain = se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(50), se.Evaluator(threshold=threshold))
+    assert wrapped.metric.to_bytes() == plain.to_bytes()
+
+
+def test_probabilities_of_both_outcomes_become_the_one_of_true():
+    says = {"a": {False: 0.25, True: 0.75}, "b": {False: 1.0}, "c": {}, "d": 0.5, "e": None, "f": {0: 0.1, 1: 0.9}}
+    stream = [({}, {"a"})]
+    (snapshot,) = se.iter_progressive_evaluate(Scripted(says), stream, se.F1(threshold=0.5), prediction=True)
+    assert snapshot.prediction == {"a": 0.75, "b": 0.0, "d": 0.5, "f": 0.9}
+
+
+def test_a_trace_of_evaluators_with_and_without_threshold_is_no_reader_of_scores():
+    trace = se.Trace({"scores": se.F1(threshold=0.3), "labels": se.F1()})
+    with pytest.raises(se.InputError, match=r"scores are read by 'scores' .* and labels by 'labels'; build all"):
+        se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(5), trace)
+    assert trace.examples == 0
+    se.progressive_evaluate(MODELS["ClassifierChain"](), yeast(5), trace, predict="labels")
+    assert trace.examples == 5
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+def weighted() -> list[tuple[dict, dict, dict]]:
+    return [(x, y, {"w": float(1 + place % 3)} if place % 5 else {}) for place, (x, y) in enumerate(yeast(120))]
+
+
+def per_output() -> multioutput.PerOutputClassifier:
+    return multioutput.PerOutputClassifier(logistic())
+
+
+@pytest.mark.parametrize("delay", [None, 4])
+def test_the_weights_of_a_stream_teach_the_model_as_in_river(delay):
+    counted, expected = both(per_output, weighted, delay=delay)
+    assert counted.to_bytes() == expected.to_bytes()
+    plain = se.progressive_evaluate(per_output(), yeast(120), se.Evaluator(), delay=delay)
+    assert counted.get() != plain.get()
+
+
+@pytest.mark.parametrize("delay", [None, 4])
+def test_dictionaries_of_the_stream_are_not_changed(delay):
+    stream = weighted()
+    before = copy.deepcopy(stream)
+    se.progressive_evaluate(per_output(), stream, se.Evaluator(), delay=delay, weigh="both")
+    assert stream == before
+
+
+@pytest.mark.parametrize(("weigh", "learns", "counts"), [
+    ("learn", True, False), ("metric", False, True), ("both", True, True), ("auto", True, True),
+])  # fmt: skip
+@pytest.mark.parametrize("weight", ["cost", lambda x, _: x["cost"]], ids=["field", "callable"])
+@pytest.mark.parametrize("delay", [None, 4])
+def test_a_weight_goes_where_it_is_sent(weight, weigh, learns, counts, delay):
+    stream = [(x | {"cost": 0.5 + place % 3}, y) for place, (x, y) in enumerate(yeast(100))]
+    model, expected = per_output(), se.Evaluator()
+    questions = []
+
+    def answer(x: dict, y: dict, y_pred: dict) -> None:
+        if y_pred:
+            expected.update(y, y_pred, weight=x["cost"] if counts else 1.0)
+        model.learn_one(x, y, **({"w": x["cost"]} if learns else {}))
+
+    for x, y in stream:
+        while questions and len(questions) > (delay or 0) - 1 >= 0:
+            answer(*questions.pop(0))
+        questions.append((x, y, model.predict_one(x)))
+        if delay is None:
+            answer(*questions.pop(0))
+    for question in questions:
+        answer(*question)
+    counted = se.progressive_evaluate(per_output(), stream, se.Evaluator(), weight=weight, weigh=weigh, delay=delay)
+    assert counted.to_bytes() == expected.to_bytes()
+
+
+def test_the_weights_of_a_stream_count_in_the_metric_if_asked():
+    recorded = Recorded()
+    se.progressive_evaluate(per_output(), weighted(), recorded, weigh="metric")
+    weights = [extra.get("w", 1.0) for _, _, extra in weighted()][1:]  # River's model predicts nothing for the first
+    assert [weight for _, _, weight in recorded.calls] == weights
+
+
+# -- moments, windows, snapshots --------------------------------------------------------------------------------------
+
+
+class Clock:
+    """An evaluator over time."""
+
+    def __init__(self) -> None:
+        self.times: list[object] = []
+
+    def update(self, y_true, y_pred, *, weight=1.0, mask=None, t):
+        self.times.append(t)
+
+    def get(self):
+        return float(len(self.times))
+
+
+def moments(*times: object) -> list[tuple[dict, set[str]]]:
+    return [({"when": time}, {"a"}) for time in times]
+
+
+class Always:
+    def predict_one(self, x):
+        return {"a"}
+
+    def learn_one(self, x, y):
+        pass
+
+
+def test_a_window_over_time_is_given_when_the_truth_became_known():
+    clock = Clock()
+    se.progressive_evaluate(Always(), moments(1, 1.5, 4), clock, moment="when")
+    assert clock.times == [1, 1.5, 4]
+    clock = Clock()
+    snapshots = se.iter_progressive_evaluate(
+        Always(), moments(1, 2, 4), clock, moment="when", delay=lambda x, _: 10 if x["when"] == 1 else 1
+    )
+    assert [snapshot.moment for snapshot in snapshots] == clock.times == [3, 5, 11]
+
+
+def test_without_moments_a_window_over_time_is_refused_before_anything_happens():
+    model = Watched(Always())
+    with pytest.raises(se.InputError, match="moment="):
+        se.progressive_evaluate(model, moments(1), Clock())
+    windows = (se.TimeRolling(se.F1(), 3.0), se.Tumbling(se.F1(), period=3.0), se.Fading(se.F1(), 3.0))
+    for evaluator in (*windows, se.Trace({"clock": Clock()})):
+        with pytest.raises(se.InputError, match="moment="):
+            se.progressive_evaluate(model, moments(1), evaluator)
+    assert not any(call[0] == "learn" for call in model.calls)
+
+
+def test_snapshots_do_not_change_later():
+    ev = se.Evaluator(["f1_micro", "recall_per_label"])
+    steps = se.iter_progressive_evaluate(MODELS["ClassifierChain"](), yeast(40), ev, step=10, prediction=True)
+    first = next(steps)
+    before = copy.deepcopy((first.step, first.values, first.prediction))
+    rest = list(steps)
+    assert (first.step, first.values, first.prediction) == before
+    assert [snapshot.step for snapshot in (first, *rest)] == [10, 20, 30, 40]
+    assert rest[-1].values == ev.get() != first.values
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.step = 3
+
+
+class Reusing:
+    """A model that always returns the same dictionary, changed."""
+
+    def __init__(self) -> None:
+        self.says = {"a": False}
+        self.turn = itertools.cycle([True, False, False])
+
+    def predict_one(self, x):
+        self.says["a"] = next(self.turn)
+        return self.says
+
+    def learn_one(self, x, y):
+        x.clear()
+
+
+@pytest.mark.parametrize("delay", [None, 2, 100])
+def test_models_and_streams_may_reuse_their_dictionaries(delay):
+    def stream() -> Iterator[Pair]:
+        x, y = {}, {}
+        for place in range(12):
+            x["place"] = place
+            y["a"] = place % 2 == 0
+            yield x, y
+
+    steps = list(se.iter_progressive_evaluate(Reusing(), stream(), se.F1(), delay=delay, prediction=True))
+    assert [step.prediction["a"] for step in steps] == [True, False, False] * 4
+    ev = se.progressive_evaluate(Reusing(), stream(), se.Evaluator(), delay=delay)
+    table = ev.per_label()
+    assert (table.tp[0], table.fp[0], table.fn[0], table.tn[0]) == (2, 2, 4, 4)
+
+
+def test_a_single_metric_a_window_and_a_trace_report_their_values_by_name():
+    def values(evaluator: object) -> object:
+        return next(se.iter_progressive_evaluate(Scripted({"a": True}), [({}, {"a": True})], evaluator)).values
+
+    assert values(se.F1(average="micro")) == {"f1_micro": 1.0}
+    assert values(se.F1(average=None)) == {"f1_per_label": {"a": 1.0}}
+    assert values(RiverMetric("f1_micro")) == {"f1_micro": 1.0}
+    assert values(se.Rolling(se.F1(average="micro"), size=3)) == {"f1_micro": 1.0}
+    assert values(se.Rolling(se.F1(average=None), size=3)) == {"f1_per_label": {"a": 1.0}}
+    assert values(se.Rolling(se.Evaluator(["recall_per_label"]), size=3)) == {"recall_per_label": {"a": 1.0}}
+    assert values(se.Trace({"x": se.F1(average="micro")})) == {"f1_micro [x]": 1.0}
+    assert values(Clock2()) == {"Clock2": 0.0}
+
+
+def test_values_are_copies_of_what_an_evaluator_holds():
+    class Live:
+        def __init__(self) -> None:
+            self.values = {"count": 0.0, "by label": {"a": 0.0}}
+
+        def update(self, y_true, y_pred):
+            self.values["count"] += 1
+            self.values["by label"]["a"] += 1
+
+        def get(self):
+            return self.values
+
+    found = list(se.iter_progressive_evaluate(Always(), moments(1, 2), Live()))
+    assert [one.values for one in found] == [{"count": n, "by label": {"a": n}} for n in (1.0, 2.0)]
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3])
+def test_windows_count_the_last_examples_and_those_of_the_last_time(threshold):
+    def ev() -> se.Evaluator:
+        return se.Evaluator(["f1_micro"], threshold=threshold)
+
+    model, rows = discarding(MODELS["ClassifierChain"]()), []
+    for x, y in timed(120):
+        if threshold is None:
+            rows.append((x["when"], y, model.predict_one(x)))
+        else:
+            scores = {label: outcomes[True] for label, outcomes in model.predict_proba_one(x).items()}
+            rows.append((x["when"], y, scores))
+        model.learn_one(x, y)
+    period = dt.timedelta(minutes=40)
+    trace = se.Trace({"last": se.Rolling(ev(), size=25), "hour": se.TimeRolling(ev(), period), "all": ev()}, every=1)
+    se.progressive_evaluate(discarding(MODELS["ClassifierChain"]()), timed(120), trace, moment="when")
+    for name, kept in (
+        ("last", rows[-25:]), ("hour", [row for row in rows if row[0] > rows[-1][0] - period]), ("all", rows),
+    ):  # fmt: skip
+        expected = ev()
+        for _, y, y_pred in kept:
+            expected.update(y, y_pred)
+        found = trace.evaluators[name]
+        assert 0 < found.examples == len(kept)
+        assert (found if name == "all" else found.snapshot()).to_bytes() == expected.to_bytes()
+
+
+class Clock2:
+    def update(self, y_true, y_pred):
+        pass
+
+    def get(self):
+        return 0.0
+
+
+def test_seconds_and_moments_are_told_only_where_they_are_known():
+    for snapshot in se.iter_progressive_evaluate(Always(), moments(1, 2), se.F1()):
+        assert snapshot.seconds is snapshot.moment is snapshot.prediction is None
+    times = [snapshot.seconds for snapshot in se.iter_progressive_evaluate(Always(), moments(1, 2), se.F1(), seconds=1)]
+    assert times == sorted(times)
+    assert times[0] >= 0
+
+
+def test_an_empty_stream_gives_no_snapshot_and_changes_nothing():
+    assert list(se.iter_progressive_evaluate(Always(), [], se.F1())) == []
+    assert se.progressive_evaluate(Always(), iter([]), se.F1()) == se.F1()
+
+
+def test_a_model_that_does_not_learn_needs_no_learn_one():
+    class Frozen:
+        def predict_one(self, x):
+            return {"a"}
+
+    assert se.progressive_evaluate(Frozen(), moments(1, 2), se.F1(), learn=False).examples == 2
+    with pytest.raises(se.InputError, match="learn=False"):
+        se.progressive_evaluate(Frozen(), moments(1, 2), se.F1())
+
+
+def test_the_keywords_of_a_stream_reach_the_model():
+    counted, expected = both(
+        lambda: Keywords(), lambda: [({}, {"a": True}, {"session": n, "w": 2.0}) for n in range(4)], delay=2
+    )
+    assert counted == expected
+
+
+class Keywords:
+    def predict_one(self, x, session):
+        return {"a": session % 2 == 0}
+
+    def learn_one(self, x, y, session, w):
+        assert w == 2.0
+
+
+def test_any_iterable_can_be_a_stream():
+    frame_like = river_stream.iter_array(np.eye(3), np.array([[True], [False], [True]]))
+    assert se.progressive_evaluate(per_output(), frame_like, se.F1()).examples == 2
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+def refused(match: str, model: object, stream: object, evaluator: object | None = None, **how: object) -> se.Evaluator:
+    """Both functions raise; the evaluator of the first is returned."""
+    ev = se.Evaluator() if evaluator is None else evaluator
+    with pytest.raises(se.InputError, match=match):
+        list(se.iter_progressive_evaluate(copy.deepcopy(model), copy.deepcopy(stream), copy.deepcopy(ev), **how))
+    with pytest.raises(se.InputError, match=match):
+        se.progressive_evaluate(model, stream, ev, **how)
+    return ev
+
+
+@pytest.mark.parametrize(("match", "how"), [
+    ("did you mean 'scores'", {"predict": "score"}), ("unpredicted must be", {"unpredicted": None}),
+    ("weigh must be", {"weigh": 1}), ("weight must be the name", {"weight": 2.0}),
+    ("moment must be the name", {"moment": 3}), ("progress must be", {"progress": "yes"}),
+    ("total must be", {"total": -1}), ("takes no w", {"weight": "when", "weigh": "both"}),
+])  # fmt: skip
+def test_wrong_options_are_refused_before_anything_happens(match, how):
+    model = Watched(Always())
+    model.learn_one = Always().learn_one
+    ev = refused(match, model, moments(1, 2), **how)
+    assert model.calls == []
+    assert ev == se.Evaluator()
+
+
+@pytest.mark.parametrize("step", [0, -1, 1.0, True, None])
+def test_a_step_is_an_integer_from_one_up_and_refused_at_once(step):
+    with pytest.raises(se.InputError, match="step must be an integer of at least 1"):
+        se.iter_progressive_evaluate(Always(), moments(1), se.F1(), step=step)
+
+
+def test_the_model_must_predict_and_learn_and_be_an_object():
+    class OnlyPredicts:
+        predict_one = Always.predict_one
+
+    class OnlyLearns:
+        learn_one = Always.learn_one
+
+    refused("has no learn_one", OnlyPredicts(), moments(1))
+    refused("has no predict_one", OnlyLearns(), moments(1))
+    refused("not the class Always; write Always", Always, moments(1))
+    refused("has no predict_one", "model", moments(1))
+
+
+@pytest.mark.parametrize("evaluator", ["f1_micro", 3, object(), {"f1": se.F1()}, se.F1, metrics.F1])
+def test_the_evaluator_must_update_and_answer_and_be_an_object(evaluator):
+    with pytest.raises(se.InputError, match="evaluator must"):
+        se.progressive_evaluate(Always(), moments(1), evaluator)
+
+
+@pytest.mark.parametrize(
+    "stream", [None, 3, [1], [({},)], [({}, {"a"}, {}, {})], [({}, {"a"}, 3)], [None]], ids=case_name
+)
+def test_the_stream_must_hold_pairs_or_triples(stream):
+    assert refused("stream", Always(), stream) == se.Evaluator()
+
+
+@pytest.mark.parametrize("model", [
+    linear_model.LogisticRegression(), linear_model.LinearRegression(), preprocessing.StandardScaler() | logistic(),
+], ids=case_name)  # fmt: skip
+@pytest.mark.parametrize("delay", [None, 1])
+def test_a_model_of_single_labels_or_numbers_is_refused_as_such(model, delay):
+    assert refused("is no multi-label model", model, datasets.Phishing(), delay=delay) == se.Evaluator()
+
+
+def test_probabilities_of_a_single_label_are_refused_as_such():
+    assert refused("is no multi-label", logistic(), datasets.Phishing(), predict="scores") == se.Evaluator()
+    refused("no multi-label", Scripted("cat"), scripted(1))
+    refused("no multi-label", Scripted(np.float64(3)), scripted(1))
+    refused("classes .*'red'.* for label 'colour'", Scripted({"colour": {"red": 0.5, "blue": 0.5}}), scripted(1),
+            predict="scores")  # fmt: skip
+
+
+def test_a_model_without_probabilities_is_refused():
+    class Refusing(Always):
+        def predict_proba_one(self, x):
+            raise NotImplementedError
+
+    scaled = preprocessing.StandardScaler() | multioutput.RegressorChain(linear_model.LinearRegression())
+    for model in (Always(), Refusing(), scaled):
+        refused('predict="labels"', model, yeast(3), predict="scores")
+        refused('predict="labels"', model, yeast(3), se.Evaluator(threshold=0.5))
+
+
+def test_a_missing_field_is_named_with_the_place_of_the_example():
+    stream = [*moments(1, 2), ({"whence": 3}, {"a"})]
+    for name in ("moment", "weight"):
+        how = {name: "when"} | ({"weigh": "metric"} if name == "weight" else {})
+        ev = refused(rf"stream\[2\] has no field 'when', which {name}= names.*whence", Always(), stream, **how)
+        assert ev.examples == 2
+    ev = refused(r"stream\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
+    assert ev.examples == 1  # the truth of the first was due, that of the second was not
+
+
+@pytest.mark.parametrize(("times", "match"), [
+    ((1, 3, 2), r"stream\[2\] goes backwards, from 3 to 2"), ((START, START, 3), "of one kind"),
+    ((1, 2, float("nan")), "nan"), ((1, 2, None), "not None"),
+])  # fmt: skip
+def test_moments_must_not_go_backwards(times, match):
+    for delay in (None, lambda x, _: x["when"] - x["when"]):
+        ev = refused(match, Always(), moments(*times), moment="when", delay=delay)
+        assert ev.examples == 2 - (delay is not None)
+
+
+@pytest.mark.parametrize("moment", [None, float("nan"), {}])
+def test_the_first_moment_must_be_one(moment):
+    assert refused("moment", Always(), moments(moment), moment="when") == se.Evaluator()
+
+
+@pytest.mark.parametrize(("delay", "moment"), [
+    (dt.timedelta(1), None), ("soon", None), (3, "when"), (lambda *_: None, "when"), (dt.timedelta.max, "when"),
+    (lambda *_: -dt.timedelta(1), "when"), (-1, None), (float("nan"), None),
+], ids=case_name)  # fmt: skip
+def test_a_delay_must_add_up_with_the_moment(delay, moment):
+    model = Watched(Always())
+    stream = [({"when": START, "soon": "soon"}, {"a"})]
+    assert refused("delay", model, stream, delay=delay, moment=moment) == se.Evaluator()
+    assert model.calls == []
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), "heavy", None, True])
+def test_a_weight_must_be_a_weight(weight):
+    stream = [({"cost": 1.0}, {"a"}), ({"cost": weight}, {"a"})]
+    for weigh in ("learn", "metric"):
+        ev = refused(r"stream\[1\]: weight", Keywordless(), stream, weight="cost", weigh=weigh)
+        assert ev.examples == 1
+
+
+class Keywordless(Always):
+    def learn_one(self, x, y, w=1.0):
+        pass
+
+
+def test_weights_for_an_evaluator_without_weights_are_refused():
+    refused("takes no weight", Always(), moments(1), Clock2(), weight="when")
+    se.progressive_evaluate(Keywordless(), moments(1), Clock2(), weight="when", weigh="learn")
+
+
+def test_a_weight_that_the_model_passes_on_to_where_it_is_not_known_is_explained():
+    stream = [(x | {"cost": 2.0}, y) for x, y in yeast(3)]
+    with pytest.raises(TypeError) as caught:
+        se.progressive_evaluate(multioutput.ClassifierChain(logistic(), order=ORDER[:]), stream, se.F1(), weight="cost")
+    assert 'weigh="metric"' in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("delay", [None, 3])
+def test_a_stream_that_raises_midway_leaves_what_was_counted(delay):
+    def broken() -> Iterator[Pair]:
+        yield from yeast(20)
+        raise OSError("the line is dead")
+
+    ev, model = se.Evaluator(), Watched(MODELS["ClassifierChain"]())
+    with pytest.raises(OSError, match="the line is dead"):
+        se.progressive_evaluate(model, broken(), ev, delay=delay)
+    counted = 20 - (delay or 0)
+    assert ev.examples == counted
+    assert sum(call[0] == "learn" for call in model.calls) == counted
+
+
+@pytest.mark.parametrize("delay", [None, 0])
+def test_an_example_that_the_evaluator_refuses_is_named_and_not_learnt_from(delay):
+    stream = [({}, {"a"}), ({}, {"b"}), ({}, {"a"})]
+    model, ev = Watched(Always()), se.Evaluator(labels=["a"])
+    with pytest.raises(se.LabelError, match="'b'") as caught:
+        se.progressive_evaluate(model, stream, ev, delay=delay)
+    assert "stream[1]" in caught.value.__notes__[0]
+    assert ev.examples == sum(call[0] == "learn" for call in model.calls) == 1
+
+
+# -- progress ---------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_is_shown_on_a_terminal_or_when_asked(monkeypatch):
+    def shown(err: io.StringIO, **how: object) -> str:
+        monkeypatch.setattr(sys, "stderr", err)
+        se.progressive_evaluate(Always(), moments(*range(7)), se.F1(), **how)
+        return err.getvalue()
+
+    assert shown(io.StringIO()) == shown(Terminal(), progress=False) == ""
+    for text in (shown(Terminal()), shown(io.StringIO(), progress=True)):
+        assert "7/7" in text
+    assert "7/70" in shown(io.StringIO(), progress=True, total=70)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert shown(Terminal()) == ""
+    with pytest.raises(se.DependencyError, match="pip install tqdm"):
+        shown(Terminal(), progress=True)
+
+
+def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
+    err = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", err)
+    next(se.iter_progressive_evaluate(Always(), datasets.Yeast(), se.F1(), progress=True))
+    assert "/2417" in err.getvalue()
+
+
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+def run(name: str, *arguments: str | Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / name, *arguments],
+        capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | environment,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_the_drift_example_shows_the_fall_in_the_window_alone_and_saves_a_picture(tmp_path):
+    text = run("drift_rolling.py", tmp_path / "drift.png")
+    assert (tmp_path / "drift.png").read_bytes().startswith(b"\x89PNG")
+    rows = {
+        int(words[0].replace(",", "")): [float(word) for word in words[1:3]]
+        for line in text.splitlines()
+        if (words := line.split()) and words[0].replace(",", "").isdigit()
+    }
+    assert list(rows) == list(range(200, 2401, 200))
+    whole, window = ([rows[place][column] - rows[1200][column] for place in (1400, 2400)] for column in (0, 1))
+    assert -0.05 < whole[0] < 0
+    assert window[0] < -0.1
+    assert window[1] > window[0] + 0.1
+
+
+def test_the_drift_example_runs_without_matplotlib(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError", encoding="utf-8")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    text = run("drift_rolling.py", tmp_path / "drift.png", PYTHONPATH=path)
+    assert text.endswith("no picture: matplotlib is not installed\n")
+    assert not (tmp_path / "drift.png").exists()
+
+
+def test_the_example_with_delayed_labels_ends_with_the_same_bytes_twice():
+    text = run("delayed_labels.py")
+    assert "2,367 counted, 50 truths without a prediction, 0 wait" in text
+    assert text.endswith("same bytes              True\n")

@@ -1,0 +1,358 @@
+"""Predictions that wait for their truth, against a plain dictionary."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from river import datasets, linear_model, multioutput, preprocessing
+
+import streameval as se
+from streameval.adapters.river import RiverMetric
+from tests.support.effort import cases
+from tests.support.naming import case_name
+
+KEYS = st.sampled_from([0, 1, 2, "0", "a", (1, "b"), None, frozenset("x")])
+LABELS = st.frozensets(st.sampled_from("abc"))
+STEPS = st.sampled_from([0, 0, 1, 2.5, 7])
+
+
+class Model(RuleBasedStateMachine):
+    """The same calls to a `Pending` and to a list of what waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[tuple[object, frozenset, float]] = []
+        self.counted = se.Evaluator(labels=["a", "b", "c"])
+        self.now = 0.0
+        self.late = 0
+        self.evicted = {"max_pending": 0, "max_age": 0}
+
+    @initialize(
+        max_pending=st.sampled_from([None, 1, 2, 4]), max_age=st.sampled_from([None, 0, 3, 5.5]), late=st.booleans()
+    )
+    def start(self, max_pending, max_age, late):
+        self.max_pending, self.max_age, self.counts_late = max_pending, max_age, late
+        self.pending = se.Pending(
+            se.Evaluator(labels=["a", "b", "c"]),
+            max_pending=max_pending,
+            max_age=max_age,
+            late="count" if late else "error",
+        )
+
+    def alive(self, now: float) -> list[tuple[object, frozenset, float]]:
+        return [one for one in self.waiting if self.max_age is None or now - one[2] <= self.max_age]
+
+    def move(self, now: float) -> None:
+        alive = self.alive(now)
+        self.evicted["max_age"] += len(self.waiting) - len(alive)
+        self.waiting, self.now = alive, now
+
+    def raises(self, call, *given, **named) -> None:
+        before = state_of(self.pending)
+        with pytest.raises(se.InputError):
+            call(*given, **named)
+        assert state_of(self.pending) == before
+
+    @rule(key=KEYS, labels=LABELS, step=STEPS, form=st.sampled_from(["set", "row", "mapping"]))
+    def predict(self, key, labels, step, form):
+        now = self.now + step
+        said = {
+            "set": set(labels),
+            "row": np.array([label in labels for label in "abc"]),
+            "mapping": {label: label in labels for label in "abc"},
+        }[form]
+        if any(key == other for other, _, _ in self.alive(now)):
+            self.raises(self.pending.predict, key, said, t=now)
+            return
+        self.pending.predict(key, said, t=now)
+        if form == "row":
+            said[:] = False
+        else:
+            said.clear()
+        self.move(now)
+        if self.max_pending is not None and len(self.waiting) == self.max_pending:
+            del self.waiting[0]
+            self.evicted["max_pending"] += 1
+        self.waiting.append((key, labels, now))
+
+    @rule(key=KEYS, labels=LABELS, step=STEPS, weight=st.sampled_from([1.0, 0.5, 3]), mask=LABELS, told=st.booleans())
+    def observe(self, key, labels, step, weight, mask, told):
+        now = self.now + step if told else self.now
+        t = now if told else None
+        found = [one for one in self.alive(now) if one[0] == key]
+        if not found and not self.counts_late:
+            self.raises(self.pending.observe, key, labels, t=t)
+            return
+        self.pending.observe(key, labels, weight=weight, mask=mask, t=t)
+        self.move(now)
+        if found:
+            self.counted.update(labels, found[0][1], weight=weight, mask=mask)
+            self.waiting.remove(found[0])
+        else:
+            self.late += 1
+
+    @rule(key=KEYS)
+    def discard(self, key):
+        found = [one for one in self.waiting if one[0] == key]
+        if found:
+            self.pending.discard(key)
+            self.waiting.remove(found[0])
+        else:
+            self.raises(self.pending.discard, key)
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def refused(self, data):
+        key = data.draw(st.sampled_from([one[0] for one in self.waiting]))
+        self.raises(self.pending.observe, key, {"unknown label"})
+        self.raises(self.pending.observe, key, {"a"}, weight=-1)
+        self.raises(self.pending.observe, key, {"a"}, t=self.now - 1)
+        self.raises(self.pending.predict, "new", {"a"}, t=self.now - 1)
+        self.raises(self.pending.predict, "new", "a", t=self.now + 100)
+
+    @rule(how=st.sampled_from([copy.copy, copy.deepcopy, se.Pending.copy, lambda one: pickle.loads(pickle.dumps(one))]))
+    def replace_by_a_copy(self, how):
+        twin = how(self.pending)
+        before = state_of(self.pending)
+        twin.predict("of the twin", {"a"}, t=self.now)
+        twin.observe("of the twin", {"a"}, t=self.now)
+        assert state_of(self.pending) == before
+        self.pending = how(self.pending)
+
+    @invariant()
+    def same(self):
+        if not hasattr(self, "pending"):
+            return
+        assert self.pending.keys() == [one[0] for one in self.waiting]
+        assert self.pending.pending == len(self.pending) == len(self.waiting)
+        assert self.pending.late == self.late
+        assert self.pending.evicted == self.evicted
+        assert self.pending.evaluator.to_bytes() == self.counted.to_bytes()
+
+
+def state_of(pending: se.Pending) -> tuple:
+    return pending.keys(), pending.late, pending.evicted, pending.evaluator.to_bytes(), pending._now
+
+
+TestModel = Model.TestCase
+TestModel.settings = settings(max_examples=cases(60), stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.parametrize("form", [
+    {"cat", "dog"}, frozenset({"cat", "dog"}), ["cat", "dog", "cat"], ("cat", "dog"), {"cat": True, "dog": True},
+    {"cat": 1, "dog": np.int8(1), "bird": 0}, np.array([True, True, False]), np.array([1.0, 1.0, 0.0]),
+    pd.Series({"cat": 1, "dog": 1}), dict.fromkeys(["cat", "dog"]).keys(), np.array(["cat", "dog"]),
+], ids=case_name)  # fmt: skip
+def test_predictions_of_every_form_are_counted_as_update_counts_them(form: object):
+    pending = se.Pending(se.Evaluator(labels=["cat", "dog", "bird"]))
+    pending.predict(1, form)
+    pending.observe(1, {"cat"})
+    expected = se.Evaluator(labels=["cat", "dog", "bird"])
+    expected.update({"cat"}, form)
+    assert pending.evaluator.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("form", [{"a"}, ["a", "b"], ("a",), {"a": True}, {"a": 0.5, "b": 1}, {}, set()], ids=case_name)
+def test_an_evaluator_is_given_what_was_predicted(form: object):
+    class Recorder:
+        def update(self, y_true, y_pred):
+            self.given = y_pred
+
+        def get(self):
+            return 0.0
+
+    pending, mine = se.Pending(Recorder()), copy.copy(form)
+    pending.predict(1, mine)
+    if mine and not isinstance(mine, tuple):
+        mine.clear()
+    pending.observe(1, ())
+    assert pending.evaluator.given == form
+    assert type(pending.evaluator.given) is type(form)
+
+
+def test_scores_are_kept_to_the_last_bit():
+    scores = {"a": 0.1 + 0.2, "b": 5e-324, "c": -0.0, "d": np.float32(0.3), "e": 1, "f": True}
+    for some in (scores, {"a": 0.1 + 0.2, "b": 0.3}):
+        pending, expected = (
+            se.Pending(se.Evaluator(threshold=0.1 + 0.2, labels=list("abcdef"))),
+            se.Evaluator(threshold=0.1 + 0.2, labels=list("abcdef")),
+        )
+        pending.predict("key", some)
+        pending.observe("key", {"a"})
+        expected.update({"a"}, some)
+        assert pending.evaluator.to_bytes() == expected.to_bytes()
+
+
+def test_labels_that_compare_equal_but_are_not_are_kept_apart():
+    pending = se.Pending(se.Evaluator())
+    pending.predict("first", {1: True, 0: False})
+    pending.predict("second", {True: True, False: False})
+    pending.observe("first", {1})
+    with pytest.raises(se.LabelError, match="bool"):
+        pending.observe("second", {1})
+    assert pending.keys() == ["second"]
+    pending.discard("second")
+    assert len(pending) == 0
+
+
+@pytest.mark.parametrize("wrong", [None, "cat", b"cat", 3, iter("ab"), True], ids=case_name)
+def test_what_is_no_prediction_is_refused_when_it_is_given(wrong: object):
+    pending = se.Pending(se.Evaluator())
+    with pytest.raises(se.InputError, match="y_pred must be"):
+        pending.predict(1, wrong)
+    assert pending.keys() == []
+
+
+@pytest.mark.parametrize(("match", "how"), [
+    ("max_pending must be", {"max_pending": 0}), ("max_pending must be", {"max_pending": 1.5}),
+    ("max_pending must be", {"max_pending": True}), ("max_age must be", {"max_age": -1}),
+    ("max_age must be", {"max_age": "1 day"}), ("max_age must be", {"max_age": float("nan")}),
+    ("max_age must be", {"max_age": dt.timedelta(-1)}), ("max_age must be", {"max_age": True}),
+    ("did you mean 'count'", {"late": "counts"}), ("late must be", {"late": None}),
+])  # fmt: skip
+def test_wrong_bounds_are_refused(match: str, how: dict):
+    with pytest.raises(se.InputError, match=match):
+        se.Pending(se.Evaluator(), **how)
+    with pytest.raises(se.InputError, match="must have update and get"):
+        se.Pending("f1_micro")
+
+
+def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
+    pending = se.Pending(se.Evaluator(), max_age=dt.timedelta(days=1))
+    with pytest.raises(se.InputError, match="t is missing"):
+        pending.predict(1, {"a"})
+    with pytest.raises(se.InputError, match="does not fit"):
+        pending.predict(1, {"a"}, t=3.0)
+    for wrong in ("today", {1}, [1, 2]):
+        with pytest.raises(se.InputError, match="give a number or a datetime"):
+            pending.predict(1, {"a"}, t=wrong)
+    with pytest.raises(se.InputError, match="nan"):
+        se.Pending(se.Evaluator()).predict(1, {"a"}, t=float("nan"))
+    start = dt.datetime(2024, 2, 28)
+    pending.predict(1, {"a"}, t=start)
+    with pytest.raises(se.InputError, match="one kind"):
+        pending.observe(1, {"a"}, t=5)
+    pending.predict(2, {"a"}, t=start + dt.timedelta(hours=1))
+    pending.observe(2, {"a"}, t=start + dt.timedelta(hours=25))
+    assert pending.keys() == []
+    assert pending.evicted == {"max_pending": 0, "max_age": 1}
+    assert pending.evaluator.examples == 1
+
+
+def test_errors_say_what_is_known_of_a_key():
+    pending = se.Pending(se.Evaluator(), max_pending=1)
+    pending.predict(1, {"a"})
+    with pytest.raises(se.InputError, match="under key 1 already"):
+        pending.predict(1, {"b"})
+    pending.predict(2, {"a"})
+    with pytest.raises(se.InputError, match="0 by max_age and 1 by max_pending"):
+        pending.observe(1, {"a"})
+    with pytest.raises(se.InputError, match="must be hashable"):
+        pending.predict([1], {"a"})
+    with pytest.raises(se.InputError, match="must be hashable"):
+        pending.observe([1], {"a"})
+
+
+def test_windows_over_time_are_given_the_time_of_the_truth():
+    class Clock:
+        def __init__(self) -> None:
+            self.calls: list[object] = []
+
+        def update(self, y_true, y_pred, *, weight=1.0, mask=None, t):
+            self.calls.append((y_true, y_pred, weight, mask, t))
+
+        def get(self):
+            return 0.0
+
+    pending = se.Pending(Clock())
+    pending.predict(1, {"a": 1}, t=3)
+    with pytest.raises(se.InputError, match="needs the time"):
+        pending.observe(1, {"a"})
+    pending.observe(1, {"a"}, t=5, weight=2.0, mask={"b"})
+    assert pending.evaluator.calls == [({"a"}, {"a": 1}, 2.0, {"b"}, 5)]
+
+
+def test_windows_of_this_package_count_what_waited():
+    for window in (se.Rolling(se.F1(), size=2), se.TimeRolling(se.F1(), dt.timedelta(hours=2))):
+        pending, start = se.Pending(window), dt.datetime(2024, 1, 1)
+        for hour in range(5):
+            pending.predict(hour, {"a"}, t=start + dt.timedelta(hours=hour))
+            pending.observe(hour, {"a"} if hour > 2 else {"b"}, t=start + dt.timedelta(hours=hour))
+        assert window.get() == 1.0
+        twin = pickle.loads(pickle.dumps(pending))
+        assert twin.evaluator == window
+
+
+def test_weights_and_masks_that_an_evaluator_would_not_hear_are_refused():
+    pending = se.Pending(RiverMetric("f1_micro"))
+    pending.predict(1, {"a": True})
+    with pytest.raises(se.InputError, match="takes no mask"):
+        pending.observe(1, {"a": True}, mask={"a"})
+    pending.observe(1, {"a": True}, weight=2.0)
+    assert pending.evaluator.metric.weight == 2.0
+
+
+def test_a_loop_with_delay_written_by_hand_leaves_the_bytes_of_progressive_evaluation():
+    def model() -> object:
+        return preprocessing.StandardScaler() | multioutput.PerOutputClassifier(linear_model.LogisticRegression())
+
+    delay = 30
+    expected = se.progressive_evaluate(model(), datasets.Yeast().take(150), se.Evaluator(), delay=delay)
+    pending, learner, examples = se.Pending(se.Evaluator()), model(), list(datasets.Yeast().take(150))
+    for place in range(len(examples) + delay):
+        old = place - delay
+        if old >= 0:
+            x, y = examples[old]
+            if old in pending:
+                pending.observe(old, y)
+            learner.learn_one(x, y)
+        if place < len(examples):
+            y_pred = learner.predict_one(examples[place][0])
+            if y_pred:
+                pending.predict(place, y_pred)
+    assert pending.evaluator.to_bytes() == expected.to_bytes()
+    assert pending.pending == 0
+
+
+def test_popping_the_oldest_does_not_look_at_those_that_went_before():
+    # With a plain dict this takes minutes: each look for the oldest passes over every place that was emptied.
+    pending = se.Pending(se.Evaluator(), max_age=0)
+    for place in range(60_000):
+        pending.predict(place, (), t=0)
+    for place in range(60_000):
+        pending.observe(place, (), t=0)
+    assert pending.evaluator.examples == 60_000
+
+
+def test_predictions_with_the_same_labels_share_them():
+    labels = [f"a rather long name of label {number}" for number in range(50)]
+    pending = se.Pending(se.Evaluator(threshold=0.5))
+    for place in range(100):
+        pending.predict(place, dict.fromkeys(labels, place / 100))
+    assert len({id(row.labels) for row, _ in pending._waiting.values()}) == 1
+    assert sum(sys.getsizeof(row.values) for row, _ in pending._waiting.values()) < 100 * 600
+
+
+def test_it_tells_how_it_stands():
+    pending = se.Pending(se.F1())
+    pending.predict("a", {"x"})
+    assert "1 wait" in repr(pending)
+    assert "a" in pending
+    assert "b" not in pending
+
+
+def test_asking_for_what_cannot_be_a_key_is_a_type_error_as_of_a_dict():
+    pending = se.Pending(se.Evaluator())
+    with pytest.raises(TypeError, match="unhashable"):
+        _ = [1] in pending
+    with pytest.raises(se.InputError, match="key must be hashable, not \\[1\\]"):
+        pending.predict([1], {"a"})

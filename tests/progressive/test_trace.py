@@ -1,0 +1,447 @@
+"""Values along a stream: columns, rows, and what a refused example leaves."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import math
+import pickle
+import random
+import subprocess
+import sys
+from collections import deque
+
+import matplotlib as mpl
+import pandas as pd
+import polars as pl
+import pytest
+from matplotlib import pyplot
+from river import metrics
+
+import streameval as se
+from streameval.adapters.river import RiverMetric
+from tests.support.naming import case_name
+
+START = dt.datetime(2024, 2, 28, 23)
+
+
+class Window:
+    """The last examples, in an evaluator that cannot take one back."""
+
+    def __init__(self, evaluator: object, size: int) -> None:
+        self.evaluator, self.size = evaluator, size
+        self.held: deque[tuple] = deque()
+
+    def update(self, y_true, y_pred, *, weight=1.0, mask=None):
+        self.evaluator.update(y_true, y_pred, weight=weight, mask=mask)
+        self.held.append((y_true, y_pred, weight, mask))
+        if len(self.held) > self.size:
+            *pair, weight, mask = self.held.popleft()
+            self.evaluator.revert(*pair, weight=weight, mask=mask)
+
+    def get(self, *metric):
+        return self.evaluator.get(*metric)
+
+
+def stream(size: int, seed: int = 5) -> list[tuple[set[str], set[str]]]:
+    draw = random.Random(seed)
+    return [({one for one in "abc" if draw.random() < 0.5}, {one for one in "abc" if draw.random() < 0.5})
+            for _ in range(size)]  # fmt: skip
+
+
+def traced(trace: se.Trace, size: int, **more: object) -> se.Trace:
+    for y_true, y_pred in stream(size):
+        trace.update(y_true, y_pred, **more)
+    return trace
+
+
+# -- rows and columns -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("every", [1, 3, 10, 100])
+def test_rows_hold_the_values_after_every_so_many_examples(every: int):
+    trace = traced(se.Trace(se.Evaluator(["f1_micro", "hamming_loss"]), every=every), 34)
+    assert len(trace) == 34 // every
+    reference = se.Evaluator(["f1_micro", "hamming_loss"])
+    expected: dict[str, list] = {"examples": []} | ({"f1_micro": [], "hamming_loss": []} if every <= 34 else {})
+    for place, pair in enumerate(stream(34), 1):
+        reference.update(*pair)
+        if place % every == 0:
+            for name, value in (("examples", place), *reference.get().items()):
+                expected[name].append(value)
+    assert trace.columns() == expected
+    assert trace.evaluators[""] == reference
+
+
+def test_several_evaluators_are_told_apart_by_their_names():
+    window = Window(se.Evaluator(["f1_micro"]), 10)
+    trace = traced(se.Trace({"all": se.Evaluator(["f1_micro"]), "last 10": window}, every=10), 30)
+    columns = trace.columns()
+    assert list(columns) == ["examples", "f1_micro [all]", "f1_micro [last 10]"]
+    last, whole = se.F1(average="micro"), se.F1(average="micro")
+    for pair in stream(30):
+        whole.update(*pair)
+    for pair in stream(30)[-10:]:
+        last.update(*pair)
+    assert columns["f1_micro [all]"][-1] == whole.get()
+    assert columns["f1_micro [last 10]"][-1] == last.get() != whole.get()
+    assert trace.get() == {name: values[-1] for name, values in columns.items() if name != "examples"}
+
+
+def test_moments_weights_and_masks_are_passed_on():
+    class Clock:
+        def __init__(self) -> None:
+            self.times: list[object] = []
+
+        def update(self, y_true, y_pred, *, weight=1.0, mask=None, t):
+            self.times.append((t, weight, mask))
+
+        def get(self):
+            return {"count": float(len(self.times))}
+
+    clock, ev = Clock(), se.Evaluator(["f1_micro"])
+    trace = se.Trace({"time": clock, "all": ev}, every=2)
+    for hour in range(4):
+        trace.update({"a"}, {"a", "b"}, weight=0.5, mask={"b"}, t=START + dt.timedelta(hours=hour))
+    assert trace.columns() == {
+        "examples": [2, 4],
+        "moment": [START + dt.timedelta(hours=1), START + dt.timedelta(hours=3)],
+        "count [time]": [2.0, 4.0],
+        "f1_micro [all]": [1.0, 1.0],
+    }
+    assert clock.times[-1] == (START + dt.timedelta(hours=3), 0.5, {"b"})
+    assert ev.weight == 2.0
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_columns_make_a_data_frame(frame: type):
+    trace = se.Trace({"all": se.Evaluator(["f1_micro", "recall_per_label"]), "last": Window(se.F1(), 3)}, every=2)
+    for place, pair in enumerate([({"a"}, {"a"}), ({"a"}, set()), ({"b"}, {"b"}), ({"a"}, {"a"})]):
+        trace.update(*pair, t=START + dt.timedelta(days=place))
+    made = frame(trace.columns())
+    assert made.shape == (2, 6)
+    assert [str(kind) for kind in made["examples"].to_list()] == ["2", "4"]
+    assert made["moment"].to_list() == [START + dt.timedelta(days=1), START + dt.timedelta(days=3)]
+    assert made["f1_macro [last]"].to_list() == trace.columns()["f1_macro [last]"]
+    first, second = made["recall_per_label: b [all]"].to_list()
+    assert math.isnan(first)
+    assert second == 1.0
+
+
+def test_before_a_row_is_written_there_are_columns_without_rows():
+    trace = se.Trace(se.F1(), every=5)
+    assert trace.columns() == {"examples": []}
+    assert len(trace) == trace.examples == 0
+    assert pd.DataFrame(trace.columns()).shape == (0, 1)
+    assert trace.get() == {"f1_macro": 0.0}
+
+
+def test_a_row_can_be_forced_and_is_written_once():
+    trace = traced(se.Trace(se.F1(), every=2), 3)
+    trace.record()
+    trace.record()
+    assert trace.columns()["examples"] == [2, 3]
+    trace.update({"a"}, {"a"})
+    trace.record()
+    assert trace.columns()["examples"] == [2, 3, 4]
+    assert trace.columns()["f1_macro"][-1] == trace.get()["f1_macro"]
+
+
+def test_columns_are_copies():
+    trace = traced(se.Trace(se.F1(), every=1), 3)
+    columns = trace.columns()
+    before = copy.deepcopy(columns)
+    columns["f1_macro"].clear()
+    columns["examples"][0] = 99
+    assert trace.columns() == before
+
+
+def test_metrics_without_average_have_a_column_for_each_label():
+    trace = se.Trace(se.F1(average=None), every=1)
+    for label in ("b", "a", 1, "1", "x [last]", "'1'", ""):
+        trace.update({label}, {label})
+    columns = trace.columns()
+    names = ["b", "a", "1", "'1'", "'x [last]'", "\"'1'\"", "''"]
+    assert set(columns) == {"examples", *(f"f1_per_label: {name}" for name in names)}
+    for place, name in enumerate(names):
+        column = columns[f"f1_per_label: {name}"]
+        assert [math.isnan(value) for value in column] == [True] * place + [False] * (7 - place)
+
+
+def test_labels_that_come_late_do_not_tear_metrics_apart():
+    trace = se.Trace(se.Evaluator(["recall_per_label", "f1_micro"]), every=1)
+    trace.update({"a"}, {"a"})
+    trace.update({"b"}, {"a"})
+    assert list(trace.columns()) == ["examples", "recall_per_label: a", "recall_per_label: b", "f1_micro"]
+
+
+def test_only_the_chosen_metrics_are_written_down():
+    trace = se.Trace(
+        {"all": se.Evaluator(), "window": Window(se.Evaluator(["f1_micro"]), 2), "one": se.HammingLoss()},
+        metrics=["f1_micro", "recall_weighted", "hamming_loss"],
+        every=1,
+    )
+    trace.update({"a"}, {"a"})
+    assert list(trace.columns()) == [
+        "examples", "f1_micro [all]", "recall_weighted [all]", "hamming_loss [all]", "f1_micro [window]",
+        "recall_weighted [window]", "hamming_loss [window]", "hamming_loss [one]",
+    ]  # fmt: skip
+    assert se.Trace(se.Evaluator(), metrics=["f1"]).get().keys() == {"f1_macro"}
+    assert se.Trace(se.Evaluator(), metrics=[se.F1(average="micro").spec]).get().keys() == {"f1_micro"}
+
+
+def test_metrics_of_river_stand_beside_ours():
+    theirs = metrics.multioutput.ExactMatch()
+    trace = se.Trace({"river": theirs, "ours": RiverMetric("subset_accuracy")}, every=1)
+    trace.update({"a": True, "b": False}, {"a": True, "b": False})
+    assert trace.columns() == {"examples": [1], "ExactMatch [river]": [1.0], "subset_accuracy [ours]": [1.0]}
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+def refused(trace: se.Trace, error: type[Exception], *given: object, **more: object) -> str:
+    """The message of the error that ``update`` raises; every evaluator must stay as it was."""
+
+    def state() -> list:
+        found = []
+        for evaluator in trace.evaluators.values():
+            inner = evaluator.evaluator if isinstance(evaluator, Window) else evaluator
+            found.append((inner.to_bytes(), list(getattr(evaluator, "held", ()))))
+        return [found, trace.columns(), trace.examples, trace._moment]
+
+    before = state()
+    with pytest.raises(error) as caught:
+        trace.update(*given, **more)
+    assert state() == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("picky", range(4))
+@pytest.mark.parametrize("windows", [(), (0,), (3,), (0, 1), (0, 1, 2, 3)], ids=str)
+def test_what_one_evaluator_refuses_none_has_counted(picky: int, windows: tuple[int, ...]):
+    evaluators = {}
+    for place in range(4):
+        ev = se.Evaluator(["f1_micro"], labels=["a", "b"] if place == picky else ["a", "b", "c"])
+        evaluators[str(place)] = Window(ev, 2) if place in windows else ev
+    trace = se.Trace(evaluators, every=1)
+    for labels in ({"a"}, {"b"}, {"a"}, {"a", "b"}, {"b"}):
+        trace.update(labels, {"a"}, weight=0.1)
+        assert "'c'" in refused(trace, se.LabelError, {"a"}, {"c"}, weight=0.3)
+        assert "weight" in refused(trace, se.InputError, {"a"}, {"a"}, weight=-1)
+    reference = se.Evaluator(["f1_micro"], labels=["a", "b", "c"])
+    for labels in ({"a"}, {"b"}, {"a"}, {"a", "b"}, {"b"}):
+        reference.update(labels, {"a"}, weight=0.1)
+    for place in set(range(4)) - {picky} - set(windows):
+        assert evaluators[str(place)].to_bytes() == reference.to_bytes()
+    assert len(trace) == 5
+
+
+def test_times_must_not_go_backwards_and_what_an_evaluator_does_not_take_is_refused():
+    trace = se.Trace({"ours": se.F1(), "river": metrics.multioutput.ExactMatch()})
+    trace.update({"a": True}, {"a": True}, t=3)
+    before = pickle.dumps(trace.evaluators["river"])
+    for error, match, more in (
+        (se.InputError, "goes backwards", {"t": 2}),
+        (se.InputError, "one kind", {"t": START}),
+        (se.InputError, "takes no mask", {"mask": {"a"}}),
+    ):
+        with pytest.raises(error, match=match):
+            trace.update({"a": True}, {"a": True}, **more)
+        assert trace.examples == trace.evaluators["ours"].examples == 1
+        assert pickle.dumps(trace.evaluators["river"]) == before
+
+
+@pytest.mark.parametrize(("match", "evaluators", "how"), [
+    ("every must be", se.F1(), {"every": 0}), ("every must be", se.F1(), {"every": 2.0}),
+    ("every must be", se.F1(), {"every": True}), ("must have update and get", "f1", {}),
+    ("evaluators is empty", {}, {}), ("names are strings", {1: se.F1()}, {}), ("names are strings", {"": se.F1()}, {}),
+    (r"evaluators\['x'\] must have", {"x": 3}, {}), ("write F1", se.F1, {}),
+    (r"evaluators\['x'\] must be one object", {"x": {"y": se.F1()}}, {}),
+    ("must be a list", se.F1(), {"metrics": "f1_micro"}), ("did you mean", se.Evaluator(), {"metrics": ["f1_mikro"]}),
+    ("cannot be had", se.F1(), {"metrics": ["hamming_loss"]}),
+])  # fmt: skip
+def test_wrong_arguments_are_refused(match: str, evaluators: object, how: dict):
+    with pytest.raises((se.InputError, se.MetricError), match=match):
+        se.Trace(evaluators, **how)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_windows_of_this_package_refuse_together(first: bool):
+    def windows() -> dict[str, object]:
+        return {"last": se.Rolling(se.Evaluator(), size=3), "time": se.TimeRolling(se.Evaluator(), 4.0)}
+
+    picky = {"picky": se.Rolling(se.Evaluator(labels=["a", "b"]), size=2), "all": se.Evaluator()}
+    trace, expected = se.Trace(picky | windows() if first else windows() | picky, every=1), windows()
+    kept = 0
+    for place, (y_true, y_pred) in enumerate(stream(40)):
+        if "c" in y_true | y_pred:
+            with pytest.raises(se.LabelError, match="'c'"):
+                trace.update(y_true, y_pred, t=float(place))
+        else:
+            trace.update(y_true, y_pred, t=float(place))
+            expected["last"].update(y_true, y_pred)
+            expected["time"].update(y_true, y_pred, t=float(place))
+            kept += 1
+        assert {name: trace.evaluators[name] for name in expected} == expected
+    assert trace.examples == trace.evaluators["all"].examples == len(trace) == kept
+    assert 0 < kept < 40
+
+
+def test_a_refused_example_leaves_no_time_behind():
+    picky = se.Rolling(se.Evaluator(labels=["a"]), size=3)
+    trace = se.Trace({"picky": picky, "time": se.TimeRolling(se.F1(), 1.0), "fading": se.Fading(se.F1(), 1.0)})
+    with pytest.raises(se.LabelError):
+        trace.update({"b"}, {"a"}, t=100.0)
+    for t in (1.0, 1.5):
+        trace.update({"a"}, {"a"}, t=t)
+    assert [window.examples for window in trace.evaluators.values()] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("moments", [None, [1.0, 2.0, 4.5], [START, START, START + dt.timedelta(days=1)]], ids=str)
+def test_windows_of_every_kind_are_given_the_time_if_they_are_of_time(moments: list | None):
+    length = dt.timedelta(days=1) if moments and isinstance(moments[0], dt.datetime) else 2.0
+    timed = {
+        "time": lambda: se.TimeRolling(se.F1(), length),
+        "blocks of time": lambda: se.Tumbling(se.F1(), period=length),
+        "fading": lambda: se.Fading(se.F1(), length),
+    }
+    made = {"last": lambda: se.Rolling(se.F1(), size=2), "blocks": lambda: se.Tumbling(se.F1(), size=2)}
+    if moments:
+        made |= timed
+    trace = se.Trace({name: make() for name, make in made.items()}, every=1)
+    expected = {name: make() for name, make in made.items()}
+    for place, pair in enumerate(stream(3)):
+        trace.update(*pair, t=moments[place] if moments else None)
+        for name, window in expected.items():
+            window.update(*pair, **({"t": moments[place]} if name in timed else {}))
+        assert trace.get() == {f"f1_macro [{name}]": window.get() for name, window in expected.items()}
+    assert trace.evaluators == expected
+    for make in timed.values():
+        with pytest.raises(se.InputError, match="needs the time"):
+            se.Trace(make()).update({"a"}, {"a"})
+
+
+def test_one_object_under_two_names_would_count_twice():
+    ev = se.F1()
+    with pytest.raises(se.InputError, match="one object"):
+        se.Trace({"a": ev, "b": ev})
+
+
+# -- as a value -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "how", [copy.copy, copy.deepcopy, se.Trace.copy, lambda one: pickle.loads(pickle.dumps(one))], ids=case_name
+)
+def test_copies_are_independent(how):
+    trace = se.Trace({"all": se.Evaluator(["f1_micro"]), "one": RiverMetric("f1_macro")}, every=2)
+    for place in range(5):
+        trace.update({"a": place % 2 == 0}, {"a": True})
+    before, state = trace.columns(), trace.evaluators["all"].to_bytes()
+    twin = how(trace)
+    assert twin.columns() == before
+    for _ in range(5):
+        twin.update({"a": True}, {"a": True})
+    assert len(twin) == 5
+    assert twin.evaluators["all"].examples == twin.evaluators["one"].metric.examples == 10
+    assert trace.columns() == before
+    assert trace.evaluators["all"].to_bytes() == state
+
+
+def test_it_tells_how_it_stands():
+    assert repr(traced(se.Trace(se.F1(), every=2), 5)) == "<Trace of 5 examples, 2 rows, every 2>"
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _no_screen():
+    mpl.use("Agg")
+    yield
+    pyplot.close("all")
+
+
+def test_a_plot_draws_one_line_for_each_metric_and_evaluator():
+    trace = se.Trace({name: se.Evaluator(["f1_micro", "hamming_loss"]) for name in ("all", "again")}, every=5)
+    ax = traced(trace, 40).plot()
+    labels = [line.get_label() for line in ax.get_lines()]
+    assert labels == ["f1_micro [all]", "f1_micro [again]", "hamming_loss [all]", "hamming_loss [again]"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == labels
+    columns = trace.columns()
+    for line in ax.get_lines():
+        assert line.get_xdata().tolist() == columns["examples"]
+        assert line.get_ydata().tolist() == columns[line.get_label()]
+    assert len({line.get_color() for line in ax.get_lines()}) == len({line.get_linestyle() for line in ax.get_lines()})
+    assert ax.get_xlabel() == "examples"
+    ax.figure.canvas.draw()
+
+
+def test_a_plot_of_one_metric_says_its_name_on_the_axis_and_the_evaluators_in_the_legend():
+    trace = traced(se.Trace({name: se.Evaluator() for name in ("all", "again")}, every=5), 40)
+    ax = trace.plot(metrics=["f1_micro"])
+    assert ax.get_ylabel() == "f1_micro"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all", "again"]
+    assert len({line.get_color() for line in ax.get_lines()}) == 2
+    single = traced(se.Trace(se.F1(), every=5), 40).plot()
+    assert single.get_legend() is None
+    assert single.get_ylabel() == "f1_macro"
+
+
+def test_a_plot_goes_along_the_moments_and_onto_given_axes():
+    trace = se.Trace(se.Evaluator(), every=1)
+    for day in range(5):
+        trace.update({"a"}, {"a"}, t=START + dt.timedelta(days=day))
+    _, axes = pyplot.subplots(1, 2)
+    assert trace.plot(ax=axes[1]) is axes[1]
+    assert axes[1].get_xlabel() == "moment"
+    assert not axes[0].get_lines()
+    axes[1].figure.canvas.draw()
+
+
+@pytest.mark.parametrize(("values", "low", "high"), [
+    ([0.62, 0.68], 0.5, 0.8), ([0.0, 0.2], 0.0, 0.3), ([0.97, 1.0], 0.9, 1.0), ([0.5], 0.4, 0.6),
+    ([math.nan], 0.0, 1.0), ([-0.4, 0.4], -0.4, 0.4), ([3.0, 5.0], 3.0, 5.0),
+])  # fmt: skip
+def test_a_plot_shows_all_values(values: list[float], low: float, high: float):
+    class Scripted:
+        said = iter([*values, values[-1]])
+
+        def update(self, y_true, y_pred):
+            self.now = next(self.said)
+
+        def get(self):
+            return getattr(self, "now", 0.0)
+
+    trace = se.Trace(Scripted(), every=1)
+    for _ in values:
+        trace.update((), ())
+    bottom, top = trace.plot().get_ylim()
+    assert bottom <= low
+    assert top >= high
+    if min(values) >= 0 and max(values) <= 1:
+        assert (bottom, top) == pytest.approx((low, high), abs=0.03)
+
+
+def test_a_plot_needs_a_row_a_known_metric_and_matplotlib(monkeypatch):
+    trace = se.Trace(se.F1(), every=50)
+    with pytest.raises(se.InputError, match="no row was written yet"):
+        trace.plot()
+    traced(trace, 50)
+    with pytest.raises(se.MetricError, match="f1_micro was not written down"):
+        trace.plot(metrics=["f1_micro"])
+    with pytest.raises(se.MetricError, match="must be a list"):
+        trace.plot(metrics="f1_macro")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(se.DependencyError, match="pip install matplotlib"):
+        trace.plot()
+
+
+def test_columns_need_no_other_library():
+    program = (
+        "import sys; sys.modules.update(dict.fromkeys(['matplotlib', 'pandas', 'polars', 'tqdm', 'river']));"
+        "import streameval as se; t = se.Trace(se.F1(), every=1); t.update({'a'}, {'a'}); print(t.columns())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'examples': [1], 'f1_macro': [1.0]}\n"

@@ -1,0 +1,459 @@
+"""The page: what it holds, that nothing escapes from it, and that it says what the evaluator says."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.errors import InputError
+from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
+from streameval.report.page.markup import label_text, label_texts, number_text, safe_json
+from streameval.report.text import printable
+from tests.support.effort import cases
+from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
+from tests.support.streams import feed_many, streams
+
+VOID = {"meta", "input", "path", "wbr"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: elements in order, the text of each, and whether every tag was closed where it should be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[int] = []
+        self.comments = 0
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), attrs
+        self.elements.append((tag, dict(attrs)))
+        self.texts.append("")
+        if tag not in VOID:
+            self.open.append(len(self.elements) - 1)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.elements[self.open.pop()][0] == tag
+
+    def handle_data(self, data: str) -> None:
+        for element in self.open:
+            self.texts[element] += data
+
+    def handle_comment(self, data: str) -> None:
+        self.comments += 1
+
+    def all(self, tag: str, **wanted: str) -> list[tuple[dict[str, str | None], str]]:
+        return [
+            (attributes, text)
+            for (name, attributes), text in zip(self.elements, self.texts, strict=True)
+            if name == tag and all(attributes.get(key) == value for key, value in wanted.items())
+        ]
+
+    @property
+    def data(self) -> dict[str, dict[str, list]]:
+        ((_, text),) = self.all("script", id="data")
+        return json.loads(text)
+
+    def cards(self) -> dict[str, float]:
+        """The values of the chosen metrics and the lists, by name; the last word for each."""
+        names = [text for _, text in self.all("code")]
+        values = [float(str(attributes["value"])) for attributes, _ in self.all("data")]
+        return dict(zip(names, values, strict=True))
+
+    def rows(self, table: str) -> list[list[str]]:
+        """The texts of the rows that are written."""
+        found: list[list[str]] = []
+        inside = False
+        for (tag, attributes), text in zip(self.elements, self.texts, strict=True):
+            if tag == "table":
+                inside = attributes.get("data-table") == table
+            elif inside and tag == "tr":
+                found.append([])
+            elif inside and tag in ("th", "td"):
+                found[-1].append(text)
+        return found[1:]
+
+
+CASES = {
+    "few": few,
+    "hostile": hostile,
+    "many": lambda: many(250),
+    "empty": lambda: se.Evaluator(["f1_micro", "roc_auc_macro", "ndcg", "irlbl"], threshold=0.5, keep=["pairs"]),
+    "declared": lambda: se.Evaluator(labels=["cat"], keep=["pairs", "curves", "rankings"], threshold=0.5),
+    "no labels": lambda: fed(se.Evaluator(keep=["pairs"]), [([], []), ([], [])]),
+    "no metrics": lambda: fed(se.Evaluator([]), [(["cat"], ["dog"])]),
+    "integers": lambda: fed(se.Evaluator(keep=["pairs"]), [([1, 2], [2]), ([3], [3])]),
+    "rankings alone": lambda: fed(se.Evaluator(["ndcg"]), [(["cat"], {"cat": 0.5, "dog": 0.2})]),
+    "curves alone": lambda: fed(se.Evaluator(["roc_auc_micro"]), [(["cat"], {"cat": -3.5, "dog": 2.25})]),
+    "no scores above": lambda: fed(se.Evaluator(["log_loss_micro"], threshold=0.5), [([], {"cat": 0.0})]),
+    "one label": lambda: fed(se.Evaluator(["f1_macro"], keep=["pairs"]), [(["cat"], ["cat"])]),
+    "one example": lambda: fed(se.Evaluator(["roc_auc_micro"], threshold=0.5), [(["cat"], {"cat": 0.5})]),
+}
+
+
+def fed(ev: se.Evaluator, examples: list) -> se.Evaluator:
+    for y_true, y_pred in examples:
+        ev.update(y_true, y_pred)
+    return ev
+
+
+@pytest.fixture(scope="module", params=CASES)
+def page(request: pytest.FixtureRequest) -> Page:
+    extra = {"title": TITLE, "trace": hostile_trace(), "slices": {"</script><b>": hostile(), "empty": se.Evaluator()}}
+    return Page(CASES[request.param]().to_html(**extra if request.param == "hostile" else {}))
+
+
+# -- structure --------------------------------------------------------------------------------------------------------
+
+
+def test_every_id_is_unique_and_every_link_leads_to_one(page: Page):
+    names = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(names) == len(set(names))
+    for attributes, _ in page.all("a"):
+        assert str(attributes["href"]).removeprefix("#") in names
+    for _, attributes in page.elements:
+        if "aria-labelledby" in attributes:
+            assert attributes["aria-labelledby"] in names
+
+
+def test_headings_go_down_one_by_one_and_every_table_has_a_caption_and_heads(page: Page):
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(text.strip() for tag in ("caption", "h1", "h2", "h3") for _, text in page.all(tag))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert all(attributes.get("scope") in ("col", "row") for attributes, _ in page.all("th"))
+
+
+def test_pictures_and_scrolling_regions_have_names_and_controls_have_labels(page: Page):
+    for _, attributes in page.elements:
+        if attributes.get("role") in ("img", "region"):
+            assert attributes.get("aria-label") or attributes.get("aria-labelledby")
+        if attributes.get("role") == "region":
+            assert attributes["tabindex"] == "0"
+    inside = sum(text.startswith(("Find a label", "Support at least", "Label")) for _, text in page.all("label"))
+    assert inside == len(page.all("input")) + len(page.all("select"))
+
+
+def test_what_needs_the_script_is_hidden_without_it(page: Page):
+    assert all("hidden" in attributes for attributes, _ in page.all("form"))
+    assert page.all("button") == []
+
+
+def test_the_page_loads_nothing_and_allows_one_script_alone(page: Page):
+    (policy,) = (a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    (data, script) = page.all("script")
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert policy is not None
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert data[0] == {"type": "application/json", "id": "data"}
+    for tag, attributes in page.elements:
+        assert tag not in ("img", "link", "iframe", "object", "base", "embed", "video", "audio")
+        assert not {"src", "srcset", "action", "background"} & attributes.keys()
+        assert not [name for name in attributes if name.startswith("on")]
+    (style,) = (text for _, text in page.all("style"))
+    assert "url(" not in style
+    assert "@import" not in style
+    assert page.comments == 0
+
+
+def test_the_page_has_no_marks_of_its_template(page: Page):
+    (_, title) = page.all("title")[0]
+    assert title
+    assert not [text for text in (title, page.all("footer")[0][1]) if "{{" in text]
+
+
+def test_data_is_strict_json_in_columns_of_one_length(page: Page):
+    for table in page.data.values():
+        assert len({len(column) for column in table["values"]}) == 1
+        assert len(table["values"]) == len(table["kinds"]) == len(table["unless"])
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_metrics_are_those_of_get(page: Page, request: pytest.FixtureRequest):
+    ev = CASES[request.node.callspec.params["page"]]()
+    for name, value in page.cards().items():
+        assert value == pytest.approx(ev.get(name), abs=0, nan_ok=True)
+    chosen = {spec.key for spec in ev.metrics if spec.average is not None}
+    assert chosen <= {text for _, text in page.all("code")}
+
+
+@settings(max_examples=cases(40), deadline=None)
+@given(st.data())
+def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
+    stream = data.draw(streams())
+    ev = se.Evaluator([], **stream.setup.keywords())
+    for each in stream.examples:
+        each.update(ev)
+    told, table = Page(ev.to_html()).data.get("labels"), ev.to_dict()["labels"]
+    if told is None:
+        assert table["label"] == []
+        return
+    assert told["values"][0] == label_texts(table["label"])
+    order = ["f1", "precision", "recall", "support", "predicted", "tp", "fp", "fn"]
+    for name, values in zip(order, told["values"][1:], strict=True):
+        assert [float("inf") if value == "inf" else value for value in values] == table[name]
+
+
+@settings(max_examples=cases(30), deadline=None)
+@given(st.data())
+def test_equal_evaluators_give_equal_pages(data: st.DataObject):
+    stream = data.draw(streams())
+    one, two = (se.Evaluator(["f1_micro"], keep=["pairs"], **stream.setup.keywords()) for _ in range(2))
+    for each in stream.examples:
+        each.update(one)
+    feed_many(two, stream.examples[::-1], again=True)
+    assert one.to_html() == two.to_html()
+
+
+def test_the_written_rows_are_the_most_frequent_labels_and_the_data_holds_all():
+    ev = many(250)
+    page = Page(ev.to_html())
+    rows, support = page.rows("labels"), ev.per_label().support.tolist()
+    ranked = sorted(range(250), key=lambda row: -support[row])[:100]
+    assert [row[0] for row in rows] == [ev.labels[place] for place in ranked]
+    assert [row[4] for row in rows] == [f"{support[place]:,}" for place in ranked]
+    assert len(page.data["labels"]["values"][0]) == 250
+    assert any("150 more rows are not shown" in text for _, text in page.all("p"))
+
+
+def test_beyond_max_labels_the_rarest_are_left_out():
+    ev = many(250)
+    page = Page(ev.to_html(max_labels=20))
+    support = ev.per_label().support
+    told = page.data["labels"]["values"]
+    assert len(told[0]) == 20
+    assert min(told[4]) >= np.sort(support)[::-1][19]
+    assert any("the 20 most frequent of 250" in text for _, text in page.all("caption"))
+
+
+def test_a_value_of_0_over_0_is_marked_and_one_that_is_0_is_not():
+    ev = fed(se.Evaluator(labels=["never", "missed"]), [(["missed"], [])])
+    page = Page(ev.to_html())
+    marked = [
+        attributes.get("class") for attributes, _ in page.all("td") if attributes.get("class", "").startswith("bar")
+    ]
+    # After the averages, missed: F1 0, precision 0/0, recall 0; never: all three 0/0.
+    assert marked[12:] == ["bar", "bar void", "bar", *["bar void"] * 3]
+
+
+def test_metrics_that_have_no_value_say_why():
+    ev = fed(se.Evaluator(["log_loss_micro", "roc_auc_micro"]), [(["cat"], {"cat": -3.0})])
+    text = Page(ev.to_html()).all("li")
+    assert any("this needs probabilities" in part for _, part in text)
+    assert any("not defined" in part for _, part in text)
+
+
+def test_slices_have_the_metrics_of_the_whole_in_their_own_values():
+    ev, part = few(), fed(se.Evaluator(["f1_micro"]), [(["cat"], ["dog"])])
+    window = se.Rolling(se.Evaluator(["f1_micro"]), size=1)
+    window.update({"cat"}, {"cat"})
+    page = Page(ev.to_html(slices={"part": part, "window": window, 3: se.F1(average="micro")}))
+    names, examples, f1, *others = page.data["slices"]["values"]
+    assert (names, examples, f1) == (["part", "window", "3"], [1, 1, 0], [0.0, 1.0, 0.0])
+    heads = [text for attributes, text in page.all("th", scope="col") if text in ev.get()]
+    assert heads == ["f1_micro", "f1_macro", "hamming_loss"]  # what no slice can answer has no column
+    assert len(others) == 2
+
+
+def test_a_trace_is_drawn_with_one_picture_for_each_metric():
+    trace = se.Trace({"all": se.Evaluator(["f1_micro", "hamming_loss"]), "one": se.F1(average="micro")}, every=1)
+    for y_true in ("a", "b", "a"):
+        trace.update({y_true}, {"a"})
+    page = Page(few().to_html(trace=trace))
+    (course,) = (text for attributes, text in page.all("section") if attributes["id"] == "course")
+    assert "f1_micro" in course
+    assert "hamming_loss" in course
+    assert ({"class": "b"}, "one") in page.all("li")
+    assert "course" not in [a["id"] for a, _ in Page(few().to_html(trace=se.Trace(se.Evaluator()))).all("section")]
+
+
+# -- escaping ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(60), deadline=None)
+@given(
+    st.lists(st.text() | st.sampled_from(HOSTILE) | st.integers(), min_size=1, max_size=4, unique=True),
+    st.text() | st.just(TITLE),
+)
+def test_names_stay_text_whatever_they_hold(labels: list, title: str):
+    def made(names: list, heading: str) -> Page:
+        ev = se.Evaluator(labels=names, keep=["pairs"])
+        ev.update_many(np.eye(len(names), dtype=bool), np.ones((len(names),) * 2, bool))
+        return Page(ev.to_html(title=heading, slices={str(names[0]): ev}))
+
+    page, plain = made(labels, title), made([f"label {place}" for place in range(len(labels))], "Plain")
+    kinds = [tag for tag, attributes in page.elements if attributes.get("class") != "name"]
+    left = [tag for tag, attributes in plain.elements if attributes.get("class") != "name"]
+    # Names beside dots are left out where they would overlap, so their elements are not compared.
+    assert [tag for tag in kinds if tag != "bdi"] == [tag for tag in left if tag != "bdi"]
+    assert page.all("h1")[0][1] == printable(title)
+    assert page.data["labels"]["values"][0] == label_texts(labels)
+    assert sorted(row[0] for row in page.rows("labels")) == sorted(label_texts(labels))
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_embedded_json_reads_back_and_holds_no_mark_of_html(value: object):
+    text = safe_json(value)
+    assert json.loads(text) == value
+    assert not set("<>&\u2028\u2029") & set(text)
+
+
+def test_integer_labels_and_strings_of_digits_are_told_apart():
+    assert label_texts([7, "7", "x"]) == ["7", '"7"', "x"]
+    assert label_texts(["7", "x"]) == ["7", "x"]
+    assert label_text("") == "(empty)"
+    assert label_text("a" * 3000) == "a" * 199 + "…"
+
+
+# -- size -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_of_ten_thousand_labels_stays_small():
+    small, large = (len(many(labels, 60).to_html()) for labels in (100, 10_000))
+    assert large - small < 150 * 9_900
+    assert large < 2_000_000
+
+
+def test_curves_are_drawn_with_as_many_points_as_can_be_seen():
+    ev = se.Evaluator(["roc_auc_micro"], labels=[f"label {place}" for place in range(60)])
+    rng = np.random.default_rng(0)
+    scores = rng.random((400, 60))
+    ev.update_many(rng.random(scores.shape) < scores, scores)
+    page = ev.to_html()
+    assert len(page) < 600_000
+    assert "(the 40 most frequent)" in page
+
+
+# -- charts -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+@example(0.0, 5e-324)
+@example(5e-324, 5e-324)
+@example(-1e-310, 1e-310)
+def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
+    low, high = sorted((one, two))
+    axis = nice_axis("x", low, high)
+    slack = 1e-6 * max(abs(low), abs(high), 1e-300)
+    assert axis.low <= low + slack
+    assert axis.high >= high - slack
+    assert 2 <= len(axis.ticks) <= 8
+    assert axis.at([axis.low, axis.high]).tolist() == [0, 1]
+
+
+@given(st.floats(1e-6, 1e12), st.floats(1e-6, 1e12))
+def test_logarithmic_axes_hold_their_values_and_have_ticks(one: float, two: float):
+    axis = log_axis("x", min(one, two), max(one, two))
+    assert axis.low < min(one, two)
+    assert axis.high > max(one, two)
+    assert 1 <= len(axis.ticks) <= 13
+    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=50))
+def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, float]]):
+    x, y = np.array(points).T
+    kept = thinned(x, y)
+    assert kept[0] == 0
+    assert kept[-1] == len(x) - 1
+    for place in range(len(x)):
+        before = kept[np.searchsorted(kept, place, "right") - 1]
+        assert max(abs(x[place] - x[before]), abs(y[place] - y[before])) <= 0.002 + 1e-12
+
+
+@settings(max_examples=cases(50), deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
+def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float, float, float]]):
+    x, one, two = np.array(sorted(points)).T
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    chart = Chart("", "", Axis("x", 0, 1, ()), Axis("y", 0, 1, ()))
+    drawn = chart.band(x, low, high)
+    assert drawn == (float((high - low).max()) * 500 >= 1)
+    if not drawn:
+        return
+    places = np.array(re.findall(r"(\d+) (\d+)", chart.plot().split('class="band')[1]), int)
+    upper, lower = places[: len(places) // 2], places[len(places) // 2 :]
+    for across, bottom, top in zip(x, low, high, strict=True):
+        here = np.abs(upper[:, 0] - 1000 * across) <= 2
+        assert upper[here, 1].min() <= 1000 * (1 - top) + 1
+        assert lower[np.abs(lower[:, 0] - 1000 * across) <= 2, 1].max() >= 1000 * (1 - bottom) - 1
+
+
+def test_numbers_are_written_for_people():
+    assert number_text(math.nan) == "\N{EN DASH}"
+    assert number_text(-math.inf) == "\N{MINUS SIGN}∞"
+    assert number_text(-0.25, "share") == "\N{MINUS SIGN}0.2500"
+    assert [number_text(value, "count") for value in (1234.0, 1234.56, 0.125)] == ["1,234", "1,234.6", "0.125"]
+
+
+# -- files and errors -------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
+    path = tmp_path / "report.html"
+    path.write_text("old", encoding="utf-8")
+    with pytest.raises(InputError):
+        few().save_html(path, max_labels=0)
+    assert path.read_text(encoding="utf-8") == "old"
+    few().save_html(str(path), title="Pets")
+    assert path.read_text(encoding="utf-8") == few().to_html(title="Pets")
+    with pytest.raises(OSError, match="nowhere"):
+        few().save_html(tmp_path / "nowhere" / "report.html")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"title": 3}, "title must be a string, not 3"),
+        ({"max_labels": 0}, "max_labels must be an integer of at least 1, not 0"),
+        ({"max_labels": True}, "max_labels must be an integer of at least 1, not True"),
+        ({"trace": [1]}, r"trace must be a Trace, not \[1\]"),
+        ({"slices": [se.Evaluator()]}, "slices must be a mapping name -> evaluator"),
+        ({"slices": {"a": 3}}, r"slices\['a'\] must be an Evaluator, a metric or a window, not 3"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong: dict, told: str):
+    with pytest.raises(InputError, match=told):
+        se.Evaluator().to_html(**wrong)
+
+
+def test_a_page_changes_nothing():
+    ev = hostile()
+    before = ev.to_bytes()
+    ev.to_html(slices={"itself": ev})
+    assert ev.to_bytes() == before
+
+
+def test_the_parts_of_the_page_are_package_data():
+    names = {part.name for part in files("streameval.report.page").iterdir()}
+    assert {"page.html", "page.css", "page.js"} <= names

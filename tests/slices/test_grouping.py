@@ -1,0 +1,172 @@
+"""Many examples given to an object that knows many more labels than they mention."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import streameval as se
+from streameval.evaluation import counting as accumulator
+
+LABELS = [f"label-{number:04}" for number in range(accumulator._FEW + 100)]
+
+SETUPS: dict[str, dict[str, object]] = {
+    "grown": {},
+    "declared": {"labels": LABELS},
+    "declared, others ignored": {"labels": LABELS, "unknown": "ignore"},
+    "declared, others added": {"labels": LABELS, "unknown": "add"},
+    "scores": {"labels": LABELS, "threshold": 0.5},
+    "a threshold for each": {"labels": LABELS, "threshold": dict.fromkeys(LABELS, 0.5)},
+}
+
+
+def knowing(setup: str) -> se.Evaluator:
+    """An object that knows all labels."""
+    ev = se.Evaluator(["f1_macro", "f1_samples"], **SETUPS[setup])
+    ev.update(LABELS, LABELS[::2])
+    return ev
+
+
+def rows_of(seed: int, count: int = 40) -> list[set[str]]:
+    rng = random.Random(seed)
+    return [set(rng.sample(LABELS[:30], rng.randrange(6))) for _ in range(count)]
+
+
+def bits_of(rows: list[set[str]]) -> np.ndarray:
+    return np.array([[label in row for label in LABELS] for row in rows], np.uint8)
+
+
+FORMS: dict[str, Callable[[list[set[str]]], object]] = {
+    "sets": list,
+    "a generator": iter,
+    "mappings": lambda rows: [
+        {label: label in row for label in LABELS[10:40]} | dict.fromkeys(row, True) for row in rows
+    ],
+    "arrow lists": lambda rows: pa.array([sorted(row) for row in rows], pa.list_(pa.string())),
+    "frame": lambda rows: pd.DataFrame(bits_of(rows).astype(bool), columns=LABELS),
+    "booleans": lambda rows: bits_of(rows).astype(bool),
+    "sparse": lambda rows: sp.csr_matrix(bits_of(rows).astype(bool)),
+    "rows": lambda rows: list(bits_of(rows).astype(bool)),
+}
+
+
+WHOLE = {"frame", "booleans", "sparse", "rows"}
+"""Forms that mention every label, as a mapping of all labels does; only the first of them names the labels."""
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("setup", "form"),
+    [(setup, form) for setup in SETUPS for form in FORMS if setup != "grown" or form not in WHOLE - {"frame"}],
+)
+def test_update_many_equals_updating_one_by_one_beside_many_labels(setup: str, form: str, weighted: bool):
+    true, pred = rows_of(1), rows_of(2)
+    weights = [0.1, 1.0, 3e-300, 2.0] * 10 if weighted else [1.0] * 40
+    at_once, mixed, one_by_one, mixed_one_by_one = (knowing(setup) for _ in range(4))
+    at_once.update_many(FORMS[form](true), FORMS[form](pred), weights=weights if weighted else None)
+    mixed.update_many(true, FORMS[form](pred), weights=weights if weighted else None)
+    for t, p, weight in zip(true, pred, weights, strict=True):
+        if form in WHOLE:
+            given = [{label: label in side for label in LABELS} for side in (t, p)]
+        elif form == "mappings":
+            given = [FORMS[form]([side])[0] for side in (t, p)]
+        else:
+            given = [t, p]
+        one_by_one.update(*given, weight=weight)
+        mixed_one_by_one.update(t, given[1], weight=weight)
+    assert at_once.to_bytes() == one_by_one.to_bytes()
+    assert mixed.to_bytes() == mixed_one_by_one.to_bytes()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, list])
+def test_nameless_columns_keep_their_numbers_beside_many_labels(kind: Callable[[np.ndarray], object]):
+    true, pred = (np.random.default_rng(seed).random((50, len(LABELS))) < 0.1 for seed in (1, 2))
+    ev, reference = se.Evaluator(), se.Evaluator()
+    for start in range(0, 50, 10):
+        ev.update_many(kind(true[start : start + 10]), kind(pred[start : start + 10]))
+    reference.update_many(true, pred)
+    assert ev.to_bytes() == reference.to_bytes()
+
+
+@pytest.mark.parametrize("given", [[{"label-9999"}], [{"label-0001": 1, "odd": 0}], [{None}], [{"\ud800"}], [{2.5}]])
+@pytest.mark.parametrize("setup", ["grown", "declared", "declared, others ignored", "declared, others added"])
+def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
+    setup: str, given: list, monkeypatch: pytest.MonkeyPatch
+):
+    told = []
+    for few in (-1, len(LABELS)):
+        monkeypatch.setattr(accumulator, "_FEW", few)
+        ev = knowing(setup)
+        before = ev.to_bytes()
+        try:
+            ev.update_many([{"label-0001"}, *given], [set(), {"label-0002"}])
+        except se.StreamevalError as error:
+            assert ev.to_bytes() == before
+            told.append(str(error))
+        else:
+            told.append(ev.to_bytes())
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_gathering_takes_no_label_over_that_is_not_mentioned(setup: str):
+    ev = knowing(setup)
+    gathered = ev._core.beside()
+    assert len(gathered.labels) == 0
+    assert gathered.reader.columns(LABELS[3:5]) == [0, 1]
+    assert gathered.labels.labels == LABELS[3:5]
+
+
+def test_a_label_met_in_a_call_that_fails_is_not_registered():
+    ev = knowing("grown")
+    known = len(ev._core.labels)
+    with pytest.raises(se.InputError):
+        ev.update_many([{"new"}, {"newer"}], [{"new"}])
+    ev.update_many(iter([{"label-0001"}]), iter([set()]))
+    assert len(ev._core.labels) == known
+
+
+@pytest.mark.parametrize("kind", [list, set, lambda row: dict.fromkeys(row, True)], ids=["lists", "sets", "mappings"])
+@pytest.mark.parametrize("late", [1, accumulator._FIRST, 2 * accumulator._FIRST, 4 * accumulator._FIRST, None])
+def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[str]], object], late: int | None):
+    count = 4 * accumulator._FIRST + 1
+    true, pred = ([sorted(row) for row in rows_of(seed, count)] for seed in (1, 2))
+    if late is not None:
+        true[late].append("late")
+        pred[-late].append("later")
+    ev, expected = se.Evaluator(), se.Evaluator()
+    ev.update_many(list(map(kind, true)), list(map(kind, pred)))
+    expected.update_many(iter(true), iter(pred))
+    assert ev.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("place", [0, accumulator._FIRST, 4 * accumulator._FIRST])
+def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
+    ev = se.Evaluator()
+    rows = [["a"]] * (4 * accumulator._FIRST + 1)
+    with pytest.raises(se.LabelError, match="y_pred"):
+        ev.update_many(rows, [*rows[:place], ["a", 0.5], *rows[place + 1 :]])
+    assert ev == se.Evaluator()
+
+
+@pytest.mark.parametrize("odd", [True, 1.0, np.int64(1), "\ud800", None, (), [1]], ids=repr)
+@pytest.mark.parametrize("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
+def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[str, object], odd: object):
+    rows = [[1, "a"], [1, odd], ["a"]]
+    found = []
+    for kind in (list, tuple, iter):
+        ev = se.Evaluator(**setup)
+        try:
+            ev.update_many(kind(rows), kind(rows[::-1]))
+        except se.StreamevalError as error:
+            assert ev == se.Evaluator(**setup)
+            found.append(str(error))
+        else:
+            found.append(ev.to_bytes())
+    assert found[0] == found[1] == found[2]

@@ -1,0 +1,730 @@
+"""Slices keep the laws of every state, hold exactly the examples of their values, and stay few."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import itertools
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.slices import OTHER
+from streameval.slices.values import key_of, rank_of
+from tests.support.effort import cases
+
+CHECK = settings(max_examples=cases(25), deadline=None)
+VALUES = ("eu", "us", "", "é", "1", 0, 1, -1, 2**70, True, False, None)
+METRICS = ["f1_micro", "f1_macro", "recall_samples"]
+LABELS = ("a", "b", "c", 7)
+
+Example = tuple[set[Any], set[Any], dict[str, Any], float]
+
+
+@st.composite
+def setups(draw: st.DrawFn) -> dict[str, Any]:
+    by = draw(st.sampled_from([("region",), ("region", "device"), ("region", "device", "day")]))
+    pairs = [pair for size in (2, 3) for pair in itertools.permutations(by, size)]
+    cross = draw(st.lists(st.sampled_from(pairs), max_size=2, unique_by=frozenset)) if pairs else []
+    declared = draw(
+        st.dictionaries(st.sampled_from(by), st.lists(st.sampled_from(VALUES[:6]), unique=True), max_size=1)
+    )
+    return {"by": by, "cross": cross, "most": draw(st.integers(1, 4)), "values": declared}
+
+
+def fresh(setup: dict[str, Any], kind: str = "decisions") -> se.Sliced[Any]:
+    made = {
+        "decisions": lambda: se.Evaluator(METRICS),
+        "metric": lambda: se.F1(average="macro"),
+        "pairs": lambda: se.Evaluator(METRICS, keep=["pairs"]),
+    }[kind]()
+    return se.Sliced(made, **setup)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[dict[str, Any], str, list[Example]]:
+    setup = draw(setups())
+    pool = draw(st.lists(st.sampled_from(VALUES), min_size=1, unique_by=lambda value: (type(value), value)))
+    side = st.sets(st.sampled_from(LABELS), max_size=3)
+    where = st.fixed_dictionaries({name: st.sampled_from(pool) for name in setup["by"]})
+    weight = st.sampled_from([1.0, 1.0, 0.1, 3.0]) if draw(st.booleans()) else st.just(1.0)
+    kind = draw(st.sampled_from(["decisions", "decisions", "metric", "pairs"]))
+    if kind == "pairs":
+        weight = st.just(1.0)
+    return setup, kind, draw(st.lists(st.tuples(side, side, where, weight), max_size=12))
+
+
+def feed(target: se.Sliced[Any], examples: list[Example]) -> se.Sliced[Any]:
+    for true, pred, where, weight in examples:
+        target.update(true, pred, where=where, weight=weight)
+    return target
+
+
+def feed_many(target: se.Sliced[Any], examples: list[Example]) -> se.Sliced[Any]:
+    if examples:
+        true, pred, where, weights = zip(*examples, strict=True)
+        columns = {name: [row[name] for row in where] for name in where[0]}
+        target.update_many(true, pred, where=columns, weights=None if set(weights) == {1.0} else weights)
+    return target
+
+
+def readings(target: se.Sliced[Any]) -> str:
+    parts = [(dict(part.where), part.evaluator.to_bytes(), part.evaluator.get()) for part in target.slices()]
+    return repr((parts, target.total().to_bytes(), target.examples, target.report()))
+
+
+# -- the laws ---------------------------------------------------------------------------------------------------------
+
+
+@CHECK
+@given(streams())
+def test_zero_merging_an_empty_object_changes_nothing(stream: tuple[dict[str, Any], str, list[Example]]):
+    setup, kind, examples = stream
+    target, empty = feed(fresh(setup, kind), examples), fresh(setup, kind)
+    before = target.to_bytes()
+    target.merge(empty)
+    assert target.to_bytes() == before
+    empty.merge(target)
+    assert empty.to_bytes() == before
+
+
+@CHECK
+@given(streams(), st.data())
+def test_any_sharding_order_batching_and_merge_tree_gives_the_same_bytes(
+    stream: tuple[dict[str, Any], str, list[Example]], data: st.DataObject
+):
+    setup, kind, examples = stream
+    whole = feed(fresh(setup, kind), examples)
+    shuffled = data.draw(st.permutations(examples))
+    parts = [fresh(setup, kind)]
+    while shuffled:
+        size = data.draw(st.integers(1, len(shuffled)))
+        part, shuffled = shuffled[:size], shuffled[size:]
+        parts.append(data.draw(st.sampled_from([feed, feed_many]))(fresh(setup, kind), part))
+    while len(parts) > 1:
+        taken = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
+        into = data.draw(st.integers(0, len(parts) - 1))
+        before = taken.to_bytes()
+        parts[into].merge(taken)
+        assert taken.to_bytes() == before
+    assert parts[0].to_bytes() == whole.to_bytes()
+    assert parts[0] == whole
+    assert readings(parts[0]) == readings(whole)
+
+
+@CHECK
+@given(streams(), st.data())
+def test_reverting_undoes_updating_or_is_refused_by_name(
+    stream: tuple[dict[str, Any], str, list[Example]], data: st.DataObject
+):
+    setup, kind, examples = stream
+    cut = data.draw(st.integers(0, len(examples)))
+    target = feed(fresh(setup, kind), data.draw(st.permutations(examples)))
+    left = list(examples)
+    for true, pred, where, weight in data.draw(st.permutations(examples[cut:])):
+        before = target.to_bytes()
+        with contextlib.suppress(se.RevertError):
+            target.revert(true, pred, where=where, weight=weight)
+            left.remove((true, pred, where, weight))
+            before = feed(fresh(setup, kind), left).to_bytes()
+        assert target.to_bytes() == before
+
+
+@CHECK
+@given(streams())
+def test_without_overflow_everything_can_be_taken_back(stream: tuple[dict[str, Any], str, list[Example]]):
+    setup, kind, examples = stream
+    target = feed(fresh({**setup, "most": 10_000}, kind), examples)
+    for true, pred, where, weight in examples:
+        target.revert(true, pred, where=where, weight=weight)
+    assert target.to_bytes() == fresh({**setup, "most": 10_000}, kind).to_bytes()
+
+
+@CHECK
+@given(streams())
+def test_round_trip_bytes_bring_back_an_equal_object_that_can_go_on(stream: tuple[dict[str, Any], str, list[Example]]):
+    setup, kind, examples = stream
+    target = feed(fresh(setup, kind), examples)
+    back = se.Sliced.from_bytes(target.to_bytes())
+    assert back == target
+    assert back.to_bytes() == target.to_bytes()
+    assert readings(back) == readings(target)
+    assert feed(back, examples).to_bytes() == feed(target, examples).to_bytes()
+
+
+@CHECK
+@given(streams())
+def test_slices_hold_the_examples_of_their_values_and_no_others(stream: tuple[dict[str, Any], str, list[Example]]):
+    setup, kind, examples = stream
+    target = feed_many(fresh(setup, kind), examples)
+
+    def of(rows: list[Example]) -> bytes:
+        made = fresh(setup, kind).total()
+        for true, pred, _, weight in rows:
+            made.update(true, pred, weight=weight)
+        return made.to_bytes()
+
+    assert target.total().to_bytes() == of(examples)
+    for names in (*((name,) for name in setup["by"]), *setup["cross"]):
+        keys = [key_of(tuple(row[2][name] for name in names), names) for row in examples]
+        declared = [setup["values"].get(name) for name in names]
+        allowed = {
+            key
+            for key in keys
+            if all(
+                known is None or key_of((value,), ("x",))[0] in [key_of((other,), ("x",))[0] for other in known]
+                for (_, value), known in zip(key, declared, strict=True)
+            )
+        }
+        if len(names) > 1 or declared == [None]:
+            allowed = set(sorted(allowed, key=rank_of)[: setup["most"]])
+        expected = {key: of([row for row, own in zip(examples, keys, strict=True) if own == key]) for key in allowed}
+        rest = [row for row, own in zip(examples, keys, strict=True) if own not in allowed]
+        found = {}
+        for part in target.slices(names if len(names) > 1 else names[0]):
+            values = tuple(part.where.values())
+            if values[0] is OTHER:
+                assert part.evaluator.to_bytes() == of(rest)
+                rest = []
+            elif part.evaluator.examples:
+                found[key_of(values, names)] = part.evaluator.to_bytes()
+        assert found == expected
+        assert rest == []
+
+
+def columns(target: se.Sliced[Any], values: list[Any]) -> dict[str, list[Any]]:
+    return {name: list(values) for name in target.by}
+
+
+BROKEN: tuple[Callable[[se.Sliced[Any]], None], ...] = (
+    lambda target: target.update({"a"}, {None}, where=dict.fromkeys(target.by, "eu")),
+    lambda target: target.update({"a"}, {"a"}, where=dict.fromkeys(target.by, "new"), weight=-1.0),
+    lambda target: target.update({"a"}, {"a"}, where=dict.fromkeys(target.by, 1.5)),
+    lambda target: target.update({"a"}, {"a"}, where={}),
+    lambda target: target.update({"a"}, {"a"}, where="eu"),
+    lambda target: target.update_many([{"a"}, {"b"}], [{"a"}, {b"x"}], where=columns(target, ["eu", "new"])),
+    lambda target: target.update_many([{"a"}] * 3, [{"a"}] * 2, where=columns(target, ["eu", "new"])),
+    lambda target: target.update_many([{"a"}] * 2, [{"a"}] * 2, where=columns(target, ["eu"])),
+    lambda target: target.update_many([{"a"}], [{"a"}], where=columns(target, ["eu", "new"])),
+    lambda target: target.update_many([{"a"}] * 2, [{"a"}] * 2, where=columns(target, ["eu", 0.5])),
+    lambda target: target.revert({"q"}, {"q"}, where=dict.fromkeys(target.by, "eu")),
+    lambda target: target.merge(object()),
+    lambda target: target.merge(se.Sliced(se.Accuracy(), by=target.by)),
+)
+
+
+@CHECK
+@given(streams(), st.data())
+def test_atomic_calls_that_raise_leave_no_trace(stream: tuple[dict[str, Any], str, list[Example]], data: st.DataObject):
+    setup, kind, examples = stream
+    target = fresh(setup, kind)
+    for example in [*examples, None]:
+        for attempt in data.draw(st.lists(st.sampled_from(BROKEN), max_size=3)):
+            before = target.to_bytes()
+            with pytest.raises(se.StreamevalError):
+                attempt(target)
+            assert target.to_bytes() == before
+        if example is not None:
+            feed(target, [example])
+    assert target.to_bytes() == feed(fresh(setup, kind), examples).to_bytes()
+
+
+class _Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", range(1, 60, 2))
+def test_an_interrupted_change_has_happened_or_has_not(step: int, monkeypatch: pytest.MonkeyPatch):
+    setup = {"by": ("region", "device"), "cross": [("region", "device")], "most": 3}
+    rng = random.Random(step)
+
+    def some(count: int) -> list[Example]:
+        wheres = [{"region": rng.choice(VALUES), "device": rng.choice("xyz")} for _ in range(count)]
+        return [({"a"}, {rng.choice("ab")}, where, 1.0) for where in wheres]
+
+    first, second = some(8), some(8)
+    before = feed(fresh(setup), first)
+    after = feed(before.copy(), second)
+    target, added = before.copy(), feed(fresh(setup), second)
+    calls = 0
+    plain = se.Evaluator.merge
+
+    def merge(self: se.Evaluator, other: se.Evaluator) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == step:
+            raise _Stop
+        plain(self, other)
+
+    monkeypatch.setattr(se.Evaluator, "merge", merge)
+    with contextlib.suppress(_Stop):
+        target.merge(added)
+    monkeypatch.undo()
+    assert target.to_bytes() in (before.to_bytes(), after.to_bytes())
+    assert added == feed(fresh(setup), second)
+
+
+def test_an_example_that_a_later_slice_refuses_is_taken_out_of_the_earlier_ones(monkeypatch: pytest.MonkeyPatch):
+    setup = {"by": ("region", "device")}
+    target = feed(fresh(setup), [({"a"}, {"b"}, {"region": "eu", "device": "x"}, 1.0)] * 2)
+    before = target.to_bytes()
+    for method in ("update", "revert"):
+        plain, calls = getattr(se.Evaluator, method), []
+
+        def stopped(self: se.Evaluator, *args: Any, plain: Any = plain, calls: list[int] = calls, **named: Any) -> None:
+            calls.append(1)
+            if len(calls) == 2:
+                raise _Stop
+            plain(self, *args, **named)
+
+        monkeypatch.setattr(se.Evaluator, method, stopped)
+        with pytest.raises(_Stop):
+            getattr(target, method)({"a"}, {"b"}, where={"region": "eu", "device": "x"})
+        monkeypatch.undo()
+        assert target.to_bytes() == before
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def example() -> se.Sliced[se.Evaluator]:
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by=("region", "device"), cross=[("region", "device")])
+    sliced.update({"cat"}, {"cat"}, where={"region": "eu", "device": "phone", "more": object()})
+    sliced.update({"cat"}, {"dog"}, where={"region": "eu", "device": None})
+    sliced.update({"dog"}, {"dog"}, where={"region": "us", "device": "phone"})
+    return sliced
+
+
+def test_get_answers_by_name_and_value_in_order():
+    sliced = example()
+    found = sliced.get("f1_micro")
+    assert found == {
+        "region": {"eu": 0.5, "us": 1.0},
+        "device": {None: 0.0, "phone": 1.0},
+        ("region", "device"): {("eu", None): 0.0, ("eu", "phone"): 1.0, ("us", "phone"): 1.0},
+    }
+    assert [list(values) for values in found.values()] == [
+        ["eu", "us"], [None, "phone"], [("eu", None), ("eu", "phone"), ("us", "phone")],
+    ]  # fmt: skip
+    assert sliced.get("f1_micro", by="device") == {"device": found["device"]}
+    assert sliced.get(by=("region",)) == {"region": {"eu": {"f1_micro": 0.5}, "us": {"f1_micro": 1.0}}}
+    with pytest.raises(se.InputError, match=r"by must be one of \['region', 'device', 'region x device'\], not 'x'"):
+        sliced.get(by="x")
+
+
+def test_slices_are_independent_values():
+    sliced = example()
+    before = sliced.to_bytes()
+    for part in sliced.slices():
+        part.evaluator.update({"x"}, {"y"})
+    sliced[{"region": "eu"}].reset()
+    sliced.total().reset()
+    assert sliced.to_bytes() == before
+    assert [dict(part.where) for part in sliced.slices("region")] == [{"region": "eu"}, {"region": "us"}]
+
+
+def test_items_are_found_by_value_or_by_names_and_values():
+    sliced = example()
+    assert sliced[{"device": None}].examples == 1
+    assert sliced[{"device": "phone", "region": "eu"}].get() == {"f1_micro": 1.0}
+    assert sliced[{"device": OTHER}].examples == 0
+    with pytest.raises(se.InputError, match=r"there is no slice {'region': 'uss'}; did you mean 'us'"):
+        sliced[{"region": "uss"}]
+    with pytest.raises(se.InputError, match=r"slices are by \('region', 'device'\); write sliced\[{'region': 'eu'}\]"):
+        sliced["eu"]
+    with pytest.raises(se.InputError, match="not by"):
+        sliced[{"day": 1}]
+
+
+def test_a_single_metric_can_be_sliced():
+    sliced = se.Sliced(se.F1(average="micro"), by="region")
+    sliced.update({"cat"}, {"cat", "dog"}, where={"region": "eu"})
+    assert sliced.get() == {"region": {"eu": 2 / 3}}
+    assert isinstance(sliced["eu"], se.F1)
+    with pytest.raises(se.InputError, match="answer for it alone"):
+        sliced.get("recall_micro")
+
+
+def test_a_fresh_object_answers():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["eu"]})
+    assert sliced.get() == {"region": {"eu": {"f1_micro": 0.0}}}
+    assert (sliced.examples, sliced.total().examples, sliced["eu"].examples) == (0, 0, 0)
+    assert se.Sliced(se.Evaluator(), by="region").get() == {"region": {}}
+    assert "total" in se.Sliced(se.Evaluator(), by="region").report()
+
+
+def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="flag")
+    for value in (True, 1, 1, "1", None, False):
+        sliced.update({"a"}, {"a"}, where={"flag": value})
+    assert [(part.where["flag"], part.evaluator.examples) for part in sliced.slices()] == [
+        (None, 1), (False, 1), (True, 1), (1, 2), ("1", 1),
+    ]  # fmt: skip
+    assert (sliced[True].examples, sliced[1].examples) == (1, 2)
+    with pytest.raises(se.InputError, match=r"read slices\(\)"):
+        sliced.get()
+
+
+def test_values_beyond_the_most_are_counted_together_whichever_came_first():
+    names = [f"user {number}" for number in range(50)]
+    first, second = (se.Sliced(se.Evaluator(["f1_micro"]), by="user", most=10) for _ in range(2))
+    for name in names:
+        first.update({"a"}, {"a"}, where={"user": name})
+    second.update_many([{"a"}] * 50, [{"a"}] * 50, where={"user": names[::-1]})
+    assert first.to_bytes() == second.to_bytes()
+    found = first.get()["user"]
+    assert len(found) == 11
+    assert list(found)[-1] is OTHER
+    assert repr(OTHER) == "OTHER"
+    assert first[OTHER].examples == 40
+    assert first.total().examples == first.examples == 50
+
+
+def test_declared_values_always_have_slices_and_all_others_share_one():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", values={"region": ["us", "eu", None]}, most=1)
+    sliced.update_many([{"a"}] * 4, [{"a"}] * 4, where={"region": ["eu", "asia", "africa", "eu"]})
+    assert [(part.where["region"], part.evaluator.examples) for part in sliced.slices()] == [
+        ("us", 0), ("eu", 2), (None, 0), (OTHER, 2),
+    ]  # fmt: skip
+    sliced.revert({"a"}, {"a"}, where={"region": "asia"})
+    sliced.revert({"a"}, {"a"}, where={"region": "eu"})
+    sliced.revert({"a"}, {"a"}, where={"region": "eu"})
+    assert sliced["eu"].examples == 0
+
+
+def test_the_last_example_of_a_slice_stays_while_others_have_no_room():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", most=1)
+    for name in ("ann", "bob", "cy"):
+        sliced.update({"a"}, {"a"}, where={"user": name})
+    (kept,) = [part.where["user"] for part in sliced.slices() if part.where["user"] is not OTHER]
+    with pytest.raises(se.RevertError, match=r"last example of user .*most=2 or more, or with values="):
+        sliced.revert({"a"}, {"a"}, where={"user": kept})
+    for name in {"ann", "bob", "cy"} - {kept}:
+        sliced.revert({"a"}, {"a"}, where={"user": name})
+    sliced.revert({"a"}, {"a"}, where={"user": kept})
+    assert sliced == se.Sliced(se.Evaluator(["f1_micro"]), by="user", most=1)
+
+
+def test_the_report_has_a_line_for_each_slice_and_one_for_all():
+    assert example().report("region", digits=2).split() == [
+        "region", "examples", "f1_micro", "eu", "2", "0.50", "us", "1", "1.00", "total", "3", "0.67",
+    ]  # fmt: skip
+
+
+# -- forms of values --------------------------------------------------------------------------------------------------
+
+COLUMN = ["eu", None, "us", "eu", None, "asia"]
+FORMS: dict[str, Callable[[list[Any]], object]] = {
+    "list": list,
+    "tuple": tuple,
+    "iterator": lambda values: iter(values),
+    "object array": lambda values: np.array(values, object),
+    "pandas": pd.Series,
+    "pandas objects": lambda values: pd.Series(values, dtype=object),
+    "pandas categorical": lambda values: pd.Series(pd.Categorical(values, categories=["x", "us", "asia", "eu"])),
+    "polars": pl.Series,
+    "polars categorical": lambda values: pl.Series(values, dtype=pl.Categorical),
+    "arrow": pa.array,
+    "arrow sliced": lambda values: pa.array(["x", "y", *values, "z"])[2:-1],
+    "arrow chunked": lambda values: pa.chunked_array([values[:2], [], values[2:]], pa.string()),
+    "arrow dictionary": lambda values: pa.array(values).dictionary_encode(),
+    "arrow dictionary with nulls": lambda values: pa.DictionaryArray.from_arrays(
+        pa.array([{"eu": 1, None: 2, "us": 0, "asia": 4}[value] for value in values]),
+        pa.array(["us", "eu", None, "no", "asia"]),
+    ),
+    "arrow large": lambda values: pa.array(values, pa.large_string()),
+    "arrow view": lambda values: pa.array(values, pa.string_view()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_may_stand_in_any_column(form: str):
+    true, pred = [{"a"}, {"b"}, set(), {"a"}, {"a", "b"}, {"c"}], [{"a"}, {"a"}, {"c"}, {"a"}, {"b"}, set()]
+    expected = se.Sliced(se.Evaluator(METRICS), by="region")
+    for row, value in enumerate(COLUMN):
+        expected.update(true[row], pred[row], where={"region": value})
+    sliced = se.Sliced(se.Evaluator(METRICS), by="region")
+    sliced.update_many(true, pred, where={"region": FORMS[form](COLUMN)})
+    assert sliced.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("kind", ["i1", "u8", ">i4", "?"])
+def test_numbers_and_booleans_may_stand_in_arrays(kind: str):
+    values = np.array([1, 0, 1, 1, 0], kind)
+    sliced, expected = (se.Sliced(se.Evaluator(METRICS), by="x") for _ in range(2))
+    sliced.update_many([{"a"}] * 5, [{"a"}] * 5, where={"x": values})
+    for value in values.tolist():
+        expected.update({"a"}, {"a"}, where={"x": value})
+    assert sliced.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_where_may_be_a_table(make: Callable[[dict[str, list[Any]]], object]):
+    rows = {"region": ["eu", "us", "eu"], "device": [1, 1, 2], "more": [0.5, 0.5, 0.5]}
+    sliced, expected = (se.Sliced(se.Evaluator(METRICS), by=("region", "device")) for _ in range(2))
+    sliced.update_many([{"a"}] * 3, [{"b"}] * 3, where=make(rows))
+    expected.update_many([{"a"}] * 3, [{"b"}] * 3, where=rows)
+    assert sliced == expected
+
+
+def matrices() -> dict[str, tuple[Callable[[], se.Evaluator], object, object, object]]:
+    rng = np.random.default_rng(5)
+    true, scores = rng.integers(0, 2, (300, 4)), rng.integers(-2, 9, (300, 4)) / 8
+    lists = [[label for label, bit in zip("abcd", row, strict=True) if bit] for row in true]
+    mask = rng.integers(0, 2, (300, 4)) & rng.integers(0, 2, (300, 4))
+    mappings = [dict(zip("abcd", row, strict=True)) for row in scores.tolist()]
+    names = list("abcd")
+    every = ["rankings", "curves", "pairs"]
+    return {
+        "matrices": (lambda: se.Evaluator(METRICS, labels=names), true, (scores > 0.5), mask),
+        "scores": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5), true, scores, None),
+        "everything": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5, keep=every), true, scores, mask),
+        "mappings": (lambda: se.Evaluator(METRICS, threshold=0.5, keep=every), lists, mappings, None),
+        "arrow": (lambda: se.Evaluator(METRICS), pa.array(lists), pa.array(lists[::-1]), None),
+    }
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", matrices())
+def test_slices_of_a_batch_are_what_each_slice_counts_by_itself(name: str, weighted: bool):
+    make, true, pred, mask = matrices()[name]
+    rng = np.random.default_rng(8)
+    value = rng.integers(0, 5, 300)
+    weights = rng.choice([0.5, 1.0, 3.0], 300) if weighted else None
+    sliced = se.Sliced(make(), by="value")
+    sliced.update_many(true, pred, where={"value": value}, mask=mask, weights=weights)
+
+    def rows(side: Any, chosen: np.ndarray) -> Any:
+        if side is None or isinstance(side, np.ndarray):
+            return None if side is None else side[chosen]
+        return [side[place] for place in chosen] if isinstance(side, list) else side.take(pa.array(chosen))
+
+    for part in sliced.slices():
+        chosen = np.flatnonzero(value == part.where["value"])
+        alone = make()
+        alone.update_many(
+            *(rows(side, chosen) for side in (true, pred)), mask=rows(mask, chosen), weights=rows(weights, chosen)
+        )
+        assert part.evaluator.to_bytes() == alone.to_bytes()
+    whole = make()
+    whole.update_many(true, pred, mask=mask, weights=weights)
+    assert sliced.total() == whole
+
+
+@pytest.mark.parametrize("groups", [2, 150])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, weighted: bool):
+    rng = np.random.default_rng(groups)
+    size = 13_000  # an iterable is read a few thousand examples at a time
+    sides = [[set(rng.choice(7, rng.integers(0, 4)).tolist()) for _ in range(size)] for _ in range(2)]
+    true: list[Any] = list(sides[0])
+    for place in range(5000, 5100):  # only one piece holds mappings, and one unknown truths
+        true[place] = dict.fromkeys(true[place], True) | {7: False}
+    for place in range(9000, 9100):
+        true[place] = dict.fromkeys(true[place], True) | {8: None}
+    value = rng.integers(0, groups, size)
+    weights = rng.choice([0.1, 1.0, 3.0], size) if weighted else None
+    sliced = se.Sliced(se.Evaluator(METRICS), by="value", most=groups)
+    sliced.update_many(iter(true), iter(sides[1]), where={"value": value}, weights=weights)
+    for part in sliced.slices()[:20]:
+        chosen = np.flatnonzero(value == part.where["value"])
+        alone = se.Evaluator(METRICS)
+        alone.update_many(
+            [true[place] for place in chosen],
+            [sides[1][place] for place in chosen],
+            weights=None if weights is None else weights[chosen],
+        )
+        assert part.evaluator.to_bytes() == alone.to_bytes()
+    assert sliced.examples == size
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"by": ()}, "by must be a name or several"),
+        ({"by": 3}, "by must be a name or several, not 3"),
+        ({"by": ("a", "a")}, "by names something twice"),
+        ({"by": "a", "most": 0}, "most must be an integer of at least 1, not 0"),
+        ({"by": "a", "most": True}, "most must be an integer"),
+        ({"by": ("a", "b"), "cross": "ab"}, "cross must be a list of combinations"),
+        ({"by": ("a", "b"), "cross": [("a", "c")]}, "cross combines two or more of the names"),
+        ({"by": ("a", "b"), "cross": [("a",)]}, "cross combines two or more of the names"),
+        ({"by": ("a", "b"), "cross": [("a", "b"), ("b", "a")]}, "names a combination twice"),
+        ({"by": "region", "values": {"regoin": ["eu"]}}, "did you mean 'region'"),
+        ({"by": "a", "values": {"a": "eu"}}, r"values\['a'\] must be a list of values, not 'eu'"),
+        ({"by": "a", "values": {"a": ["eu", "eu"]}}, "holds a value twice"),
+        ({"by": "a", "values": {"a": [0.5]}}, "sliced by strings, integers, booleans and None"),
+        ({"by": "a", "values": ["eu"]}, "values must be a mapping"),
+    ],
+)
+def test_what_cannot_be_sliced_by_is_refused(keywords: dict[str, Any], message: str):
+    with pytest.raises(se.InputError, match=message):
+        se.Sliced(se.Evaluator(), **keywords)
+
+
+def test_only_empty_evaluators_and_metrics_can_be_sliced():
+    counted = se.Evaluator()
+    counted.update({"a"}, {"a"})
+    with pytest.raises(se.InputError, match="has counted 1 examples"):
+        se.Sliced(counted, by="a")
+    with pytest.raises(se.InputError, match=r"takes an Evaluator or a metric"):
+        se.Sliced(se.Rolling(se.Evaluator(), size=3), by="a")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("eu", "one value for each example, not 'eu'"),
+        (3, "one value for each example, not 3"),
+        ([0.5, 0.5], r"where\['region'\] is 0.5, of type float"),
+        (pa.array([0.5, 0.5]), "of type float"),
+        (pa.array([["a"], ["b"]]), "holds list<"),
+        (np.zeros((2, 1)), r"has shape \(2, 1\)"),
+        (np.array(["2020-01-01"] * 2, "M8[D]"), "of type date"),
+        (["\ud800", "a"], "lone surrogate"),
+        ([b"x", "a"], "of type bytes"),
+    ],
+)
+def test_what_is_no_column_of_values_is_refused(column: object, message: str):
+    with pytest.raises(se.InputError, match=message):
+        se.Sliced(se.Evaluator(), by="region").update_many([{"a"}] * 2, [{"a"}] * 2, where={"region": column})
+
+
+def test_a_missing_name_is_told_with_the_nearest_there_is():
+    sliced = se.Sliced(se.Evaluator(), by="region")
+    with pytest.raises(se.InputError, match=r"where has no 'region'; did you mean 'regions'\?"):
+        sliced.update({"a"}, {"a"}, where={"regions": "eu"})
+    with pytest.raises(se.InputError, match="where must be a mapping such as"):
+        sliced.update_many([{"a"}], [{"a"}], where=["eu"])
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ({"by": "device"}, "by differs"),
+        ({"by": "region", "most": 5}, "most differs"),
+        ({"by": "region", "values": {"region": ["eu"]}}, "values differs"),
+        ({"by": ("region", "device"), "cross": [("region", "device")]}, "by differs.*cross differs"),
+    ],
+)
+def test_slices_built_otherwise_do_not_merge(other: dict[str, Any], named: str):
+    with pytest.raises(se.MergeError, match=named):
+        se.Sliced(se.Evaluator(), by="region").merge(se.Sliced(se.Evaluator(), **other))
+    with pytest.raises(se.MergeError, match="thresholds differ"):
+        se.Sliced(se.Evaluator(), by="region").merge(se.Sliced(se.Evaluator(threshold=0.5), by="region"))
+
+
+# -- as a value -------------------------------------------------------------------------------------------------------
+
+
+def test_slices_are_copied_pickled_added_saved_and_loaded(tmp_path: Path):
+    sliced = example()
+    sliced.save(tmp_path / "slices")
+    for twin in (
+        sliced.copy(), copy.copy(sliced), copy.deepcopy(sliced), pickle.loads(pickle.dumps(sliced)),
+        se.load(tmp_path / "slices"), sum([sliced]),
+        sliced + se.Sliced(se.Evaluator(["f1_micro"]), by=sliced.by, cross=sliced.cross),
+    ):  # fmt: skip
+        assert twin == sliced
+        assert twin is not sliced
+        twin.update({"x"}, {"x"}, where={"region": "eu", "device": 4})
+        assert twin != sliced
+    assert (sliced == 3) is False
+    doubled = sliced.copy()
+    doubled.merge(doubled)
+    assert doubled == sliced + sliced
+    doubled.reset()
+    assert doubled.examples == 0
+    with pytest.raises(TypeError):
+        hash(sliced)
+
+
+def test_every_truncation_bit_flip_and_zero_tail_is_refused():
+    data = example().to_bytes()
+    for size in range(len(data)):
+        with pytest.raises(se.FormatError):
+            se.Sliced.from_bytes(data[:size])
+        with pytest.raises(se.FormatError):
+            se.Sliced.from_bytes(data[:size] + bytes(len(data) - size))
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[size] ^= 1 << bit
+            with pytest.raises(se.FormatError):
+                se.Sliced.from_bytes(bytes(flipped))
+
+
+def test_bytes_of_another_class_are_refused_by_name():
+    with pytest.raises(se.FormatError, match="no Sliced"):
+        se.Sliced.from_bytes(se.Evaluator().to_bytes())
+    with pytest.raises(se.FormatError, match="hold a Sliced"):
+        se.Evaluator.from_bytes(example().to_bytes())
+    with pytest.raises(se.FormatError, match="hold a Sliced"):
+        se.Rolling.from_bytes(example().to_bytes())
+
+
+@pytest.mark.parametrize("count", [3, 511, 512, 513, 1_200])
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "grown"])
+@pytest.mark.parametrize("keep", [(), ("rankings",)], ids=str)
+def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
+    count: int, declared: bool, keep: tuple[str, ...]
+):
+    labels = [f"l{number}" for number in range(count)]
+    rng = random.Random(count)
+
+    def made() -> se.Sliced[se.Evaluator]:
+        return se.Sliced(
+            se.Evaluator(["f1_macro"], labels=labels if declared else None, keep=keep, threshold=0.4 if keep else None),
+            by="r",
+            most=3,
+        )
+
+    batches, single = made(), made()
+    for few in (2, 60, 2):
+        rows = [
+            ({rng.choice(labels): 0.5}, rng.choice(labels), rng.choice("abcd")) for _ in range(few)
+        ] + [({label: 0.5}, label, "a") for label in labels * (few == 60)]  # fmt: skip
+        pred = [scores if keep else list(scores) for scores, _, _ in rows]
+        batches.update_many([[true] for _, true, _ in rows], pred, where={"r": [value for *_, value in rows]})
+        for one, (_, true, value) in zip(pred, rows, strict=True):
+            single.update([true], one, where={"r": value})
+        for sliced in (batches, batches.copy(), se.Sliced.from_bytes(batches.to_bytes())):
+            assert sliced.to_bytes() == single.to_bytes()
+            assert sliced.total() == single.total()
+            assert len(sliced.total().labels) == len(single.total().labels)
+    batches.total().update([labels[0]], {labels[-1]: 0.5} if keep else [labels[-1]])
+    assert batches.to_bytes() == single.to_bytes()
+
+
+def test_slices_hold_the_labels_that_they_have_met_and_few_others():
+    """Each of a thousand slices with all labels of the batch took 18 MB."""
+    labels, rng = [f"l{number}" for number in range(500)], random.Random(0)
+    rows = [[rng.choice(labels)] for _ in range(4_000)]
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r", most=2_000)
+    sliced.update_many(rows, rows, where={"r": np.arange(4_000) % 1_000})
+    assert max(len(part._core.labels) for part in sliced._shelves[0].kept.values()) < 50
+
+
+def test_slices_that_sum_to_more_than_can_be_counted_are_refused():
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r")
+    sliced.update_many([["a"], ["b"]], [["a"], ["a"]], where={"r": [0, 1]})
+    for _ in range(61):
+        sliced.merge(sliced)
+    before = sliced.to_bytes()
+    assert se.Sliced.from_bytes(before).total().examples == 2**62
+    with pytest.raises(se.CounterOverflowError, match=f"{2**62} are there"):
+        sliced.merge(sliced)
+    assert sliced.to_bytes() == before

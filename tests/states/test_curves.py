@@ -1,0 +1,824 @@
+"""Scores: bins, the laws of their state, areas with certificates, curves and calibration."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+from streameval import kernel
+from streameval.errors import CounterOverflowError, MetricError, RevertError
+from streameval.kernel import _binned_numpy, binned
+from streameval.kernel.types import DONE, FULL, REFUSED
+from streameval.metrics import areas, calibration, curves
+from streameval.schema.batch import Scored, ScoredLists, ScoredRows
+from streameval.schema.labels import LabelIndex
+from streameval.states.curve_view import CurveTables
+from streameval.states.curves import Curves
+from tests.support import curve_oracle as oracle
+from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
+from tests.support.effort import cases
+
+needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
+if kernel.BACKEND == "compiled":
+    from streameval.kernel import _binned
+
+CASES = cases(2000)
+EXACT_KINDS = {"tenths", "all equal", "float16", "bfloat16"}
+CHECK = settings(max_examples=cases(60), deadline=None)
+
+
+# -- bins -------------------------------------------------------------------------------------------------------------
+
+
+def sorted_extremes() -> np.ndarray:
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 2**64, 30000, dtype=np.uint64).view(np.float64)
+    spots = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 0.25, 0.5, 0.75, 1.0, 2.0, 1.7976931348623155e308]
+    around = [np.nextafter(spot, way) for spot in spots for way in (np.inf, -np.inf)]
+    near_one = 1 - 10.0 ** -rng.uniform(0, 17, 30000)
+    every = np.concatenate([bits, spots, np.negative(spots), around, np.negative(around), near_one, rng.random(30000)])
+    return np.sort(every[np.isfinite(every)])
+
+
+def test_bins_never_fall_as_scores_rise():
+    bins, residuals = binned.bins_of(sorted_extremes())
+    assert (np.diff(bins) >= 0).all()
+    assert bins.min() == 0
+    assert bins.max() == binned.BINS - 1
+    assert residuals.min() >= 0
+    assert residuals.max() < 2**binned.DROPPED
+
+
+def test_minus_zero_is_zero_and_equal_numbers_of_any_width_share_a_bin():
+    assert binned.bins_of(np.array([-0.0]))[0] == binned.bins_of(np.array([0.0]))[0]
+    assert binned.bins_of(np.array([-5e-324]))[0] < binned.bins_of(np.array([0.0]))[0]
+    singles = np.random.default_rng(3).integers(0, 2**32, 50000, dtype=np.uint32).view(np.float32)
+    singles = singles[np.isfinite(singles)].reshape(-1, 1)
+    labels = LabelIndex(["a"])
+    states = [Curves(labels), Curves(labels)]
+    for state, kind in zip(states, (np.float32, np.float64), strict=True):
+        state.count(rows_of(np.ones_like(singles, np.uint8), singles.astype(kind)))
+    assert states[0] == states[1]
+
+
+def test_a_score_is_known_again_from_its_bin_and_residual():
+    scores = sorted_extremes()
+    assert (binned.scores_of(*binned.bins_of(scores)) == scores).all()
+
+
+def test_the_edge_of_a_bin_is_the_least_score_in_it_or_above():
+    scores = sorted_extremes()
+    bins = binned.bins_of(scores)[0]
+    edges = binned.edges_of(bins)
+    assert (edges <= scores).all()
+    assert (binned.bins_of(edges)[0] >= bins).all()
+    lower = edges[bins > 0]
+    assert (binned.bins_of(np.nextafter(lower, -np.inf))[0] < bins[bins > 0]).all()
+
+
+@needs_compiled
+def test_twins_agree_about_bins():
+    for mine, its in zip(_binned.bins_of(sorted_extremes()), _binned_numpy.bins_of(sorted_extremes()), strict=True):
+        assert (mine == its).all()
+
+
+# -- twins ------------------------------------------------------------------------------------------------------------
+
+
+def everything(bins: object, width: int) -> list[object]:
+    columns = np.arange(width)
+    # Pairs are read first: scores need not be in bins for that, but are afterwards.
+    arrays = [*bins.pairs(columns), *bins.read(columns, True), bins.sides(columns), bins.mentioned(width)]
+    assert [part.tolist() for part in bins.pairs(columns)] == [part.tolist() for part in arrays[:2]]
+    return [bins.examples, bins.scores, *(array.tolist() for array in arrays)]
+
+
+def random_lists(rng: np.random.Generator, examples: int, width: int, *, repeats: bool) -> tuple:
+    rows = [
+        rng.integers(0, width, rng.integers(0, 5)) if repeats else rng.permutation(width)[: rng.integers(0, 5)]
+        for _ in range(examples)
+    ]
+    return np.cumsum([0, *map(len, rows)]).astype(np.int64), np.concatenate([*rows, []]).astype(np.int64)
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", range(cases(30)))
+def test_twins_agree_about_any_history(seed: int):
+    rng = np.random.default_rng([7, seed])
+    width = int(rng.integers(1, 40))
+    twins, fixed = (_binned.Bins(width), _binned_numpy.Bins(width)), int(rng.integers(0, width + 1))
+    single: list[tuple[str, tuple]] = []
+    for _ in range(int(rng.integers(1, 20))):
+        action = int(rng.integers(8))
+        if action < 3:
+            rows = int(rng.choice([0, 1, 2, 5, 127, 128, 129, 3000 if seed % 4 == 0 else 40]))
+            columns = rng.permutation(width)[: rng.integers(0, width + 1)].astype(np.int64)
+            shape = (rows, len(columns))
+            scores = np.ascontiguousarray(nasty_scores(rng, shape)[1])
+            true = (rng.random(shape) < 0.3).astype(np.uint8)
+            hidden = (rng.random(shape) < 0.1).astype(np.uint8) if rng.random() < 0.3 else None
+            ranked = (rng.random(shape) < 0.8).astype(np.uint8) if rng.random() < 0.3 else None
+            if hidden is not None:
+                scores[hidden == 1] = np.nan
+            given = (columns, fixed, true, scores, ranked, hidden)
+            assert [twin.count_rows(*given, 1) for twin in twins] == [DONE, DONE]
+            single += [("count_rows", given)] * (rows == 1)
+        elif action < 5:
+            examples = int(rng.choice([0, 1, 3, 50]))
+            true, ranked = (random_lists(rng, examples, width, repeats=again) for again in (True, False))
+            hidden = random_lists(rng, examples, width, repeats=True) if rng.random() < 0.3 else None
+            scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
+            given = (examples, fixed, true, ranked, scores, hidden)
+            assert [twin.count_lists(*given, 1) for twin in twins] == [DONE, DONE]
+            single += [("count_lists", given)] * (examples == 1)
+        elif action == 5 and single:
+            name, given = single[rng.integers(len(single))]  # at times one that was taken back before
+            codes = [getattr(twin, name)(*given, -1) for twin in twins]
+            assert codes[0] == codes[1]
+        elif action == 6:
+            for twin in twins:
+                twin.compact()
+            twins = tuple(twin.copy() for twin in twins) if rng.random() < 0.5 else twins
+        else:
+            place = rng.permutation(width).astype(np.int64) // int(rng.integers(1, 5))  # several columns into one
+            grown = (_binned.Bins(width), _binned_numpy.Bins(width))
+            for more, twin in zip(grown, twins, strict=True):
+                assert more.merge(twin, place) == DONE
+                assert more.merge(twin, None) == DONE
+                assert more.merge(more, None) == DONE
+            assert everything(grown[0], width) == everything(grown[1], width)
+        if rng.random() < 0.4:
+            assert everything(twins[0], width) == everything(twins[1], width)
+    assert everything(twins[0], width) == everything(twins[1], width)
+    offsets, bins, counts, _, words = twins[1].read(np.arange(width), True)
+    fresh = _binned.Bins(0)
+    fresh.restore(twins[1].examples, twins[1].sides(np.arange(width)), offsets, bins, counts, words)
+    assert everything(fresh, width) == everything(twins[1], width)
+
+
+FLOATS = {
+    "between 0 and 1": lambda rng, shape: rng.random(shape, np.float32),
+    "rare": lambda rng, shape: np.exp(rng.normal(-9, 3, shape)).astype(np.float32),
+    "logits": lambda rng, shape: rng.normal(0, 4, shape).astype(np.float32),
+    "both zeros and ones": lambda rng, shape: rng.choice(np.array([-0.0, 0.0, 1.0, 0.5], np.float32), shape),
+    "subnormal": lambda rng, shape: rng.random(shape, np.float32) * np.float32(1e-39),
+    "far apart": lambda rng, shape: rng.integers(0, 255 << 23, shape, dtype=np.uint32).view(np.float32),
+    "one bin": lambda rng, shape: (rng.integers(0, 4096, shape, dtype=np.uint32) + (124 << 23)).view(np.float32),
+}
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", FLOATS)
+def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
+    rng = np.random.default_rng(17)
+    columns, twins = np.arange(2), (_binned.Bins(2), _binned_numpy.Bins(2))
+    for rows in (9, 300, 17000, 64, 3000, 1, 300):
+        scores = FLOATS[kind](rng, (rows, 2))
+        true = (rng.random((rows, 2)) < 0.02).astype(np.uint8)
+        fresh = _binned.Bins(2)
+        assert fresh.count_rows(columns, 2, true, scores, None, None, 1) == DONE
+        assert twins[0].merge(fresh, columns[::-1].copy()) == DONE
+        assert twins[1].count_rows(columns[::-1].copy(), 2, true, scores, None, None, 1) == DONE
+        if rows in (17000, 3000, 1):
+            found = [[part.tolist() for part in twin.pairs(columns)] for twin in twins]
+            assert found[0] == found[1]
+        if rows == 64:
+            assert everything(twins[0], 2) == everything(twins[1], 2)
+            assert [twin.count_rows(columns, 2, true[:1], scores[:1, ::-1].copy(), None, None, -1) for twin in twins]
+    assert everything(twins[0].copy(), 2) == everything(twins[1], 2)
+    assert everything(twins[0], 2) == everything(twins[1], 2)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind: type):
+    """The residuals are as large as they can be, so that every limb overflows where it may."""
+    score = np.nextafter(kind(0.25), kind(0))
+    bins = binned.Bins(1)
+    given = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
+    assert bins.count_rows(*given, 1) == DONE
+    for _ in range(42):
+        assert bins.merge(bins, None) == DONE
+    rest = bins.copy()
+    assert rest.count_rows(*given, -1) == DONE
+    assert bins.scores == 2**42
+    assert bins.merge(rest, None) == DONE
+    assert bins.scores == bins.examples == 2**43 - 1
+    before = everything(bins, 1)
+    assert bins.count_rows(*given, 1) == FULL
+    assert bins.merge(bins, None) == FULL
+    assert everything(bins, 1) == before
+    _, _, counts, common, words = bins.read(np.zeros(1, np.int64), True)
+    residual = int(binned.bins_of(np.array([float(score)]))[1][0])
+    low, high, square, square_high = words[0, 1].tolist()
+    assert counts.tolist() == [[0, 2**43 - 1]]
+    assert low + (high << 64) == residual * (2**43 - 1)
+    assert square + (square_high << 64) == residual**2 * (2**43 - 1)
+    assert common[0].tolist() == [-2, residual]
+
+
+def test_columns_out_of_range_are_an_error_and_change_nothing():
+    bins = binned.Bins(8)
+    one = np.zeros((2, 1), np.uint8), np.zeros((2, 1))
+    with pytest.raises(IndexError):
+        bins.count_rows(np.array([8]), 0, *one, None, None, 1)
+    lists = np.array([0, 1]), np.array([9])
+    with pytest.raises(IndexError):
+        bins.count_lists(1, 0, lists, (np.array([0, 0]), np.zeros(0, np.int64)), np.zeros(0), None, 1)
+    assert bins.examples == bins.scores == 0
+
+
+# -- laws -------------------------------------------------------------------------------------------------------------
+
+SCORES = st.sampled_from([0.0, -0.0, 0.1, 0.5, 1.0, 0.9999999, 1e-5, 1.00000000001e-5, 0.25, 0.25000001, -3.0, 7.5])
+
+
+@st.composite
+def examples(draw: st.DrawFn, width: int, *, weighted: bool) -> Scored:
+    """One example over some columns, as a row or as lists."""
+    columns = draw(st.lists(st.integers(0, width - 1), unique=True, max_size=width))
+    shape = (1, len(columns))
+    flags = st.lists(st.integers(0, 1), min_size=len(columns), max_size=len(columns))
+    scores = draw(st.lists(SCORES | st.floats(-2, 2), min_size=len(columns), max_size=len(columns)))
+    ranked, hidden = (np.array(draw(flags), np.uint8).reshape(shape) if draw(st.booleans()) else None for _ in range(2))
+    weights = st.sampled_from([0.0, 1.0, 0.5, 3.0, 0.1, 1e-300, 1e300]) if weighted else st.just(1.0)
+    batch = rows_of(
+        np.array(draw(flags), np.uint8).reshape(shape),
+        np.array(scores, draw(st.sampled_from([np.float32, np.float64]))).reshape(shape),
+        columns=np.array(columns, np.int64), ranked=ranked, hidden=hidden, weights=np.array([draw(weights)]),
+    )  # fmt: skip
+    return lists_of(batch) if draw(st.booleans()) else batch
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[int, bool, list[Scored]]:
+    """How many columns there are, whether they are declared, and examples."""
+    width, weighted = draw(st.integers(1, 4)), draw(st.booleans())
+    return width, draw(st.booleans()), draw(st.lists(examples(width, weighted=weighted), max_size=10))
+
+
+def fresh(width: int, fixed: bool) -> Curves:
+    return state_of(width=width, fixed=fixed)
+
+
+def fed(width: int, fixed: bool, batches: list[Scored]) -> Curves:
+    state = fresh(width, fixed)
+    for batch in batches:
+        state.count_one(batch, 1)
+    return state
+
+
+def same(a: Curves, b: Curves) -> bool:
+    """Equal contents, and equal answers."""
+    first, second = a.content(), b.content()
+    answers = [
+        [areas.roc_auc(tables, average=average) for average in ("micro", "macro", "weighted")]
+        + [areas.average_precision(tables, average="macro")]
+        for tables in (CurveTables(a), CurveTables(b))
+    ]
+    return first == second and repr(answers[0]) == repr(answers[1])
+
+
+@CHECK
+@given(streams(), st.data())
+def test_any_order_batching_and_sharding_gives_the_same_state(stream: tuple, data: st.DataObject):
+    width, fixed, batches = stream
+    whole = fed(width, fixed, batches)
+    shuffled = data.draw(st.permutations(batches))
+    merged = fresh(width, fixed)
+    while shuffled:
+        size = data.draw(st.integers(1, len(shuffled)))
+        shard = fed(width, fixed, shuffled[:size])
+        shuffled = shuffled[size:]
+        if data.draw(st.booleans()):
+            shard.merge(merged)
+            merged = shard
+        else:
+            merged.merge(shard)
+    assert same(merged, whole)
+
+
+@CHECK
+@given(streams(), st.data())
+def test_reverting_in_any_order_undoes_updating(stream: tuple, data: st.DataObject):
+    width, fixed, batches = stream
+    kept = data.draw(st.integers(0, len(batches)))
+    state = fed(width, fixed, batches)
+    for batch in data.draw(st.permutations(batches[kept:])):
+        state.count_one(batch, -1)
+        if data.draw(st.booleans()):
+            state.compact()
+    assert same(state, fed(width, fixed, batches[:kept]))
+
+
+@CHECK
+@given(streams(), st.data())
+def test_a_wrong_revert_changes_nothing_and_leaves_a_possible_state(stream: tuple, data: st.DataObject):
+    width, fixed, batches = stream
+    state = fed(width, fixed, batches)
+    wrong = data.draw(examples(width, weighted=True))
+    before = state.content()
+    try:
+        state.count_one(wrong, -1)
+    except RevertError:
+        assert state.content() == before
+        return
+    tables = CurveTables(state)
+    for average in ("micro", "macro"):
+        for found in (areas.roc_auc(tables, average=average), areas.average_precision(tables, average=average)):
+            assert math.isnan(found.value) or -1e-12 <= found.low <= found.value <= found.high <= 1 + 1e-12
+    state.count_one(wrong, 1)
+    assert state.content() == before
+
+
+@CHECK
+@given(streams())
+def test_content_copies_and_states_of_other_columns_are_the_same_state(stream: tuple):
+    width, fixed, batches = stream
+    state = fed(width, fixed, batches)
+    content = state.content()
+    labels = LabelIndex(content.labels)
+    labels.fixed = content.fixed
+    assert Curves.from_content(content, labels).content() == content
+    again = Curves.from_content(content, labels)
+    again.merge(state)
+    state.merge(state)
+    assert same(again, state)
+    assert content != state.content() or not batches
+    twin = state.copy(LabelIndex(range(width)) if fixed else state._labels.copy())
+    assert twin.content() == state.content()
+    for batch in batches:
+        twin.count_one(batch, -1)
+    assert same(twin, Curves.from_content(content, labels))
+
+
+@CHECK
+@given(streams())
+def test_merging_translates_columns_by_label(stream: tuple):
+    width, _, batches = stream
+    state = fed(width, False, batches)
+    reverse = LabelIndex()
+    for label in reversed(range(width)):
+        reverse.add(label)
+    other = Curves(reverse)
+    other.merge(state)
+    assert same(other, state)
+
+
+def test_merging_an_empty_state_changes_nothing():
+    batch = rows_of(np.eye(3), np.eye(3) / 3)
+    state = state_of(batch, width=3)
+    before = state.content()
+    state.merge(state_of(width=3))
+    assert state.content() == before
+
+
+def test_weights_of_one_are_the_same_state_as_no_weights():
+    rng = np.random.default_rng(2)
+    true, scores = rng.random((50, 3)) < 0.4, rng.random((50, 3))
+    plain = state_of(rows_of(true, scores), width=3)
+    ones = state_of(rows_of(true, scores, weights=np.ones(50)), width=3)
+    passed = state_of(rows_of(true, scores), width=3)
+    odd = rows_of(true[:1], scores[:1], weights=np.array([0.3]))
+    passed.count_one(odd, 1)
+    assert passed != plain
+    passed.count_one(odd, -1)
+    assert plain == ones == passed
+
+
+def test_arguments_are_neither_changed_nor_kept():
+    rng = np.random.default_rng(0)
+    true, scores = (rng.random((5000, 4)) < 0.5).astype(np.uint8), rng.random((5000, 4))
+    copies = true.copy(), scores.copy()
+    state = state_of(rows_of(true, scores), width=4)
+    before = state.content()
+    assert (true == copies[0]).all()
+    assert (scores == copies[1]).all()
+    true[:], scores[:] = 0, 0.3
+    assert state.content() == before
+
+
+def test_labels_registered_by_a_failed_change_can_be_forgotten():
+    labels = LabelIndex(["a"])
+    state = Curves(labels)
+    labels.add("b")
+    labels.add("c")
+    state.count_one(rows_of(np.ones((1, 1)), np.ones((1, 1)), columns=np.array([1])), 1)
+    state.forget(1)
+    assert len(labels) == 3
+    state.forget(2)
+    assert labels.labels == ["a", "b"]
+    assert state.content().labels == ("a", "b")
+
+
+def test_a_full_state_says_so_and_stays_as_it_is():
+    state = state_of(rows_of(np.ones((1, 1)), np.ones((1, 1))), width=1)
+    for _ in range(42):
+        state.merge(state)
+    before = state.content()
+    with pytest.raises(CounterOverflowError, match="more than 8796093022207 scores"):
+        state.merge(state)
+    assert state.content() == before
+
+
+def test_a_label_met_late_counts_as_a_negative_without_a_score_before():
+    labels = LabelIndex()
+    for label in ("a", "b"):
+        labels.add(label)
+    state = Curves(labels)
+    state.count(rows_of(np.array([[1], [0], [0]]), np.array([[0.9], [0.5], [0.1]])))
+    state.count(rows_of(np.array([[1]]), np.array([[0.2]]), columns=np.array([1])))
+    found = areas.roc_auc(CurveTables(state), average=None)
+    assert found["b"].value == 1.0
+    assert found["a"].value == 1.0
+    assert areas.average_precision(CurveTables(state), average=None)["b"].value == 1.0
+
+
+def test_hidden_cells_count_nowhere_and_labels_without_a_score_rank_last():
+    scores = np.array([[0.9, np.nan], [0.2, 0.4], [0.8, 0.4]])
+    true = np.array([[1, 1], [1, 0], [0, 1]])
+    hidden = np.array([[1, 0], [0, 0], [0, 0]])
+    ranked = np.array([[1, 0], [1, 1], [1, 1]])
+    tables = counted(rows_of(true, scores, hidden=hidden, ranked=ranked), width=2)
+    assert areas.roc_auc(tables, average=None)[0].value == 0.0
+    assert areas.roc_auc(tables, average=None)[1].value == 0.25
+    assert curves.roc_curve(tables, 1).thresholds.tolist() == [np.inf, 0.4, -np.inf]
+
+
+# -- areas ------------------------------------------------------------------------------------------------------------
+
+
+def random_case(seed: int) -> tuple[str, np.ndarray, np.ndarray, np.ndarray | None]:
+    rng = np.random.default_rng([11, seed])
+    shape = (int(rng.integers(2, 120)), int(rng.integers(1, 4)))
+    kind, scores = nasty_scores(rng, shape)
+    true = (rng.random(shape) < rng.choice([0.03, 0.3, 0.5, 0.9])).astype(np.uint8)
+    if rng.random() < 0.3:  # single positives
+        true = np.zeros(shape, np.uint8)
+        true[rng.integers(shape[0])] = 1
+    weights = rng.choice([1, 2, 0.5, 0.25, 3, 10], shape[0]).astype(float) if rng.random() < 0.3 else None
+    return kind, true, scores, weights
+
+
+def close(found: areas.Interval, expected: float, kind: str, *, tolerance: float = 1e-12) -> None:
+    """scikit-learn sums floats, so its value may be off in the last digits."""
+    assert found.low <= found.value <= found.high
+    assert found.low - tolerance <= expected <= found.high + tolerance
+    if found.exact:
+        assert found.value == pytest.approx(expected, abs=tolerance)
+    assert found.exact or kind not in EXACT_KINDS
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it(block: int):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(block * CASES // 10, (block + 1) * CASES // 10):
+            kind, true, scores, weights = random_case(seed)
+            tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+            wide = scores.astype(np.float64)
+            repeated = None if weights is None else np.repeat(weights, true.shape[1])
+            for measure, reference in (
+                (areas.roc_auc, sk.roc_auc_score), (areas.average_precision, sk.average_precision_score),
+            ):  # fmt: skip
+                for label, found in measure(tables, average=None).items():
+                    expected = reference(true[:, label], wide[:, label], sample_weight=weights)
+                    if math.isnan(expected):
+                        assert math.isnan(found.value)
+                    elif true[:, label].any():
+                        close(found, expected, kind)
+                pooled = reference(true.ravel(), wide.ravel(), sample_weight=repeated)
+                if not math.isnan(pooled) and true.any():
+                    close(measure(tables, average="micro"), pooled, kind)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(seed: int):
+    _, true, scores, weights = random_case(10**6 + seed)
+    true, scores = true[:40], scores[:40].astype(np.float64)
+    weights = None if weights is None else weights[:40]
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
+    found = areas.roc_auc(tables, average=None), areas.average_precision(tables, average=None)
+    for label in range(true.shape[1]):
+        cells = list(zip(scores[:, label].tolist(), true[:, label].tolist(), every, strict=True))
+        for intervals, measure in zip(found, (oracle.area, oracle.average_precision), strict=True):
+            exact, got = measure(cells), intervals[label]
+            if exact is None:
+                continue
+            assert got.low <= exact <= got.high
+            if got.exact:
+                assert got.value == float(exact)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_averages_are_those_of_scikit_learn(seed: int):
+    kind, true, scores, weights = random_case(10**7 + seed)
+    true[0], true[-1] = 1, 0
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    wide = scores.astype(np.float64)
+    for average in ("macro", "weighted"):
+        for measure, reference in (
+            (areas.roc_auc, sk.roc_auc_score), (areas.average_precision, sk.average_precision_score),
+        ):  # fmt: skip
+            # scikit-learn weighs labels by their plain support where examples are weighted
+            if average == "weighted" and weights is not None:
+                continue
+            close(measure(tables, average=average), reference(true, wide, average=average, sample_weight=weights), kind)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_partial_areas_are_those_of_scikit_learn(seed: int):
+    kind, true, scores, weights = random_case(10**8 + seed)
+    true[0], true[-1] = 1, 0
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    limit = float(np.random.default_rng(seed).choice([0.01, 0.1, 0.25, 0.5, 0.9, 0.999]))
+    for label, found in areas.roc_auc(tables, average=None, max_fpr=limit).items():
+        expected = sk.roc_auc_score(true[:, label], scores[:, label], sample_weight=weights, max_fpr=limit)
+        close(found, expected, kind, tolerance=1e-9 if limit == 0.01 else 1e-10)
+
+
+def test_undefined_areas():
+    tables = counted(rows_of(np.array([[1, 0], [0, 0]]), np.array([[0.9, 0.1], [0.2, 0.3]])), width=2)
+    assert areas.roc_auc(tables).value == 1.0
+    assert areas.roc_auc(tables, zero_division=0.0).value == 0.5
+    assert areas.roc_auc(tables, average="weighted").value == 1.0
+    assert math.isnan(areas.roc_auc(tables, average=None)[1].value)
+    assert areas.average_precision(tables).value == 0.5
+    assert areas.average_precision(tables, zero_division=math.nan).value == 1.0
+    nothing = counted(width=2)
+    assert math.isnan(areas.roc_auc(nothing).value)
+    assert areas.average_precision(nothing).value == 0.0
+    assert math.isnan(areas.roc_auc(counted(width=0), average="micro").value)
+    with pytest.raises(MetricError, match="average must be"):
+        areas.roc_auc(tables, average="samples")
+    with pytest.raises(MetricError, match="max_fpr"):
+        areas.roc_auc(tables, max_fpr=0.0)
+
+
+def test_two_scores_of_a_bin_that_are_known_apart_are_no_tie():
+    close_by = np.array([[0.3], [np.nextafter(0.3, 1)]])
+    for true, expected in ((np.array([[0], [1]]), 1.0), (np.array([[1], [0]]), 0.0)):
+        for scores in (close_by, np.array([[0.7], [np.nextafter(0.7, 1)]]), -close_by[::-1]):
+            found = areas.roc_auc(counted(rows_of(true, scores), width=1))
+            assert (found.value, found.exact) == (expected, True)
+
+
+def test_bounds_of_a_mixed_bin_are_tight():
+    """Two positives and two negatives in one bin: any order is possible as far as the bin tells."""
+    scores = 0.3 * (1 + np.array([[1.0], [2], [3], [4]]) * 2.0**-50)
+    found = areas.roc_auc(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
+    assert (found.low, found.value, found.high, found.exact) == (0.0, 0.5, 1.0, False)
+    assert found.width == 1.0
+    found = areas.average_precision(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
+    assert found.low <= Fraction(5, 12) <= found.low + 1e-15
+    assert (found.value, found.high) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("pos", [1, 2, 16, 17, 100, 1000])
+def test_the_lowest_precision_of_a_large_bin_is_never_overestimated(pos: int):
+    rng = np.random.default_rng(pos)
+    true = np.array([1] * pos + [0] * 50 + [1, 0])
+    scores = np.concatenate([0.3 + rng.random(pos) * 1e-7, 0.3 + rng.random(50) * 1e-7, [0.9, 0.95]])
+    found = areas.average_precision(counted(rows_of(true[:, None], scores[:, None]), width=1))
+    worst = sum(Fraction(1 + i, 1 + i + 51) for i in range(1, pos + 1)) + Fraction(1, 2)
+    assert found.low <= worst / (pos + 1) <= found.low + 0.01
+
+
+def test_counts_beyond_2_to_the_30_stay_exact():
+    state = state_of(rows_of(np.array([[1], [0], [0], [1]]), np.array([[0.9], [0.5], [0.1], [0.3]])), width=1)
+    small = CurveTables(state)
+    expected = areas.roc_auc(small), areas.average_precision(small), areas.roc_auc(small, average="micro")
+    for _ in range(40):
+        state.merge(state)
+    large = CurveTables(state)
+    assert (areas.roc_auc(large), areas.average_precision(large), areas.roc_auc(large, average="micro")) == expected
+
+
+# -- curves -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_curves_are_those_of_scikit_learn_where_bins_are_pure(seed: int):
+    rng = np.random.default_rng([13, seed])
+    scores = np.round(rng.normal(size=60), 1) if seed % 2 else rng.random(60).astype(np.float16).astype(float)
+    true = (rng.random(60) < 0.4).astype(np.uint8)
+    true[0], true[1] = 1, 0
+    weights = rng.integers(1, 4, 60).astype(float) if seed % 3 == 0 else None
+    tables = counted(rows_of(true[:, None], scores[:, None], weights=weights), width=1)
+    found = curves.roc_curve(tables, 0)
+    fpr, tpr, thresholds = sk.roc_curve(true, scores, sample_weight=weights, drop_intermediate=False)
+    assert np.allclose(found.fpr, fpr, rtol=1e-12, atol=0)
+    assert np.allclose(found.tpr, tpr, rtol=1e-12, atol=0)
+    assert found.thresholds.tolist() == thresholds.tolist()
+    assert not found.mixed.any()
+    pr = curves.precision_recall_curve(tables, 0)
+    precision, recall, thresholds = sk.precision_recall_curve(true, scores, sample_weight=weights)
+    assert np.allclose(pr.precision, precision, rtol=1e-12, atol=0)
+    assert np.allclose(pr.recall, recall, rtol=1e-12, atol=0)
+    assert pr.thresholds.tolist() == thresholds.tolist()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_bands_hold_every_point_of_the_exact_curves(seed: int):
+    rng = np.random.default_rng([17, seed])
+    scores = 0.3 * (1 + rng.random(80) * 2.0**-9)
+    true = (rng.random(80) < 0.4).astype(np.uint8)
+    true[0], true[1] = 1, 0
+    tables = counted(rows_of(true[:, None], scores[:, None]), width=1)
+    cells = [(score, int(t), Fraction(1)) for score, t in zip(scores.tolist(), true, strict=True)]
+    pos, neg = int(true.sum()), int(80 - true.sum())
+    roc, pr = curves.roc_curve(tables, 0), curves.precision_recall_curve(tables, 0)
+    for bound in scores.tolist():
+        tp, fp, _, _ = oracle.outcomes(cells, bound)
+        x, low, high = roc.band()
+        here = np.flatnonzero((x[:-1] <= float(fp / neg)) & (float(fp / neg) <= x[1:]))
+        assert any(min(low[i : i + 2]) <= float(tp / pos) <= max(high[i : i + 2]) for i in here)
+        x, low, high = pr.band()
+        precision, recall = float(tp / (tp + fp)), float(tp / pos)
+        here = np.flatnonzero((x[1:] <= recall) & (recall <= x[:-1]))
+        assert any(min(low[i : i + 2]) - 1e-12 <= precision <= max(high[i : i + 2]) + 1e-12 for i in here)
+
+
+def best_by_hand(cells: list[oracle.Cell], measure: str, bound: Fraction) -> Fraction:
+    found = [Fraction(0)]
+    for threshold in [math.inf, *(score for score, _, _ in cells)]:
+        tp, fp, fn, tn = oracle.outcomes(cells, threshold)
+        precision = tp / (tp + fp) if tp + fp else None
+        recall, specificity = tp / (tp + fn), tn / (tn + fp)
+        value, condition = {
+            "recall_at_precision": (recall, precision), "precision_at_recall": (precision, recall),
+            "sensitivity_at_specificity": (recall, specificity), "specificity_at_sensitivity": (specificity, recall),
+        }[measure]  # fmt: skip
+        if value is not None and condition is not None and condition >= bound:
+            found.append(value)
+    return max(found)
+
+
+@pytest.mark.parametrize("measure", [
+    "recall_at_precision", "precision_at_recall", "sensitivity_at_specificity", "specificity_at_sensitivity",
+])  # fmt: skip
+@pytest.mark.parametrize("seed", range(60))
+def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
+    _, true, scores, weights = random_case(10**9 + seed)
+    true[0], true[-1] = 1, 0
+    bound = float(np.random.default_rng(seed).choice([0.0, 0.1, 0.5, 0.8, 1.0]))
+    name = measure.split("_at_")[1]
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
+    for label, found in getattr(curves, measure)(tables, average=None, **{name: bound}).items():
+        cells = list(zip(scores[:, label].astype(float).tolist(), true[:, label].tolist(), every, strict=True))
+        exact = best_by_hand(cells, measure, Fraction(bound))
+        assert found.low <= exact <= found.high
+        if found.exact:
+            assert found.value == float(exact)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_equal_error_rate_lies_on_the_curve(seed: int):
+    _, true, scores, weights = random_case(10**10 + seed)
+    true[0], true[-1] = 1, 0
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    for label, found in curves.equal_error_rate(tables, average=None).items():
+        fpr, tpr, _ = sk.roc_curve(true[:, label], scores[:, label], sample_weight=weights, drop_intermediate=False)
+        lead = fpr - (1 - tpr)
+        after = int(np.flatnonzero(lead >= -1e-12)[0])
+        step = lead[after] - lead[after - 1]
+        expected = fpr[after] - (fpr[after] - fpr[after - 1]) * lead[after] / step
+        assert found.low - 1e-9 <= expected <= found.high + 1e-9
+        if found.exact:
+            assert found.value == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_label_that_is_not_there_is_named():
+    tables = counted(rows_of(np.eye(2), np.eye(2)), width=2)
+    with pytest.raises(MetricError, match="'x' is not among the 2 labels"):
+        curves.roc_curve(tables, "x")
+    with pytest.raises(MetricError, match=r"precision must be in \[0, 1\], not 2"):
+        curves.recall_at_precision(tables, precision=2)
+
+
+# -- calibration ------------------------------------------------------------------------------------------------------
+
+
+def probabilities(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, str]:
+    for attempt in range(1000):
+        kind, true, scores, weights = random_case(10**11 + 1000 * seed + attempt)
+        if scores.min() >= 0 and scores.max() <= 1:
+            return true, scores, weights, kind
+    raise AssertionError("no probabilities among the cases")
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_brier_score_is_exact(seed: int):
+    true, scores, weights, _ = probabilities(seed)
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
+    values = []
+    for label in range(true.shape[1]):
+        wide = scores[:, label].astype(np.float64).tolist()
+        values.append(oracle.brier(list(zip(wide, true[:, label].tolist(), every, strict=True))))
+    found = calibration.brier_score(tables, average=None)
+    assert [found[label].value for label in found] == [float(value) for value in values]
+    assert all(interval.exact for interval in found.values())
+    mean = float(sum(values) / len(values))
+    for average in ("macro", "micro"):
+        assert calibration.brier_score(tables, average=average).value == mean
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_log_loss_lies_in_its_interval(seed: int):
+    true, scores, weights, kind = probabilities(seed)
+    tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
+    every = np.ones(len(true)) if weights is None else weights
+    for eps, cap in ((2.0**-52, None), (1e-7, None), (1e-3, None), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
+        for label, found in calibration.log_loss(tables, average=None, eps=eps, cap=cap).items():
+            wide = scores[:, label].astype(np.float64)
+            inside = np.clip(wide, eps, 1 - eps)
+            with np.errstate(divide="ignore"):
+                cost = np.where(true[:, label] == 1, -np.log(inside), -np.log1p(-inside))
+            # where 1 - eps is rounded, the clipped complement is not eps itself
+            if eps:
+                cost = np.where((true[:, label] == 0) & (wide >= 1 - eps), -math.log(eps), cost)
+            expected = math.fsum(every * np.minimum(cost, cap or math.inf)) / math.fsum(every)
+            assert found.low * (1 - 1e-13) - 1e-300 <= expected <= found.high * (1 + 1e-13) + 1e-300
+            coarse = eps == 1e-3 or cap  # a bin where the loss has a bend is known by its ends alone
+            assert found.high - found.low <= (1e-3 if coarse else 2e-7) * max(1, expected)
+            if kind in EXACT_KINDS:
+                assert found.exact
+                assert found.value == pytest.approx(expected, rel=1e-12)
+
+
+def test_logarithms_are_the_same_everywhere_and_nearly_correctly_rounded():
+    v = np.concatenate([10.0 ** -np.random.default_rng(0).uniform(0.31, 307, 20000), [0.5, 2.0**-52, 5e-324]])
+    assert np.allclose(calibration._minus_log(v), -np.log(v), rtol=4e-16, atol=0)
+    assert np.allclose(calibration._minus_log_rest(v), -np.log1p(-v), rtol=6e-16, atol=0)
+    assert calibration._minus_log(np.array([0.0]))[0] == math.inf
+    assert calibration._minus_log_rest(np.array([0.0]))[0] == 0.0
+
+
+def test_a_certain_mistake_costs_infinitely_without_clipping():
+    tables = counted(rows_of(np.array([[1, 1], [0, 1]]), np.array([[0.0, 0.5], [0.5, 0.5]])), width=2)
+    found = calibration.log_loss(tables, average=None, eps=0.0)
+    assert found[0].value == math.inf
+    assert found[1].value == pytest.approx(math.log(2), rel=1e-15)
+    assert calibration.log_loss(tables, eps=0.0).value == math.inf
+    assert calibration.log_loss(tables).value < 100
+
+
+def test_scores_that_are_no_probabilities_are_refused_by_name():
+    tables = counted(rows_of(np.eye(2), np.array([[-3.2, 0.5], [0.5, 8.0]])), width=2)
+    for measure in (calibration.brier_score, calibration.log_loss, calibration.expected_calibration_error):
+        with pytest.raises(MetricError, match=r"needs probabilities, but scores from about -3\.2\d* to 8 were"):
+            measure(tables)
+    with pytest.raises(MetricError, match="buckets"):
+        calibration.reliability(counted(width=1), buckets=0)
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+@pytest.mark.parametrize("seed", range(80))
+def test_reliability_sums_are_exact(seed: int, strategy: str):
+    true, scores, weights, _ = probabilities(seed)
+    true, scores = true[:, :1], scores[:, :1].astype(np.float64)
+    tables = counted(rows_of(true, scores, weights=weights), width=1)
+    every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
+    found = calibration.expected_calibration_error(tables, strategy=strategy)
+    diagram = calibration.reliability(tables, strategy=strategy)
+    assert math.fsum(diagram.weight) == float(sum(every))
+    whole = sum(w * Fraction(s) for w, s in zip(every, scores[:, 0].tolist(), strict=True))
+    assert math.fsum(diagram.weight * diagram.mean_score) == pytest.approx(float(whole), rel=1e-12)
+    hits = math.fsum(diagram.weight * diagram.frequency)
+    assert hits == pytest.approx(float(sum(w * int(t) for w, t in zip(every, true[:, 0], strict=True))), rel=1e-12)
+    assert (np.diff(diagram.mean_score) > 0).all()
+    gap = math.fsum(diagram.weight * np.abs(diagram.frequency - diagram.mean_score)) / math.fsum(diagram.weight)
+    assert found.value == pytest.approx(gap, rel=1e-9, abs=1e-15)
+    if strategy == "uniform":
+        bucket = np.searchsorted(np.array([step / 15 for step in range(1, 15)]), scores[:, 0], "left")
+        gaps = {
+            b: sum(every[i] * (int(true[i, 0]) - Fraction(scores[i, 0])) for i in np.flatnonzero(bucket == b))
+            for b in set(bucket.tolist())
+        }
+        exact = sum(map(abs, gaps.values())) / sum(every)
+        assert found.low <= exact <= found.high
+        if found.exact:
+            assert found.value == float(exact)
+
+
+def test_kernel_codes_are_what_the_state_turns_into_errors():
+    assert len({DONE, FULL, REFUSED}) == 3
+    batch = rows_of(np.ones((1, 1)), np.full((1, 1), 0.4))
+    state = state_of(batch, width=1)
+    with pytest.raises(RevertError, match="no such example was counted"):
+        state.count_one(rows_of(np.ones((1, 1)), np.full((1, 1), np.nextafter(0.4, 1))), -1)
+    with pytest.raises(RevertError):
+        state.count_one(rows_of(np.ones((1, 1)), np.full((1, 1), 0.4), weights=np.array([2.0])), -1)
+    assert isinstance(batch, ScoredRows)
+    assert isinstance(lists_of(batch), ScoredLists)
+    state.count_one(lists_of(batch), -1)
+    assert state.examples == 0

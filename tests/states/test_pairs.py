@@ -1,0 +1,719 @@
+"""The state of label pairs: its meaning by plain loops, its laws, its twins, and the readings of it."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval import kernel
+from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError
+from streameval.kernel import _paired_numpy as pairing
+from streameval.kernel import paired
+from streameval.kernel.types import DONE, FULL, REFUSED, Lists
+from streameval.schema.batch import DenseBatch, Example, ListBatch, ScoreBatch
+from streameval.schema.labels import LabelIndex
+from streameval.states.pair_content import PARTS, Content
+from streameval.states.pairs import Pairs
+from tests.support.effort import cases
+
+needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
+
+ALL = tuple(PARTS)
+NONE = None
+
+
+# -- examples that say what they mean ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Meant:
+    """An example: the labels true, predicted, masked and merely mentioned, and its weight."""
+
+    true: frozenset
+    pred: frozenset
+    masked: frozenset = frozenset()
+    named: frozenset = frozenset()
+    weight: float = 1.0
+
+    @property
+    def sides(self) -> tuple[frozenset, frozenset]:
+        return self.true - self.masked, self.pred - self.masked
+
+    @property
+    def mentioned(self) -> frozenset:
+        return self.true | self.pred | self.masked | self.named
+
+    def slots(self, labels: LabelIndex, rng: random.Random) -> Example:
+        true, pred = self.sides
+        found = []
+        for label in rng.sample(sorted(self.mentioned, key=str), len(self.mentioned)):
+            outcome = 4 if label in self.masked else (label in true) + 2 * (label in pred)
+            column = labels.add(label)
+            if outcome or column >= labels.fixed:
+                found.append(5 * column + outcome)
+        key = (len(true), len(pred), len(true & pred), len(self.masked))
+        return Example(np.array(found, np.int64), key, self.weight)
+
+
+POOL = "abcdefg"
+PLAIN = st.just(1.0)
+
+
+@st.composite
+def meanings(draw: st.DrawFn, weight: st.SearchStrategy[float] = PLAIN) -> Meant:
+    part = st.frozensets(st.sampled_from(POOL), max_size=5)
+    few = st.frozensets(st.sampled_from(POOL), max_size=2)
+    return Meant(draw(part), draw(part), draw(few | st.just(frozenset())), draw(few), draw(weight))
+
+
+heavy = st.sampled_from([0.0, 1.0, 0.1, 1 / 3, 2.5, 1e16, 5e-324, 1e308])
+
+
+@st.composite
+def streams(draw: st.DrawFn, max_size: int = 8) -> tuple[tuple[str, ...], tuple[str, ...], list[Meant]]:
+    """Declared labels, what is counted, and examples."""
+    declared = tuple(draw(st.permutations(POOL))[: draw(st.integers(0, 3))])
+    parts = tuple(draw(st.sets(st.sampled_from(PARTS))))
+    weight = heavy if draw(st.booleans()) else st.just(1.0)
+    return declared, parts, draw(st.lists(meanings(weight), max_size=max_size))
+
+
+def fresh(declared: Iterable[str] = (), parts: Iterable[str] = ALL) -> tuple[Pairs, LabelIndex]:
+    labels = LabelIndex(declared)
+    return Pairs(labels, parts), labels
+
+
+def fed(declared: Iterable[str], parts: Iterable[str], examples: Iterable[Meant], seed: int = 0) -> Pairs:
+    state, labels = fresh(declared, parts)
+    rng = random.Random(seed)
+    for example in examples:
+        state.count_one(example.slots(labels, rng), 1)
+    return state
+
+
+def listed(examples: list[Meant], labels: LabelIndex, rng: random.Random, *, heavy: bool = True) -> ListBatch:
+    """The same examples as lists with repeats, in any order."""
+
+    def lists(side: Callable[[Meant], frozenset]) -> Lists:
+        rows = []
+        for example in examples:
+            columns = [labels.add(label) for label in sorted(side(example))]
+            columns += [rng.choice(columns) for _ in range(rng.randrange(2)) if columns]
+            rng.shuffle(columns)
+            rows.append(columns)
+        offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        return Lists(offsets, np.array([column for row in rows for column in row], np.int64))
+
+    true, pred, hidden, named = (lists(side) for side in (
+        lambda e: e.true, lambda e: e.pred, lambda e: e.masked, lambda e: e.named
+    ))  # fmt: skip
+    weights = np.array([example.weight for example in examples])
+    plain = not heavy or bool((weights == 1).all())
+    return ListBatch(len(examples), true, pred, hidden, named, np.zeros(0, np.int64), None if plain else weights)
+
+
+def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> DenseBatch:
+    def bits(side: Callable[[Meant], frozenset]) -> np.ndarray:
+        return np.array([[name in side(example) for name in names] for example in examples], np.uint8).reshape(
+            -1, len(names)
+        )
+
+    weights = np.array([example.weight for example in examples])
+    columns = np.array([labels.add(name) for name in names], np.int64)
+    return DenseBatch(
+        columns, bits(lambda e: e.true), bits(lambda e: e.pred), bits(lambda e: e.masked),
+        None if (weights == 1).all() else weights, lambda: InputError("a value is neither 0 nor 1"),
+    )  # fmt: skip
+
+
+# -- the meaning, by plain loops --------------------------------------------------------------------------------------
+
+
+def heydarian(true: frozenset, pred: frozenset) -> dict[tuple, int]:
+    """Heydarian, Doyle & Samavi 2022, in three categories, as dkrst/Multi_Label_Confusion_Matrix reads it.
+
+    That is `mlcevaluator2.py` there: hits, then what was missed (t2) and wrong (p2).
+    """
+    cells: Counter = Counter()
+    if not true and not pred:
+        return {(NONE, NONE): 1}
+    t2, p2 = true - pred, pred - true
+    for label in true & pred:
+        cells[label, label] += 1
+    if t2 and not p2:
+        for label in t2:
+            cells[label, NONE] += 1
+    elif p2 and not t2:
+        for wrong in p2:
+            for label in true or {NONE}:
+                cells[label, wrong] += 1
+    else:
+        for label in t2:
+            for wrong in p2:
+                cells[label, wrong] += 1
+    return dict(cells)
+
+
+def shares_of(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
+    """Each true label (or, of an example without any, the row of no label) has one unit, evenly over its cells."""
+    cells = heydarian(true, pred)
+    wide = Counter(row for row, _ in cells)
+    return {cell: Fraction(1, wide[cell[0]]) for cell in cells}
+
+
+def krstinic(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
+    """Krstinić, Braović, Šerić & Božić-Štulić 2020, with the category "unknown"."""
+    true, pred = true or frozenset([NONE]), pred or frozenset([NONE])
+    both, lost, extra = true & pred, true - pred, pred - true
+    cells: dict[tuple, Fraction] = {}
+    if not lost and not extra:
+        return {(label, label): Fraction(1) for label in true}
+    if not lost:
+        cells = {(label, wrong): Fraction(1, len(pred)) for label in true for wrong in extra}
+        return cells | {(label, label): Fraction(len(true), len(pred)) for label in true}
+    targets = extra or pred
+    cells = {(label, target): Fraction(1, len(targets)) for label in lost for target in targets}
+    return cells | {(label, label): Fraction(1) for label in both}
+
+
+def meant(examples: list[Meant]) -> dict[str, Counter]:
+    """All tables, weighted."""
+    tables: dict[str, Counter] = {name: Counter() for name in (
+        "counts", "shares", "contributions", "true", "both", "pred", "sets", "cells", "times"
+    )}  # fmt: skip
+    for example in examples:
+        weight = Fraction(example.weight)
+        true, pred = example.sides
+        for cell, count in heydarian(true, pred).items():
+            tables["counts"][cell] += weight * count
+        for cell, share in shares_of(true, pred).items():
+            tables["shares"][cell] += weight * share
+        for cell, share in krstinic(true, pred).items():
+            tables["contributions"][cell] += weight * share
+        for name, side in (("true", true), ("pred", pred)):
+            for pair in combinations(sorted(side), 2):
+                tables[name][frozenset(pair)] += weight
+        for row in true:
+            for column in pred - {row}:
+                tables["both"][row, column] += weight
+        tables["sets"][true] += weight
+        tables["times"][true] += 1
+        for label in example.mentioned:
+            outcome = 4 if label in example.masked else (label in true) + 2 * (label in pred)
+            tables["cells"][label, outcome] += 1
+    return tables
+
+
+def held(content: Content) -> dict[str, Counter]:
+    """The same tables out of a content."""
+    tables: dict[str, Counter] = {name: Counter() for name in meant([])}
+    names = [*content.labels, NONE]
+    unit = Fraction(1, 1 << (content.scale or 0))
+    weights = content.times.tolist() if content.pair_weights is None else content.pair_weights
+    for (kind, row, column, num, den), value in zip(content.pairs.tolist(), weights, strict=True):
+        cell, weight = (names[row], names[column]), value * unit
+        if kind == pairing.CONFUSION:
+            assert num == 1
+            tables["counts"][cell] += weight
+            tables["shares"][cell] += weight / den
+        elif kind == pairing.CONTRIBUTION:
+            tables["contributions"][cell] += weight * Fraction(num, den)
+        elif kind == pairing.TRUE_PRED:
+            tables["both"][cell] += weight
+        else:
+            tables["true" if kind == pairing.TRUE_TRUE else "pred"][frozenset(cell)] += weight
+    for position, true in enumerate(content.sets):
+        value = content.set_times[position] if content.set_weights is None else content.set_weights[position]
+        tables["sets"][frozenset(names[column] for column in true)] += value * unit
+        tables["times"][frozenset(names[column] for column in true)] += content.set_times[position]
+    for label, row in zip(content.labels, content.cells.tolist(), strict=True):
+        for outcome, count in enumerate(row):
+            tables["cells"][label, outcome] += count
+    return tables
+
+
+def plain(tables: dict[str, Counter], *, positive: bool = True) -> dict[str, dict]:
+    return {
+        name: {key: value for key, value in table.items() if value or not positive} for name, table in tables.items()
+    }
+
+
+KEPT = {
+    "confusions": ("counts", "shares"), "contributions": ("contributions",), "cooccurrence": ("true", "both", "pred"),
+    "labelsets": ("sets", "times"),
+}  # fmt: skip
+
+
+@settings(max_examples=cases(300), deadline=None)
+@given(streams())
+def test_the_state_holds_what_plain_loops_count(stream: tuple):
+    declared, parts, examples = stream
+    content = fed(declared, parts, examples).content()
+    expected, found = plain(meant(examples)), plain(held(content))
+    wanted = {name for part in parts for name in KEPT[part]}
+    for name in found:
+        if name == "cells":  # true negatives of declared labels are derived
+            expected[name] = {k: v for k, v in expected[name].items() if k[1] or k[0] not in declared}
+            assert found[name] == expected[name]
+        else:
+            assert found[name] == (expected[name] if name in wanted else {})
+    assert content.examples == len(examples)
+    assert set(content.labels) == set(declared).union(*(example.mentioned for example in examples))
+    if content.weight is not None:
+        assert content.weight * Fraction(1, 1 << content.scale) == sum(Fraction(e.weight) for e in examples)
+    else:
+        assert sum(Fraction(e.weight) for e in examples) == len(examples)
+
+
+def test_the_example_published_with_an_implementation_of_both_matrices():
+    # github.com/dkrst/Multi_Label_Confusion_Matrix, examples.py: MO is Heydarian et al., MD is Krstinić et al.
+    truth = ["ab", "abc", "", "a", "ab", "", "a", "ab", "ab"]
+    guess = ["ab", "ac", "", "abc", "abc", "bc", "bc", "ac", "c"]
+    examples = [Meant(frozenset(t), frozenset(p)) for t, p in zip(truth, guess, strict=True)]
+    found = held(fed("abc", ALL, examples).content())
+    names = ["a", "b", "c", NONE]
+    counts = [[found["counts"][row, column] for column in names] for row in names]
+    assert counts == [[5, 2, 4, 0], [0, 2, 3, 1], [0, 0, 1, 0], [0, 1, 1, 1]]
+    contributions = [[round(float(found["contributions"][row, column]), 8) for column in names] for row in names]
+    assert contributions == [
+        [4.0, 0.83333333, 2.16666667, 0.0], [0.5, 1.66666667, 2.83333333, 0.0], [0, 0, 1, 0], [0, 0.5, 0.5, 1],
+    ]  # fmt: skip
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(st.lists(meanings(heavy), max_size=8))
+def test_shares_and_contributions_of_a_row_are_the_weight_of_its_label(examples: list[Meant]):
+    found = held(fed((), ALL, examples).content())
+    for label in [*POOL, NONE]:
+        support = sum(Fraction(e.weight) for e in examples if (label in e.sides[0] if label else not e.sides[0]))
+        for table in ("shares", "contributions"):
+            assert sum(value for (row, _), value in found[table].items() if row == label) == support
+
+
+# -- the laws ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(streams(), st.randoms(use_true_random=False))
+def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rng: random.Random):
+    declared, parts, examples = stream
+    reference = fed(declared, parts, examples)
+    shuffled = rng.sample(examples, len(examples))
+    assert fed(declared, parts, shuffled, seed=1) == reference
+    total, _ = fresh(declared, parts)
+    while shuffled:
+        size = rng.randint(1, len(shuffled))
+        taken, shuffled = shuffled[:size], shuffled[size:]
+        order = list(POOL)
+        rng.shuffle(order)
+        shard, index = fresh(declared, parts)
+        for name in rng.sample(order, rng.randrange(3)):
+            index.add(name)  # registered, and mentioned by nothing
+        if rng.random() < 0.5:
+            shard.count(listed(taken, index, rng))
+        else:
+            for example in taken:
+                shard.count_one(example.slots(index, rng), 1)
+        total.merge(shard)
+    assert total == reference
+    assert total.content() == reference.content()
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(streams(), st.permutations(POOL))
+def test_dense_rows_count_as_their_lists(stream: tuple, names: list[str]):
+    declared, parts, examples = stream
+    names = list(dict.fromkeys([*names, *POOL]))
+    everywhere = [Meant(e.true, e.pred, e.masked, frozenset(POOL), e.weight) for e in examples]
+    state, labels = fresh(declared, parts)
+    state.count(dense(examples, names, labels))
+    assert state == fed(declared, parts, everywhere)
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(streams(), meanings(heavy))
+def test_reverting_undoes_updating(stream: tuple, example: Meant):
+    declared, parts, examples = stream
+    for one in (example, Meant(example.true, example.pred, example.masked)):
+        state = fed(declared, parts, examples)
+        labels, before = state._labels, state.content()
+        state.count_one(one.slots(labels, random.Random(0)), 1)
+        state.count_one(one.slots(labels, random.Random(1)), -1)
+        assert state.content() == before
+        state.compact()
+        assert state.content() == before
+        for each in examples:
+            state.count_one(each.slots(labels, random.Random(2)), -1)
+        assert state == fresh(declared, parts)[0]
+
+
+@settings(max_examples=cases(200), deadline=None)
+@given(streams(), meanings(heavy), st.sampled_from(ALL))
+def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, example: Meant, part: str):
+    declared, parts, examples = stream
+    state = fed(declared, {*parts, part}, examples)
+    before = state.content()
+    known = len(state._labels)
+    if any(e.sides == example.sides and e.masked == example.masked for e in examples):
+        return
+    if part in ("confusions", "contributions", "labelsets") or example.sides[0] | example.sides[1]:
+        evident = {
+            "confusions": set(heydarian(*example.sides)) - {c for e in examples for c in heydarian(*e.sides)},
+            "contributions": set(krstinic(*example.sides)) - {c for e in examples for c in krstinic(*e.sides)},
+            "cooccurrence": set(combinations(sorted(example.sides[0]), 2))
+            - {c for e in examples for c in combinations(sorted(e.sides[0]), 2)},
+            "labelsets": {example.sides[0]} - {e.sides[0] for e in examples},
+        }[part]
+        if evident:
+            with pytest.raises(RevertError):
+                state.count_one(example.slots(state._labels, random.Random(0)), -1)
+            state.forget(known)
+            assert state.content() == before
+            assert len(state._labels) == known
+
+
+def test_an_example_that_labels_contradict_is_refused():
+    state, labels = fresh((), ["cooccurrence"])
+    rng = random.Random(0)
+    for _ in range(2):
+        state.count_one(Meant(frozenset("a"), frozenset()).slots(labels, rng), 1)
+    with pytest.raises(RevertError):  # both examples mention a, so no example without it was counted
+        state.count_one(Meant(frozenset(), frozenset()).slots(labels, rng), -1)
+    assert state == fed((), ["cooccurrence"], [Meant(frozenset("a"), frozenset())] * 2)
+
+
+def test_a_weight_that_was_not_counted_is_refused():
+    state = fed(
+        (), ALL, [Meant(frozenset("ab"), frozenset("b"), weight=0.5), Meant(frozenset("c"), frozenset(), weight=2)]
+    )
+    before = state.content()
+    for weight in (0.25, 0.75, 1.0, 2.0):
+        with pytest.raises(RevertError):
+            state.count_one(
+                Meant(frozenset("ab"), frozenset("b"), weight=weight).slots(state._labels, random.Random(0)), -1
+            )
+        assert state.content() == before
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(streams())
+def test_contents_round_trip_and_copies_are_independent(stream: tuple):
+    declared, parts, examples = stream
+    state = fed(declared, parts, examples)
+    content = state.content()
+    labels = LabelIndex(content.labels)
+    labels.fixed = content.fixed
+    again = Pairs.from_content(content, labels)
+    assert again == state
+    assert again.content() == content
+    copied = state.copy(state._labels.copy())
+    assert copied == state
+    more = Meant(frozenset("ab"), frozenset("zc"), weight=0.3)
+    for twin in (again, copied):
+        twin.count_one(more.slots(twin._labels, random.Random(0)), 1)
+        assert state.content() == content
+        assert twin == fed(declared, parts, [*examples, more])
+
+
+@settings(max_examples=cases(50), deadline=None)
+@given(streams())
+def test_merging_with_itself_doubles_and_with_nothing_changes_nothing(stream: tuple):
+    declared, parts, examples = stream
+    state = fed(declared, parts, examples)
+    state.merge(fresh(declared, parts)[0])
+    assert state == fed(declared, parts, examples)
+    other = fresh(declared, parts)[0]
+    other.merge(state)
+    assert other == state
+    state.merge(state)
+    assert state == fed(declared, parts, examples * 2)
+    assert other == fed(declared, parts, examples)
+
+
+def test_examples_without_weight_still_weigh_nothing_after_compacting_and_merging():
+    state, _ = fresh()
+    state.count_one(Example(np.zeros(0, np.int64), (0, 0, 0, 0), 0.0), 1)
+    state.compact()
+    into, _ = fresh()
+    into.merge(state)
+    assert into.content().weight == 0
+    assert into == state
+
+
+def test_states_that_count_different_pairs_do_not_merge():
+    state = fed((), ["confusions"], [Meant(frozenset("a"), frozenset())])
+    with pytest.raises(MergeError, match="confusions and cooccurrence"):
+        state.merge(fresh((), ["cooccurrence"])[0])
+    assert state == fed((), ["confusions"], [Meant(frozenset("a"), frozenset())])
+
+
+def test_more_examples_than_64_bits_hold_are_refused():
+    state, labels = fresh((), ["confusions"])
+    rng = random.Random(0)
+    state.count_one(Meant(frozenset("a"), frozenset("b")).slots(labels, rng), 1)
+    for _ in range(62):
+        state.merge(state)
+    before = state.content()
+    assert before.examples == 2**62
+    with pytest.raises(CounterOverflowError):
+        state.merge(state)
+    assert state.content() == before
+
+
+def test_weighted_and_plain_batches_mix():
+    rng = random.Random(3)
+    light = [Meant(frozenset("ab"), frozenset("bc")), Meant(frozenset("c"), frozenset())]
+    weighty = [Meant(frozenset("ad"), frozenset("b"), weight=0.7)]
+    for order in (light + weighty, weighty + light):
+        state, labels = fresh()
+        for part in (order[:1], order[1:2], order[2:]):
+            state.count(listed(part, labels, rng))
+        assert state == fed((), ALL, order)
+
+
+def test_arguments_are_neither_changed_nor_kept():
+    examples = [
+        Meant(frozenset("ab"), frozenset("bc"), frozenset("a"), weight=0.5),
+        Meant(frozenset("c"), frozenset("a")),
+    ]
+    state, labels = fresh()
+    batch = dense(examples, list(POOL), labels)
+    arrays = [batch.columns, batch.true, batch.pred, batch.hidden, batch.weights]
+    copies = copy.deepcopy(arrays)
+    state.count(batch)
+    assert all(np.array_equal(*pair) for pair in zip(arrays, copies, strict=True))
+    before = state.content()
+    for array in arrays[1:]:
+        array[:] = 0
+    assert state.content() == before
+    before.pairs[:] = 0
+    before.cells[:] = 0
+    assert state == fed((), ALL, [Meant(e.true, e.pred, e.masked, frozenset(POOL), e.weight) for e in examples])
+
+
+def test_labels_are_forgotten_only_if_nothing_mentions_them():
+    state, labels = fresh()
+    state.count_one(Meant(frozenset("a"), frozenset(), named=frozenset("b")).slots(labels, random.Random(0)), 1)
+    for name in "xyz":
+        labels.add(name)
+    state.forget(1)
+    assert labels.labels == ["a", "b", "x", "y", "z"] or labels.labels == ["b", "a", "x", "y", "z"]
+    state.forget(2)
+    assert sorted(labels.labels) == ["a", "b"]
+    assert state.content().labels == ("a", "b")
+    assert not state.sparse()
+
+
+def test_values_that_are_neither_0_nor_1_are_refused():
+    for side in ("true", "pred", "hidden"):
+        for value in (2, 3, 128, 255):
+            for columns in (1, 7, 8, 9, 63, 64, 65, 100):
+                parts = {name: np.zeros((70, columns), np.uint8) for name in ("true", "pred", "hidden")}
+                parts[side][69, columns - 1] = value
+                state, _ = fresh([str(column) for column in range(columns)])
+                batch = DenseBatch(np.arange(columns), **parts, weights=None, refusal=lambda: InputError("neither"))
+                with pytest.raises(InputError, match="neither"):
+                    state.count(batch)
+
+
+def test_scores_count_as_the_decisions_they_stand_for():
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 2, (50, 9)).astype(np.uint8)
+    scores = rng.choice([0.2, 0.5, 0.9], (50, 9)).astype(np.float32)
+    bounds = rng.choice([0.5, 0.6], 9).astype(np.float32)
+    names = [str(column) for column in range(9)]
+    states = []
+    for batch in (
+        ScoreBatch(np.arange(9), true, scores, bounds, None, lambda: InputError("not finite")),
+        DenseBatch(np.arange(9), true, (scores >= bounds).astype(np.uint8), None, None, lambda: InputError("")),
+    ):
+        state, _ = fresh(names)
+        state.count(batch)
+        states.append(state)
+    assert states[0] == states[1]
+    scores[3, 3] = np.nan
+    with pytest.raises(InputError, match="not finite"):
+        fresh(names)[0].count(ScoreBatch(np.arange(9), true, scores, bounds, None, lambda: InputError("not finite")))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_change_nothing(weighted: bool):
+    rng = np.random.default_rng(1)
+    true, pred = (rng.random((1500, 20)) < 0.2 for _ in range(2))
+    weights = rng.random(1500) if weighted else None
+    names = [str(column) for column in range(20)]
+    states = []
+    for threads in (1, 3):
+        state, _ = fresh(names)
+        batch = DenseBatch(
+            np.arange(20), true.astype(np.uint8), pred.astype(np.uint8), None, weights, lambda: InputError("")
+        )
+        state.count(batch, threads)
+        states.append(state)
+    assert states[0].content() == states[1].content()
+
+
+# -- twins ------------------------------------------------------------------------------------------------------------
+
+SHAPES = [
+    (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (9, 8), (9, 9), (5, 63), (5, 64), (5, 65), (300, 3), (700, 14), (40, 130),
+    (1, 260), (400, 20),
+]  # fmt: skip
+FILLS = {"random": 0.3, "rare": 0.03, "ones": 2.0, "zeros": -1.0}
+
+
+def everything(pairs: object, width: int) -> tuple:
+    keys, times = pairs.items()
+    return (
+        pairs.examples,
+        pairs.cells(width).tolist(),
+        sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True)),
+    )
+
+
+def twins(width: int, parts: int) -> tuple:
+    from streameval.kernel import _paired
+
+    return _paired.Pairs(width, parts), pairing.Pairs(width, parts)
+
+
+@needs_compiled
+@pytest.mark.parametrize("parts", [1, 2, 4, 7])
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, parts: int):
+    rng = np.random.default_rng([*shape, parts])
+    if fill == "ones":
+        shape = (min(shape[0], 90), min(shape[1], 65))
+    true, pred, mask = ((rng.random(shape) < FILLS[part]).astype(np.uint8) for part in (fill, "random", "rare"))
+    for given_true, given_pred in ((true, pred), (pred, true)):
+        for hidden in (None, mask):
+            columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
+            pair = twins(shape[1] + 3, parts)
+            seen = [each.count_dense(columns, shape[1] // 2, given_true, given_pred, hidden) for each in pair]
+            assert seen[0] == seen[1] <= 1
+            assert everything(pair[0], shape[1] + 3) == everything(pair[1], shape[1] + 3)
+
+
+@needs_compiled
+def test_twins_read_rows_of_any_stride():
+    rng = np.random.default_rng(5)
+    wide = (rng.random((60, 90)) < 0.2).astype(np.uint8)
+    for true in (wide[::2, :40], wide[::-1, 40:80][:30], np.broadcast_to(wide[0, :40], (30, 40))):
+        pred = np.ascontiguousarray(wide[:30, 50:])
+        pair = twins(40, 7)
+        for each in pair:
+            each.count_dense(np.arange(40), 40, true, pred, None)
+        assert everything(pair[0], 40) == everything(pair[1], 40)
+
+
+def random_lists(rng: np.random.Generator, examples: int, width: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    sizes = rng.integers(0, size + 1, examples)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return offsets, rng.integers(0, max(width, 1), offsets[-1]).astype(np.int64)
+
+
+@needs_compiled
+@pytest.mark.parametrize(
+    ("examples", "width", "size"), [(0, 4, 2), (1, 1, 3), (200, 5, 6), (300, 50, 9), (10, 9000, 30), (3000, 9, 8)]
+)
+@pytest.mark.parametrize("parts", [1, 2, 4, 7])
+def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: int):
+    rng = np.random.default_rng([examples, width, parts])
+    sides = [random_lists(rng, examples, width, size) for _ in range(4)]
+    everywhere = rng.permutation(width)[: width // 3].astype(np.int64)
+    for missing in (None, 0, 1, 2, 3):
+        given_sides = [None if side == missing else lists for side, lists in enumerate(sides)]
+        pair = twins(width, parts)
+        for each in pair:
+            each.count_lists(examples, width // 4, *given_sides, everywhere)
+        assert everything(pair[0], width) == everything(pair[1], width)
+
+
+@needs_compiled
+@settings(max_examples=cases(150), deadline=None)
+@given(
+    st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
+    st.sampled_from([1, 2, 4, 7]),
+)
+def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int):
+    pair = twins(10, parts)
+    for cells, forward in steps:
+        slots = np.array([5 * column + outcome for column, outcome in cells.items()], np.int64)
+        told = [each.count_slots(slots, 3, 1 if forward else -1) for each in pair]
+        assert told[0] == told[1] in (DONE, REFUSED)
+        assert everything(pair[0], 10) == everything(pair[1], 10)
+    others = [each.copy() for each in pair]
+    for each, other in zip(pair, others, strict=True):
+        assert each.merge(other, np.random.default_rng(0).permutation(10).astype(np.int64)) == DONE
+        assert each.merge(each, None) == DONE
+        each.compact()
+    assert everything(pair[0], 10) == everything(pair[1], 10)
+    assert everything(others[0], 10) == everything(others[1], 10)
+
+
+@needs_compiled
+@pytest.mark.parametrize("examples", [1, 3000])
+@pytest.mark.parametrize("bad", [9, -1, 2**40])
+def test_columns_out_of_range_are_refused(examples: int, bad: int):
+    columns = np.zeros(examples, np.int64)
+    columns[-1] = bad
+    lists = (np.arange(examples + 1, dtype=np.int64), columns)
+    with pytest.raises(IndexError):
+        twins(8, 7)[0].count_lists(examples, 0, lists, None, None, None, np.zeros(0, np.int64))
+
+
+@needs_compiled
+def test_twins_decline_alike_when_full():
+    for each in twins(4, 7):
+        each.restore(2**63 - 1, np.zeros((4, 5), np.int64), np.zeros((0, 5), np.int64), np.zeros(0, np.int64))
+        assert each.count_slots(np.array([1]), 0, 1) == FULL
+        one = type(each)(4, 7)
+        one.count_slots(np.array([1]), 0, 1)
+        assert each.merge(one, None) == FULL
+        assert each.examples == 2**63 - 1
+
+
+@settings(max_examples=cases(300), deadline=None)
+@given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.frozensets(st.integers(0, 6))), max_size=6),
+       st.sampled_from([1, 2, 4, 7]))  # fmt: skip
+def test_pairs_of_many_examples_are_those_of_each(sides: list, parts: int):
+    expected = [
+        (row, pair)
+        for row, (true, pred) in enumerate(sides)
+        for pair in pairing.pairs_of(sorted(true - pred), sorted(true & pred), sorted(pred - true), parts)
+    ]
+    assert len(set(expected)) == len(expected)
+    cells = [
+        (row, column, (column in true) + 2 * (column in pred))
+        for row, (true, pred) in enumerate(sides)
+        for column in true | pred
+    ]
+    random.Random(0).shuffle(cells)
+    arrays = np.array(cells, np.int64).reshape(-1, 3).T
+    found = [
+        (row, tuple(pair))
+        for pairs, rows in pairing.sorted_pairs(len(sides), *arrays, parts)
+        for pair, row in zip(pairs.tolist(), rows.tolist(), strict=True)
+    ]
+    assert sorted(found) == sorted(expected)
+
+
+def test_pairs_beyond_what_is_expanded_at_once_are_all_counted():
+    rows, width = 30, 300
+    true = np.ones((rows, width), np.uint8)
+    pairs = paired.Pairs(width, pairing.COOCCURRENCE)
+    pairs.count_dense(np.arange(width), width, true, true, None)
+    keys, times = pairs.items()
+    assert len(keys) == 2 * (width * (width - 1) // 2) + width * (width - 1)
+    assert set(times.tolist()) == {rows}

@@ -1,0 +1,577 @@
+"""Evaluators that keep rankings, curves and pairs beside decisions: the laws hold for all of them at once."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import linear_model, multioutput
+from sklearn import metrics as sk
+
+import streameval as se
+from streameval.adapters.river import RiverMetric
+from streameval.inputs.scores import TopK
+from streameval.metrics.interval import Interval
+from tests.support.effort import cases
+
+CHECK = settings(max_examples=cases(30), deadline=None)
+KEEP = ["rankings", "curves", "pairs"]
+PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
+LABELS = ["a", "b", 3, "d", 2**70]
+LEVELS = [-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0]
+METRICS = [
+    "ndcg", "lrap", "coverage_error", "precision_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)",
+    "psp_at(k=2)", "psndcg_at(k=3)", "roc_auc_macro", "average_precision_per_label", "roc_auc_micro", "f1_macro",
+    "hamming_loss",
+]  # fmt: skip
+PAIRED = [
+    "mlcm_f1_macro", "mlcm_recall_weighted(values=contributions)", "mlcm_precision_per_label(values=shares)", "scumble",
+    "scumble_per_label", "scumble_cv", "distinct_labelsets", "labelset_peak", "dependent_pairs(critical=0.5)",
+]  # fmt: skip
+PROPENSITIES: dict[Any, float] = {label: 1.5 + place for place, label in enumerate(LABELS)}
+
+
+class Stream:
+    """Examples, and how an object that reads them is built."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.metrics = [*METRICS, *rng.sample(PAIRED, rng.randint(0, 3))]
+        self.choices: dict[str, Any] = {
+            "threshold": rng.choice([0.5, 0.0, {label: rng.choice([0.25, -1.0, 0.5]) for label in LABELS}]),
+            "nan": "missing",
+            "ties": rng.choice(["shared", "last"]),
+            "keep": ["rankings", "curves", *rng.choice([["pairs"], rng.sample(PARTS, rng.randint(1, 4))])],
+            "inverse_propensities": PROPENSITIES,
+        }
+        if rng.random() < 0.6:
+            self.choices["labels"] = rng.sample(LABELS, rng.randint(1, 5))
+            self.choices["unknown"] = rng.choice(["add", "ignore"])
+        weights = rng.choice([[1.0], [1.0, 0.1, 2.5, 0.0, 1e-300]])
+        self.examples = [self.example(rng, weights) for _ in range(rng.randint(0, 9))]
+
+    def __repr__(self) -> str:
+        return f"{self.metrics} {self.choices} {self.examples}"
+
+    @staticmethod
+    def example(rng: random.Random, weights: list[float]) -> tuple[Any, Any, Any, float]:
+        true = {label: rng.choice([0, 1, 1, None]) for label in rng.sample(LABELS, rng.randint(0, 5))}
+        pred = {label: rng.choice([*LEVELS, math.nan]) for label in rng.sample(LABELS, rng.randint(0, 5))}
+        mask = set(rng.sample(LABELS, 1)) if rng.random() < 0.2 else set()
+        return true, pred, mask, rng.choice(weights)
+
+    def fresh(self) -> se.Evaluator:
+        return se.Evaluator(self.metrics, **self.choices)
+
+    def fed(self, examples: list[Any] | None = None) -> se.Evaluator:
+        ev = self.fresh()
+        for true, pred, mask, weight in self.examples if examples is None else examples:
+            ev.update(true, pred, mask=mask, weight=weight)
+        return ev
+
+    def many(self, examples: list[Any], threads: int = 1) -> se.Evaluator:
+        ev = self.fresh()
+        true, pred, mask, weights = zip(*examples, strict=True) if examples else ((), (), (), ())
+        ev.update_many(iter(true), list(pred), mask=mask, weights=weights, threads=threads)
+        return ev
+
+
+def streams() -> st.SearchStrategy[Stream]:
+    return st.randoms(use_true_random=False).map(Stream)
+
+
+def readings(ev: se.Evaluator) -> list[Any]:
+    found: list[Any] = [repr(ev.get()), ev.examples, ev.weight, ev.labels, ev.report(), ev._repr_html_(), repr(ev)]
+    return [*found, *(repr(ev.interval(spec)) for spec in ev.metrics), repr(ev.per_label())]
+
+
+def alike(one: se.Evaluator, other: se.Evaluator) -> bool:
+    return one == other and readings(one) == readings(other)
+
+
+# -- the laws ---------------------------------------------------------------------------------------------------------
+
+
+@CHECK
+@given(streams())
+def test_one_by_one_and_many_at_once_and_merged_shards_are_the_same(stream: Stream):
+    whole = stream.fed()
+    assert alike(stream.many(stream.examples), whole)
+    assert alike(stream.many(stream.examples, threads=2), whole)
+    examples = stream.rng.sample(stream.examples, len(stream.examples))
+    cut = sorted(stream.rng.randint(0, len(examples)) for _ in range(2))
+    parts = [stream.many(examples[: cut[0]]), stream.fed(examples[cut[0] : cut[1]]), stream.many(examples[cut[1] :])]
+    before = [copy.copy(part) for part in parts]
+    a, b, c = parts
+    assert alike((a + b) + c, whole)
+    assert alike(a + (c + b), whole)
+    assert sum(parts) == whole
+    assert parts == before
+    again = stream.fresh()
+    for part in (examples[: cut[0]], examples[cut[0] :]):
+        again.update_many(*[[row[at] for row in part] for at in (0, 1)],
+                          mask=[row[2] for row in part], weights=[row[3] for row in part])  # fmt: skip
+    assert alike(again, whole)
+
+
+@CHECK
+@given(streams())
+def test_reverting_is_the_inverse_of_updating(stream: Stream):
+    kept = stream.examples[::2]
+    ev = stream.many([*stream.examples[1::2], *kept])
+    for true, pred, mask, weight in stream.rng.sample(stream.examples[1::2], len(stream.examples[1::2])):
+        ev.revert(true, pred, mask=mask, weight=weight)
+    assert alike(ev, stream.fed(kept))
+    ev._compact()
+    assert alike(ev, stream.fed(kept))
+    ev.reset()
+    assert alike(ev, stream.fresh())
+
+
+@CHECK
+@given(streams())
+def test_zero_doubling_and_copies(stream: Stream):
+    ev = stream.fed()
+    ev.merge(stream.fresh())
+    assert alike(ev, stream.fed())
+    fresh = stream.fresh()
+    fresh.merge(ev)
+    assert alike(fresh, ev)
+    twins = [ev.copy(), copy.copy(ev), copy.deepcopy(ev)]
+    ev.merge(ev)
+    assert alike(ev, stream.fed(stream.examples * 2))
+    ev.update({"a"}, {"a": 0.5})
+    assert all(alike(twin, stream.fed()) for twin in twins)
+    for twin in twins[:2]:
+        twin.update({"b"}, {"a": 0.5, "b": 1.0})
+    assert alike(twins[0], twins[1])
+    assert alike(twins[2], stream.fed())
+
+
+@CHECK
+@given(streams())
+def test_what_was_never_counted_cannot_be_taken_back_and_changes_nothing(stream: Stream):
+    ev = stream.fed()
+    with pytest.raises(se.RevertError):
+        stream.fresh().revert({"a"}, {"a": 0.5})
+    for true, pred, mask, weight in [Stream.example(stream.rng, [1.0, 0.1]) for _ in range(6)]:
+        try:
+            ev.revert(true, pred, mask=mask, weight=weight)
+        except se.RevertError:
+            assert alike(ev, stream.fed())
+        else:  # a multiset does not always tell which of its members were counted together
+            ev.update(true, pred, mask=mask, weight=weight)
+
+
+def test_other_scores_of_the_same_decisions_cannot_be_taken_back():
+    ev = se.Evaluator(["ndcg", "roc_auc_macro", "f1_macro"], threshold=0.5, keep=["pairs"])
+    ev.update({"a"}, {"a": 0.75, "b": 0.5})
+    before = ev.copy()
+    for pred in ({"a": 0.5, "b": 0.75}, {"a": 0.5, "b": 0.5}, {"a": 0.75, "b": 0.625}):
+        with pytest.raises(se.RevertError):
+            ev.revert({"a"}, pred)
+        assert alike(ev, before)
+    with pytest.raises(se.RevertError):
+        ev.revert({"a"}, {"a": 0.75, "b": 0.5}, weight=0.5)
+    assert alike(ev, before)
+
+
+@CHECK
+@given(streams())
+def test_arguments_are_neither_changed_nor_kept(stream: Stream):
+    expected = stream.fed()
+    ev, at_once = stream.fresh(), stream.fresh()
+    given = copy.deepcopy(stream.examples)
+    for true, pred, mask, weight in given:
+        ev.update(true, pred, mask=mask, weight=weight)
+    columns = [[row[place] for row in given] for place in range(4)]
+    at_once.update_many(columns[0], columns[1], mask=columns[2], weights=columns[3])
+    assert repr(given) == repr(stream.examples)
+    for row in given:
+        for part in row[:3]:
+            part.clear()
+    assert alike(ev, expected)
+    assert alike(at_once, expected)
+
+
+def test_an_iterable_may_use_the_object_that_reads_it():
+    ev = se.Evaluator(["ndcg", "f1_macro", "roc_auc_macro"], threshold=0.5, keep=["pairs"])
+
+    def predictions():
+        ev.update({"x"}, {"x": 0.75, "y": 0.25})
+        yield {"b": 0.5}
+        ev.update({"z"}, {"b": 0.75})
+        yield {"c": 0.25, "x": 1.0}
+
+    ev.update_many([{"b"}, {"c"}], predictions())
+    expected = se.Evaluator(["ndcg", "f1_macro", "roc_auc_macro"], threshold=0.5, keep=["pairs"])
+    for true, pred in [
+        ("x", {"x": 0.75, "y": 0.25}),
+        ("b", {"b": 0.5}),
+        ("z", {"b": 0.75}),
+        ("c", {"c": 0.25, "x": 1}),
+    ]:
+        expected.update({true}, pred)
+    assert alike(ev, expected)
+
+    class Meddler(Mapping):
+        def __getitem__(self, key: object) -> float:
+            return 0.5
+
+        def __iter__(self):
+            ev.reset()
+            return iter(["a"])
+
+        def __len__(self) -> int:
+            return 1
+
+    with pytest.raises(se.InputError, match="changed by the very example"):
+        ev.update({"a"}, Meddler())
+    assert ev.examples == 0
+
+
+def test_an_iterable_that_raises_changes_nothing():
+    ev = se.Evaluator(["ndcg", "f1_macro"], threshold=0.5)
+    ev.update({"a"}, {"a": 0.5})
+    before = ev.copy()
+
+    def broken():
+        yield {"new": 0.5}
+        raise OSError
+
+    with pytest.raises(OSError):  # noqa: PT011
+        ev.update_many([{"newer"}] * 2, broken())
+    assert alike(ev, before)
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def drawn(seed: int, rows: int, labels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    true = (rng.random((rows, labels)) < rng.choice([0.2, 0.5])).astype(int)
+    scores = rng.choice([rng.random((rows, labels)), rng.integers(0, 5, (rows, labels)) / 4])
+    weights = rng.integers(1, 9, rows) / 4
+    true[:2] = [[0] * labels, [1] * labels]  # a row without true labels, one without false ones
+    true[2:4, :] = [[0] * labels, [1] * labels]
+    return true, scores, weights
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", ["arrays", "one by one", "grown labels"])
+@pytest.mark.parametrize("seed", range(12))
+def test_values_are_those_of_scikit_learn(seed: int, form: str, weighted: bool):
+    true, scores, weights = drawn(seed, 40, 4 + seed % 3)
+    labels = list(range(true.shape[1]))
+    names = ["lrap", "coverage_error", "ranking_loss", "ndcg", "ndcg(k=2)", "dcg", "dcg(k=3)"]
+    areas = [f"{area}_{average}" for area in ("roc_auc", "average_precision") for average in
+             ("micro", "macro", "weighted", "per_label")]  # fmt: skip
+    ev = se.Evaluator([*names, *areas, "brier_score_macro", "f1_macro"], threshold=0.5)
+    if form == "arrays":
+        ev.update_many(true, scores, weights=weights if weighted else None)
+    else:
+        examples = []
+        for row, values in zip(true, scores.tolist(), strict=True):
+            examples.append((set(np.flatnonzero(row).tolist()), dict(zip(labels, values, strict=True))))
+        for place in np.random.default_rng(seed).permutation(len(examples)).tolist():
+            names_true, pred = examples[place]
+            order = labels if form == "one by one" else np.random.default_rng(place).permutation(labels).tolist()
+            ev.update(names_true, {label: pred[label] for label in order}, weight=weights[place] if weighted else 1.0)
+    more: dict[str, Any] = {"sample_weight": weights} if weighted else {}
+
+    def close(name: str, expected: float) -> None:
+        bounds = ev.interval(name)
+        assert ev.get(name) == pytest.approx(expected, rel=1e-12, abs=1e-12), name
+        assert bounds.low - 1e-12 <= expected <= bounds.high + 1e-12
+
+    close("lrap", sk.label_ranking_average_precision_score(true, scores, **more))
+    close("coverage_error", sk.coverage_error(true, scores, **more))
+    close("ranking_loss", sk.label_ranking_loss(true, scores, **more))
+    close("ndcg", sk.ndcg_score(true, scores, **more))
+    close("ndcg(k=2)", sk.ndcg_score(true, scores, k=2, **more))
+    close("dcg", sk.dcg_score(true, scores, **more))
+    close("dcg(k=3)", sk.dcg_score(true, scores, k=3, **more))
+    close("f1_macro", sk.f1_score(true, scores >= 0.5, average="macro", zero_division=0, **more))
+    for name, function in (("roc_auc", sk.roc_auc_score), ("average_precision", sk.average_precision_score)):
+        for average in ("micro", "macro", "weighted"):
+            found, expected = ev.interval(f"{name}_{average}"), function(true, scores, average=average, **more)
+            assert found.low - 1e-12 <= expected <= found.high + 1e-12
+            assert not found.exact or found.value == pytest.approx(expected, rel=1e-12)
+        by_label = ev.interval(f"{name}_per_label")
+        for label, expected in zip(labels, function(true, scores, average=None, **more), strict=True):
+            assert by_label[label].low - 1e-12 <= expected <= by_label[label].high + 1e-12
+    losses = [sk.brier_score_loss(true[:, label], scores[:, label], **more) for label in labels]
+    assert ev.get("brier_score_macro") == pytest.approx(np.mean(losses), rel=1e-12)
+
+
+def test_all_states_are_fed_from_one_reading_of_the_scores():
+    rng = np.random.default_rng(42)
+    true, scores = rng.random((300, 3)) < 0.4, rng.random((300, 3))
+    whole, read = (se.Evaluator([], labels=[0, 1, 2], threshold=0.5, keep=KEEP) for _ in range(2))
+    whole.update_many(true, scores)
+    taken: list[int] = []
+
+    def once() -> Iterator[dict[int, float]]:
+        for place, row in enumerate(scores.tolist()):
+            taken.append(place)
+            yield dict(enumerate(row))
+
+    read.update_many((set(np.flatnonzero(row).tolist()) for row in true), once())
+    assert taken == list(range(300))
+    assert read == whole
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
+    rng = np.random.default_rng([41, seed])
+    true, scores = rng.random((30, 3)) < 0.4, rng.random((30, 3)).astype(np.float16)
+    ev = se.Evaluator([], labels=["a", "b", "c"], threshold=0.5, keep=["rankings", "curves"])
+    ev.update_many(true, scores)
+    for name in ("f1_macro", "lrap", "ndcg(k=2)", "coverage_error"):
+        value = ev.get(name)
+        assert ev.interval(name) == Interval(value, value, value, exact=True)
+    label = ev.interval("roc_auc_per_label")["a"]
+    pos, neg = (scores[true[:, 0] == side, 0].astype(float).tolist() for side in (1, 0))
+    exact = Fraction(sum(2 * (p > n) + (p == n) for p in pos for n in neg), 2 * len(pos) * len(neg))
+    assert label.exact
+    assert label.width == 0
+    assert label.value == float(exact)
+    assert label.low <= exact <= label.high
+    assert {label.low, label.high} <= {math.nextafter(label.value, way) for way in (-1, 2)} | {label.value}
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_missing_scores_rank_behind_all_others(declared: bool):
+    true, scores, _ = drawn(3, 40, 6)
+    missing = np.random.default_rng(9).random(scores.shape) < 0.3
+    missing[np.arange(40), np.argmax(scores, axis=1)] = False
+    ev = se.Evaluator(["lrap", "coverage_error", "ranking_loss"], labels=range(6) if declared else None, nan="missing")
+    ev.update_many(true, np.where(missing, math.nan, scores))
+    last = np.where(missing, -9.0, scores)
+    # Those that are missing are all tied behind the others.
+    assert ev.get("coverage_error") == pytest.approx(sk.coverage_error(true, last), rel=1e-12)
+    assert ev.get("lrap") == pytest.approx(sk.label_ranking_average_precision_score(true, last), rel=1e-12)
+    assert ev.get("ranking_loss") == pytest.approx(sk.label_ranking_loss(true, last), rel=1e-12)
+
+
+# -- what an evaluator keeps, and what it refuses ---------------------------------------------------------------------
+
+
+def test_decisions_cannot_be_read_where_nothing_is_decided():
+    told = "threshold="
+    for metrics in (["ndcg", "f1_macro"], ["roc_auc_macro", "subset_accuracy"]):
+        with pytest.raises(se.MetricError, match=told):
+            se.Evaluator(metrics)
+    with pytest.raises(se.MetricError, match=told):
+        se.Evaluator(["f1_macro"], keep=["curves"])
+    ev = se.Evaluator(["ndcg"])
+    ev.update({"a"}, {"a": 0.5})
+    for read in (lambda: ev.get("f1_macro"), lambda: ev.interval("f1_macro"), lambda: ev.per_label()):
+        with pytest.raises(se.MetricError, match=told):
+            read()
+
+
+def test_metrics_of_states_that_are_not_kept_are_refused_by_name():
+    ev = se.Evaluator(["ndcg"])
+    for name in ("roc_auc_macro", "brier_score_micro"):
+        with pytest.raises(se.MetricError, match=r"keep=\['curves'\]"):
+            ev.get(name)
+        with pytest.raises(se.MetricError, match=r"keep=\['curves'\]"):
+            ev.interval(name)
+    with pytest.raises(se.MetricError, match="pairs"):
+        ev.tables("pairs")
+    plain = se.Evaluator()
+    for state in KEEP:
+        with pytest.raises(se.MetricError, match=state):
+            plain.tables(state)
+    with pytest.raises(se.MetricError, match=r"keep must hold .* not 'ranking'; did you mean 'rankings'"):
+        se.Evaluator(keep=["ranking"])
+    for state in ("decisions", "labelsets", "pair"):
+        with pytest.raises(se.MetricError, match=r"tables\(\) has 'rankings', 'curves', 'pairs', not "):
+            ev.tables(state)
+    for keep in (3, [3], None):
+        with pytest.raises(se.MetricError, match="keep must"):
+            se.Evaluator(keep=keep)
+    assert se.Evaluator(["f1_macro"], keep="pairs") == se.Evaluator(["f1_macro"], keep=["pairs", "pairs"])
+
+
+def test_propensities_go_with_the_metrics_that_read_them():
+    for build in (lambda: se.Evaluator(["psp_at"]), lambda: se.metric("psndcg_at")):
+        with pytest.raises(se.MetricError, match="inverse_propensities"):
+            build()
+    with pytest.raises(se.MetricError, match="inverse_propensities"):
+        se.Evaluator(["ndcg"], inverse_propensities={"a": 2.0})
+    with pytest.raises(se.MetricError, match="inverse_propensities"):
+        se.Evaluator(["f1_macro"], inverse_propensities={"a": 2.0})
+    for wrong in ({"a": 0.0}, {"a": math.inf}, {"a": "x"}, [2.0]):
+        with pytest.raises(se.InputError, match="propensit"):
+            se.Evaluator(["psp_at"], inverse_propensities=wrong)
+    ev = se.Evaluator(["psp_at(k=2)"], inverse_propensities={"a": 2.0})
+    with pytest.raises(se.MetricError):
+        ev.get("psp_at(k=3)")
+    for build in (lambda: se.Evaluator(["ndcg"], ties="first"), lambda: se.Evaluator(["ndcg"], nan="drop")):
+        with pytest.raises(se.InputError, match="must be"):
+            build()
+
+
+def test_what_a_metric_needs_remembered_must_be_named_when_building():
+    ev = se.Evaluator(["ndcg"])
+    ev.update({"a"}, {"a": 0.5})
+    for name in ("label_coverage_at(k=2)", "map_at(k=2,divisor=hits)", "psp_at(k=2)"):
+        with pytest.raises(se.MetricError):
+            ev.get(name)
+    assert ev.get("precision_at(k=1)") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({"ties": "last"}, "ties differ"),
+        ({"nan": "missing"}, "nan differs"),
+        ({"keep": ["curves"]}, "states differ"),
+        ({"threshold": 0.5}, "thresholds differ"),
+        ({"metrics": ["ndcg", "psp_at(k=2)"], "inverse_propensities": {"a": 2.0}}, "metrics differ"),
+        ({"metrics": ["roc_auc_macro"], "keep": ["rankings"]}, "states differ"),
+    ],
+)
+def test_objects_that_were_built_differently_do_not_merge(choices: dict[str, Any], told: str):
+    ev, differing = se.Evaluator(["ndcg"]), se.Evaluator(**{"metrics": ["ndcg"], **choices})
+    for target in (ev, differing):
+        target.update({"a"}, {"a": 0.5, "b": 0.75})
+    before, theirs = ev.copy(), differing.copy()
+    with pytest.raises(se.MergeError, match=told):
+        ev.merge(differing)
+    assert ev == before
+    assert differing == theirs
+    assert ev != differing
+
+
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
+def model_and_stream() -> tuple[Any, list[tuple[dict[str, float], dict[str, bool]]]]:
+    rng = random.Random(4)
+    stream = []
+    for _ in range(60):
+        x = {"u": rng.random(), "v": rng.random()}
+        stream.append((x, {"a": x["u"] > 0.5, "b": x["v"] > 0.7, "c": x["u"] + x["v"] > 1.0}))
+    return multioutput.MultiClassEncoder, stream
+
+
+def test_progressive_evaluation_passes_probabilities():
+    _, stream = model_and_stream()
+
+    def model() -> Any:
+        return multioutput.ClassifierChain(linear_model.LogisticRegression(), order=["a", "b", "c"])
+
+    ev = se.progressive_evaluate(model(), stream, se.Evaluator(["ndcg", "roc_auc_macro"]))
+    expected, own = se.Evaluator(["ndcg", "roc_auc_macro"]), model()
+    for x, y in stream:
+        found = own.predict_proba_one(x)
+        scores = {label: value.get(True, 0.0) for label, value in found.items() if value}
+        if scores:
+            expected.update(y, scores)
+        own.learn_one(x, y)
+    assert alike_scores(ev, expected)
+    single = se.progressive_evaluate(model(), stream, se.metric("ndcg"))
+    assert single.get() == ev.get("ndcg")
+    traced = se.Trace(se.Evaluator(["ndcg"]), every=20)
+    for x, y in stream[:40]:
+        traced.update(y, {"a": x["u"], "b": x["v"]})
+    assert len(traced.rows) == 2 if hasattr(traced, "rows") else True
+
+
+def alike_scores(one: se.Evaluator, two: se.Evaluator) -> bool:
+    return one == two and one.get() == two.get() and one.examples > 50
+
+
+def test_rivers_loop_refuses_metrics_of_scores():
+    model = multioutput.ClassifierChain(linear_model.LogisticRegression())
+    for metric in (
+        se.metric("ndcg"),
+        se.Evaluator(["roc_auc_macro"]),
+        se.Evaluator(keep=["curves"], metrics=[]),
+        "lrap",
+    ):
+        with pytest.raises(se.InputError, match=r"reads scores.*hard labels"):
+            RiverMetric(metric).works_with(model)
+    kept = RiverMetric(se.Evaluator(["f1_macro"], keep=["pairs"]))
+    assert kept.works_with(model)
+    kept.update({"a": True, "b": False}, {"a": True, "b": True})
+    assert kept.get() == {"f1_macro": 0.5}
+
+
+# -- what people read -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metrics", [["ndcg", "roc_auc_macro", "roc_auc_per_label"], [], ["ndcg"]])
+def test_without_decisions_the_chosen_metrics_alone_are_shown(metrics: list[str]):
+    for counted in (0, 3):
+        ev = se.Evaluator(metrics, keep=["rankings", "curves"])
+        ev.update_many([{"a"}] * counted, [{"a": 0.5, "<b>": 0.75}] * counted)
+        for text in (ev.report(), ev._repr_html_(), repr(ev)):
+            assert f"{counted} examples" in text
+            assert ("ndcg" in text) == ("ndcg" in metrics)
+            assert not any(word in text for word in ("precision", "recall", "f1", "support", "samples"))
+    if "ndcg" in metrics:
+        assert "0.6309" in ev.report()
+        assert "0.6309" in ev._repr_html_()
+    assert ev.tables("rankings") is not None
+
+
+def test_a_metric_that_the_scores_do_not_allow_does_not_stop_the_object_from_being_shown():
+    ev = se.Evaluator(["brier_score_macro", "ndcg"])
+    ev.update({"a"}, {"a": -0.5, "b": 7.0})
+    for read in (ev.get, ev.report, lambda: ev.get("brier_score_macro")):
+        with pytest.raises(se.MetricError, match="probabilities"):
+            read()
+    assert "ndcg=0.63" in repr(ev)
+    assert "brier_score_macro=?" in repr(ev)
+    assert "0.6309" in ev._repr_html_()
+    assert "brier" in repr(se.metric("brier_score"))
+    single = se.metric("brier_score")
+    single.update({"a"}, {"a": -0.5, "b": 7.0})
+    assert repr(single) == "<brier_score_macro: ?, 1 examples>"
+
+
+def test_with_a_threshold_decisions_are_shown_beside_the_metrics_of_scores():
+    ev = se.Evaluator(["f1_micro", "ndcg"], threshold=0.5)
+    ev.update({"a"}, {"a": 0.5, "b": 0.75})
+    plain = se.Evaluator(["f1_micro"], threshold=0.5)
+    plain.update({"a"}, {"a": 0.5, "b": 0.75})
+    lines = [" ".join(line.split()) for line in ev.report().splitlines()]
+    assert {" ".join(line.split()) for line in plain.report().splitlines()} < set(lines)
+    assert any(line.startswith("ndcg 0.6309") for line in lines)
+    assert "ndcg" in ev._repr_html_()
+    assert "precision" in ev._repr_html_()
+
+
+def test_single_metrics_of_scores_read_as_evaluators_do():
+    true, scores, weights = drawn(5, 30, 5)
+    for entry in se.catalogue():
+        if entry.state == "decisions":
+            continue
+        choices = {"inverse_propensities": {label: 2.0 + label for label in range(5)}} if entry.name[:2] == "ps" else {}
+        single = se.metric(entry.name, **choices)
+        ev = se.Evaluator([single], **choices)
+        many, pred = (scores, {2: 0.25, 1: 0.75, 0: 0.5}) if entry.scored else (scores > 0.5, {1, 2})
+        for target in (single, ev):
+            target.update_many(true, many, weights=weights)
+            target.update({1, 2}, pred)
+            target.revert({1, 2}, pred)
+        assert single.get() == ev.get(single.spec)
+        assert repr(single.interval()) == repr(ev.interval(single.spec))
+        assert str(single.examples) in repr(single)
+        assert single.reads_scores == entry.scored
+
+
+def test_the_best_k_of_each_example_are_in_public():
+    assert se.TopK is TopK

@@ -1,0 +1,145 @@
+"""Scores judged by plain loops over examples, in exact fractions, straight from the definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from streameval.schema.batch import ScoredLists, ScoredRows
+from streameval.schema.labels import LabelIndex
+from streameval.states.curve_view import CurveTables
+from streameval.states.curves import Curves
+
+__all__ = [
+    "Cell", "area", "average_precision", "brier", "counted", "lists_of", "nasty_scores", "outcomes", "rows_of",
+    "state_of",
+]  # fmt: skip
+
+Cell = tuple[float, int, Fraction]
+"""Score (minus infinity: none), truth, weight."""
+
+
+def area(cells: Sequence[Cell]) -> Fraction | None:
+    """Share of the (positive, negative) pairs in order, a tie counting half."""
+    positive = [(score, weight) for score, true, weight in cells if true]
+    negative = [(score, weight) for score, true, weight in cells if not true]
+    won = sum((Fraction(1) if a > b else Fraction(1, 2)) * v * w for a, v in positive for b, w in negative if a >= b)
+    pairs = sum(v for _, v in positive) * sum(w for _, w in negative)
+    return Fraction(won) / pairs if pairs else None
+
+
+def average_precision(cells: Sequence[Cell]) -> Fraction | None:
+    """Precision at the score of each positive, averaged over them."""
+    whole = sum(weight for _, true, weight in cells if true)
+    if not whole:
+        return None
+    total = Fraction(0)
+    for bound in {score for score, true, _ in cells if true}:
+        tp, fp, _, _ = outcomes(cells, bound)
+        total += sum(weight for score, true, weight in cells if true and score == bound) * tp / (tp + fp)
+    return total / whole
+
+
+def brier(cells: Sequence[Cell]) -> Fraction | None:
+    """Mean squared difference of score and truth, over the cells that have a score."""
+    scored = [(Fraction(score), true, weight) for score, true, weight in cells if score != -np.inf]
+    whole = sum(weight for _, _, weight in scored)
+    return sum(weight * (score - true) ** 2 for score, true, weight in scored) / Fraction(whole) if whole else None
+
+
+def outcomes(cells: Iterable[Cell], bound: float) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """True positives, false positives, false negatives, true negatives at a threshold."""
+    sums = [Fraction(0)] * 4
+    for score, true, weight in cells:
+        sums[(0 if true else 1) if score >= bound else (2 if true else 3)] += weight
+    return sums[0], sums[1], sums[2], sums[3]
+
+
+def rows_of(
+    true: np.ndarray,
+    scores: np.ndarray,
+    *,
+    columns: np.ndarray | None = None,
+    ranked: np.ndarray | None = None,
+    hidden: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> ScoredRows:
+    """A batch of rows as inputs would make it."""
+    places = np.arange(true.shape[1]) if columns is None else columns
+    parts = [None if part is None else np.ascontiguousarray(part, np.uint8) for part in (ranked, hidden)]
+    given = None if weights is None else np.asarray(weights, np.float64)
+    return ScoredRows(
+        places, np.ascontiguousarray(true, np.uint8), np.ascontiguousarray(scores), parts[0], parts[1], given
+    )
+
+
+def lists_of(batch: ScoredRows) -> ScoredLists:
+    """The same examples as lists."""
+    shown = np.ones(batch.true.shape, bool) if batch.ranked is None else batch.ranked != 0
+    hidden = None if batch.hidden is None else _lists(batch.columns, batch.hidden != 0)
+    scores = batch.scores[shown].astype(np.float64)
+    true, ranked = _lists(batch.columns, batch.true != 0), _lists(batch.columns, shown)
+    return ScoredLists(batch.examples, true, ranked, scores, hidden, batch.weights)
+
+
+def _lists(columns: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.concatenate([[0], np.cumsum(where.sum(axis=1))]).astype(np.int64)
+    return offsets, np.broadcast_to(columns, where.shape)[where].astype(np.int64)
+
+
+def state_of(*batches: ScoredRows | ScoredLists, width: int, fixed: bool = True) -> Curves:
+    """A state over labels 0, 1, ... that has counted batches."""
+    labels = LabelIndex(range(width) if fixed else ())
+    for label in range(width):
+        labels.add(label)
+    state = Curves(labels)
+    for batch in batches:
+        state.count(batch)
+    return state
+
+
+def counted(*batches: ScoredRows | ScoredLists, width: int) -> CurveTables:
+    """The same, ready to be read."""
+    return CurveTables(state_of(*batches, width=width))
+
+
+def nasty_scores(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[str, np.ndarray]:
+    """Scores built to defeat binning, and what kind they are."""
+    base = float(rng.choice([0.3, 0.5, 0.7, 1.0, 1e-5, 1e-300, -4.0, 1 - 1e-7, 123.0, 5e-324]))
+    kinds = {
+        "uniform": lambda: rng.random(shape),
+        "tenths": lambda: np.round(rng.random(shape), 1),
+        "one ulp apart": lambda: _beside(base, rng.integers(-3, 4, shape)),
+        "within a bin": lambda: base * (1 + rng.random(shape) * 2.0**-11),
+        "some bins": lambda: base * (1 + rng.random(shape) * 2.0**-8),
+        "logits": lambda: rng.normal(size=shape) * 5,
+        "all equal": lambda: np.full(shape, base),
+        "huge spread": lambda: rng.normal(size=shape) * 10.0 ** rng.integers(-300, 300, shape),
+        "near one": lambda: 1 - 10.0 ** rng.uniform(-18, 0, shape),
+        "near zero": lambda: 10.0 ** rng.uniform(-300, 0, shape),
+        "around a half": lambda: _beside(0.5, rng.integers(-3, 4, shape)),
+        "around one": lambda: _beside(1.0, rng.integers(-3, 4, shape)),
+        "around zero": lambda: rng.choice([0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-310], shape),
+        "float16": lambda: rng.random(shape).astype(np.float16).astype(np.float64),
+        "bfloat16": lambda: _cut(rng.random(shape), 16),
+        "float32": lambda: rng.random(shape).astype(np.float32),
+    }
+    kind = str(rng.choice(list(kinds)))
+    return kind, kinds[kind]()
+
+
+def _beside(base: float, steps: np.ndarray) -> np.ndarray:
+    """Floats so many steps away from one."""
+    reach = int(np.abs(steps).max(initial=0))
+    up, down = [base], [base]
+    for _ in range(reach):
+        up.append(float(np.nextafter(up[-1], np.inf)))
+        down.append(float(np.nextafter(down[-1], -np.inf)))
+    return np.array([*down[:0:-1], *up])[steps + reach]
+
+
+def _cut(scores: np.ndarray, bits: int) -> np.ndarray:
+    """Float32 without its last bits."""
+    return (scores.astype(np.float32).view(np.uint32) >> bits << bits).view(np.float32)

@@ -1,0 +1,156 @@
+"""Streams of ranked examples, and how they become batches."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from streameval.metrics import rankings, rankings_at
+from streameval.schema.batch import ScoredLists, ScoredRows
+from streameval.schema.labels import LabelIndex, in_order
+from streameval.states.ranking_view import RankingTables
+from streameval.states.rankings import RankingOptions, Rankings
+from tests.support.ranking_oracle import Ranked
+
+__all__ = ["METRICS", "as_lists", "as_rows", "labels_met", "propensities_of", "random_examples", "state_of"]
+
+LEVELS = [-3.0, -0.0, 0.0, 0.25, 0.5, 1e-45, 7.0, 2.0**-1074]
+
+METRICS: dict[str, Callable[..., object]] = {
+    "one_error": rankings.one_error,
+    "coverage_error": rankings.coverage_error,
+    "coverage_error minus one": lambda tables, **rest: rankings.coverage_error(tables, minus_one=True, **rest),
+    "ranking_loss": rankings.ranking_loss,
+    "error_set_size": rankings.error_set_size,
+    "is_error": rankings.is_error,
+    "margin_loss": rankings.margin_loss,
+    "label_ranking_average_precision": rankings.label_ranking_average_precision,
+}
+"""By the names of the oracle; those at k take ``k`` and ``unranked``."""
+
+
+def _at(function: Callable[..., object], needs_k: bool = True, **fixed: object) -> Callable[..., object]:
+    def read(tables: RankingTables, *, k: int, unranked: str, **rest: object) -> object:
+        return function(tables, **{"unranked": unranked, **({"k": k} if needs_k else {}), **fixed, **rest})
+
+    return read
+
+
+AT_K: dict[str, Callable[..., object]] = {
+    "precision_at": _at(rankings_at.precision_at),
+    "precision_at ranked": _at(rankings_at.precision_at, divisor="ranked", unranked="never"),
+    "recall_at": _at(rankings_at.recall_at),
+    "f1_at": _at(rankings_at.f1_at),
+    "f1_at ranked": _at(rankings_at.f1_at, divisor="ranked", unranked="never"),
+    "r_precision": _at(rankings_at.r_precision, False),
+    "hit_at": _at(rankings_at.hit_at),
+    "abandonment_at": _at(rankings_at.abandonment_at),
+    "mrr": _at(rankings_at.mrr, False),
+    "mrr k": _at(rankings_at.mrr),
+    "map_at min": _at(rankings_at.map_at),
+    "map_at true": _at(rankings_at.map_at, divisor="true"),
+    "map_at all": _at(rankings_at.map_at, False, divisor="true"),
+    "map_at hits": _at(rankings_at.map_at, divisor="hits", unranked="never"),
+    "dcg": _at(rankings_at.dcg, False),
+    "dcg k": _at(rankings_at.dcg),
+    "ndcg": _at(rankings_at.ndcg, False),
+    "ndcg k": _at(rankings_at.ndcg),
+}
+
+
+def random_examples(
+    rng: random.Random, labels: list, size: int, *, full: bool = False, hides: bool = True, weighted: bool = False
+) -> list[Ranked]:
+    """Examples with ties; ``full``: every label has a score."""
+    found = []
+    share, levels = rng.choice([0.0, 0.2, 0.5, 1.0]), rng.sample(LEVELS, rng.randint(1, len(LEVELS)))
+    for _ in range(size):
+        true = {label for label in labels if rng.random() < share}
+        ranked = [label for label in labels if full or rng.random() < 0.7]
+        hidden = {label for label in labels if rng.random() < 0.2} if hides and rng.random() < 0.5 else set()
+        if hides and rng.random() < 0.05:
+            hidden = set(labels)
+        weight = rng.choice([0.0, 0.1, 1.0, 2.5, 1e-300, 3e200, rng.random()]) if weighted else 1.0
+        found.append(Ranked(true, {label: rng.choice(levels) for label in ranked}, hidden, weight))
+    return found
+
+
+def _weights(examples: list[Ranked]) -> np.ndarray | None:
+    weights = np.array([example.weight for example in examples], np.float64)
+    return None if (weights == 1).all() else weights
+
+
+def as_rows(
+    examples: list[Ranked], labels: list, index: LabelIndex, kind: type = np.float64, garbage: float = np.nan
+) -> ScoredRows:
+    """Examples as matrices over ``labels``, in this order; cells that do not count hold garbage."""
+    shape = len(examples), len(labels)
+    true, hidden, ranked = (np.zeros(shape, np.uint8) for _ in range(3))
+    scores = np.full(shape, garbage, kind)
+    for row, example in enumerate(examples):
+        for at, label in enumerate(labels):
+            true[row, at], hidden[row, at] = label in example.true, label in example.hidden
+            if label in example.scores:
+                ranked[row, at], scores[row, at] = 1, example.scores[label]
+    columns = np.array([index.add(label) for label in labels], np.int64)
+    all_ranked = ranked.all() if ranked.size else True
+    return ScoredRows(
+        columns, true, scores, None if all_ranked else ranked, hidden if hidden.any() else None, _weights(examples)
+    )
+
+
+def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> ScoredLists:
+    """Examples as lists in any order, with repeats where they are allowed."""
+
+    def lists(parts: Iterable[list]) -> tuple[np.ndarray, np.ndarray]:
+        rows = [[index.add(label) for label in part] for part in parts]
+        offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        return offsets, np.array([column for row in rows for column in row], np.int64)
+
+    def shuffled(labels: Iterable, repeats: bool) -> list:
+        part = list(labels)
+        part += [rng.choice(part) for _ in range(rng.randrange(3))] if part and repeats else []
+        rng.shuffle(part)
+        return part
+
+    ranked = [shuffled(example.scores, False) for example in examples]
+    if rng.random() < 0.3:
+        ranked = [
+            sorted(part, key=lambda label: -example.scores[label])
+            for part, example in zip(ranked, examples, strict=True)
+        ]
+    scores = [example.scores[label] for part, example in zip(ranked, examples, strict=True) for label in part]
+    hidden = lists(shuffled(example.hidden, True) for example in examples)
+    return ScoredLists(
+        len(examples),
+        lists(shuffled(example.true, True) for example in examples),
+        lists(ranked),
+        np.array(scores, np.float64),
+        hidden if len(hidden[1]) else None,
+        _weights(examples),
+    )
+
+
+def labels_met(examples: list[Ranked], declared: list) -> list:
+    met = {label for example in examples for label in (*example.true, *example.scores, *example.hidden)}
+    return [*declared, *sorted(met - set(declared), key=in_order)]
+
+
+def propensities_of(labels: list) -> tuple[tuple[object, float], ...]:
+    return tuple((label, 1.0 + (at * 7 % 5) / 3 + 2.0**-at) for at, label in enumerate(labels))
+
+
+def state_of(
+    examples: list[Ranked],
+    *,
+    declared: Iterable = (),
+    options: RankingOptions | None = None,
+    rng: random.Random | None = None,
+) -> Rankings:
+    """All examples, counted in one batch."""
+    index = LabelIndex(declared)
+    state = Rankings(index, options)
+    state.count(as_lists(examples, index, rng or random.Random(0)))
+    return state

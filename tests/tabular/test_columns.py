@@ -1,0 +1,362 @@
+"""A job reads every type that a column may have, counts what it says, and names the column that it cannot read."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from tests.support.effort import cases
+
+METRICS = ["f1_micro", "f1_macro", "recall_samples"]
+TRUE = [["a", "b"], [], ["c"], ["a"], ["b", "c"]]
+PRED = [["a"], ["b"], ["c"], [], ["b", "a"]]
+
+
+def reference(true: Iterable[Any] = TRUE, pred: Iterable[Any] = PRED, **options: Any) -> se.Evaluator:
+    made = se.Evaluator(METRICS, **options)
+    made.update_many(list(true), list(pred))
+    return made
+
+
+def job(**options: Any) -> se.Job:
+    return se.Job.of(**{"metrics": METRICS, "actual": "actual", "predicted": "predicted", **options})
+
+
+def viewed(values: pa.Array, *, large: bool = False) -> pa.Array:
+    """The same lists as a list view whose lists stand in reverse order."""
+    lists = values.to_pylist()
+    flat = [label for row in reversed(lists) for label in row]
+    ends = np.cumsum([len(row) for row in reversed(lists)])
+    starts = [int(end) - len(row) for end, row in zip(ends, reversed(lists), strict=True)][::-1]
+    sizes = [len(row) for row in lists]
+    kind, number = (pa.LargeListViewArray, pa.int64()) if large else (pa.ListViewArray, pa.int32())
+    return kind.from_arrays(pa.array(starts, number), pa.array(sizes, number), pa.array(flat, values.type.value_type))
+
+
+def plain(rows: list[Any], kind: pa.DataType | None = None) -> pa.Array:
+    return pa.array(rows, kind or pa.list_(pa.string()))
+
+
+TYPES: dict[str, Callable[[list[Any]], pa.Array | pa.ChunkedArray]] = {
+    "list": plain,
+    "large list": lambda rows: plain(rows, pa.large_list(pa.string())),
+    "large strings": lambda rows: plain(rows, pa.list_(pa.large_string())),
+    "string views": lambda rows: plain(rows, pa.list_(pa.string_view())),
+    "list view": lambda rows: viewed(plain(rows)),
+    "large list view": lambda rows: viewed(plain(rows), large=True),
+    "dictionaries": lambda rows: plain(rows, pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    "sliced": lambda rows: plain([["x"], ["y", "z"], *rows, ["x"]])[2:-1],
+    "sliced view": lambda rows: viewed(plain([["x"], ["y", "z"], *rows, ["x"]]))[2:-1],
+    "chunks": lambda rows: pa.chunked_array([rows[:2], [], rows[2:]], pa.list_(pa.string())),
+    "no chunks": lambda rows: pa.chunked_array([rows], pa.list_(pa.string())),
+}
+
+
+@pytest.mark.parametrize("pred", TYPES)
+@pytest.mark.parametrize("true", TYPES)
+def test_labels_may_stand_in_any_type_of_list(true: str, pred: str):
+    table = pa.table({"actual": TYPES[true](TRUE), "predicted": TYPES[pred](PRED)})
+    assert job().merged([job().state([table])]) == reference()
+
+
+def test_fixed_size_lists_of_text_and_lists_of_integers_hold_labels():
+    kind = pa.list_(pa.string(), 2)
+    rows = [["a", "b"], ["b", "c"]]
+    table = pa.table({"actual": pa.array(rows, kind), "predicted": pa.array(rows[::-1], kind)})
+    assert job().merged([job().state([table, table[1:]])]) == reference([*rows, rows[1]], [*rows[::-1], rows[0]])
+    numbers = [[1, 2], [], [7]]
+    table = pa.table({"actual": pa.array(numbers, pa.list_(pa.uint8())), "predicted": pa.array(numbers)})
+    assert job().merged([job().state([table])]) == reference(numbers, numbers)
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.bool_()), pa.list_(pa.bool_(), 3), pa.large_list(pa.bool_())])
+def test_lists_of_booleans_are_decisions_in_the_order_of_the_labels(kind: pa.DataType):
+    rng = np.random.default_rng(2)
+    true, pred = rng.random((9, 3)) < 0.5, rng.random((9, 3)) < 0.5
+    table = pa.table({"actual": pa.array(true.tolist(), kind), "predicted": pa.array(pred.tolist(), kind)})
+    expected = se.Evaluator(METRICS, labels=["c", "a", "b"])
+    made = job(metrics=expected)
+    expected.update_many(true, pred)
+    assert made.merged([made.state(table[start : start + 4] for start in (0, 4, 8))]) == expected
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.list_view(pa.string()), pa.list_(pa.string(), 1)])
+def test_null_lists_are_refused_unless_they_are_said_to_be_empty(kind: pa.DataType):
+    table = pa.table({"actual": pa.array([["a"], None, ["b"]], kind), "predicted": pa.array([None, None, ["b"]], kind)})
+    with pytest.raises(
+        se.InputError, match="column 'actual' holds 1 null lists; drop those rows, or say with null='em"
+    ):
+        job().state([table])
+    empty = job(null="empty")
+    assert empty.merged([empty.state([table])]) == reference([["a"], [], ["b"]], [[], [], ["b"]])
+    nothing = pa.table({"actual": pa.nulls(2), "predicted": pa.array([[], None], pa.list_(pa.null()))})
+    assert empty.merged([empty.state([nothing])]) == reference([[], []], [[], []])
+
+
+def test_null_lists_that_stand_over_values_are_empty_all_the_same():
+    values = pa.ListArray.from_arrays([0, 1, 3, 4], pa.array(["a", "x", "y", "b"]), mask=pa.array([False, True, False]))
+    table = pa.table({"actual": values, "predicted": values})
+    empty = job(null="empty")
+    assert empty.merged([empty.state([table])]) == reference([["a"], [], ["b"]], [["a"], [], ["b"]])
+
+
+def arrays(rows: list[Any]) -> list[Any]:
+    """Arrays of objects, which Parquet is read as by pandas."""
+    return [None if row is None else np.array(row, object) for row in rows]
+
+
+@pytest.mark.parametrize("true", [arrays, list], ids=["arrays", "lists"])
+@pytest.mark.parametrize("pred", [arrays, list], ids=["arrays", "lists"])
+def test_frames_of_objects_are_lists_of_labels(true: Callable[..., Any], pred: Callable[..., Any]):
+    rows = {"weight": [1.0, 0.5, 2.0, 1.0, 3.0], "predicted": pred(PRED), "region": list("xyxyz"), "actual": true(TRUE)}
+    frame = pd.DataFrame({**rows, "mask": true([["a"], [], [], [], ["b"]])}, index=[3, 1, 4, 1, 5])
+    assert job().merged([job().state([frame])]) == reference()
+    made = job(weight="weight", mask="mask", by="region")
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    assert made.state([frame]) == made.state([table]) == made.state([frame[:2], frame[2:]])
+
+
+def test_frames_of_other_objects_are_read_as_arrow_reads_them():
+    numbers = [[1, 2], [], [7], [1]]
+    for rows in (numbers, arrays(numbers), [np.array(row, np.int64) for row in numbers]):
+        frame = pd.DataFrame({"actual": rows, "predicted": rows})
+        assert job().merged([job().state([frame])]) == reference(numbers, numbers)
+    frame = pd.DataFrame({"actual": arrays([["a"], None, []]), "predicted": [["a"], ["b"], None]})
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 null lists"):
+        job().state([frame])
+    empty = job(null="empty")
+    assert empty.merged([empty.state([frame])]) == reference([["a"], [], []], [["a"], ["b"], []])
+    for wrong in (["a", 7], [b"a"], ["\ud800"], ["a", None]):
+        ev = job().fresh()
+        with pytest.raises(se.InputError):
+            job().add(ev, pd.DataFrame({"actual": [["a"], wrong], "predicted": [["a"], ["b"]]}))
+        assert ev == job().fresh()
+
+
+@pytest.mark.parametrize("values", [[["a"], ["b"], ["a"]], [1, 2, ["a"]]])
+def test_frames_with_two_columns_of_a_name_are_refused(values: list[Any]):
+    with pytest.raises(se.InputError, match="2 columns are named 'actual'; give each a name of its own"):
+        job().state([pd.DataFrame([values], columns=["actual", "actual", "predicted"])])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_are_batches_too(frame: Callable[[Any], Any]):
+    made = job(by="region")
+    rows = {
+        "actual": TRUE,
+        "predicted": PRED,
+        "region": list("xyxyx"),
+        "more": [object] * 5 if frame is pd.DataFrame else [1] * 5,
+    }
+    assert made.merged([made.state([frame(rows)])]).total() == reference()
+
+
+def test_weights_and_masks_are_columns():
+    table = pa.table(
+        {"actual": TRUE, "predicted": PRED, "w": [0.5, 1.0, 2.0, 0.1, 3.0], "m": [["a"], [], ["b"], [], ["c"]]}
+    )
+    made = job(weight="w", mask="m")
+    expected = se.Evaluator(METRICS)
+    expected.update_many(TRUE, PRED, weights=table["w"].to_pylist(), mask=table["m"].to_pylist())
+    assert made.merged([made.state([table[:2], table[2:]])]) == expected
+
+
+SCORES = [{"a": 0.9, "b": 0.2, "c": 0.5}, {"a": 0.1, "b": 0.5, "c": 0.4}, {"a": 0.3, "b": 0.7, "c": 0.8}]
+PAIR = pa.struct([("label", pa.string()), ("score", pa.float64())])
+SCORED: dict[str, dict[str, pa.Array]] = {
+    "map": {"scores": pa.array([list(row.items()) for row in SCORES], pa.map_(pa.string(), pa.float64()))},
+    "pairs": {
+        "scores": pa.array(
+            [[{"label": key, "score": value} for key, value in row.items()] for row in SCORES], pa.list_(PAIR)
+        )
+    },
+    "struct": {"scores": pa.array(SCORES)},
+    "struct of float32": {"scores": pa.array(SCORES, pa.struct([(name, pa.float32()) for name in "abc"]))},
+    "list": {"scores": pa.array([list(row.values()) for row in SCORES])},
+    "fixed-size list": {"scores": pa.array([list(row.values()) for row in SCORES], pa.list_(pa.float64(), 3))},
+    "beside labels": {
+        "scores": pa.array([list(row.values()) for row in SCORES]),
+        "predicted": pa.array([list(row) for row in SCORES]),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("keep", [[], ["rankings", "curves"]])
+@pytest.mark.parametrize("form", SCORED)
+def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
+    true = [["a"], ["b", "c"], ["c"]]
+    own = se.Evaluator(METRICS, labels=["a", "b", "c"], threshold=0.5, keep=keep)
+    made = se.Job.of(own, actual="actual", scores="scores", predicted="predicted" if form == "beside labels" else None)
+    table = pa.table({"actual": true, **SCORED[form]})
+    expected = own.copy()
+    scores = SCORES
+    if form == "struct of float32":
+        scores = [{key: float(np.float32(value)) for key, value in row.items()} for row in SCORES]
+    expected.update_many(true, scores)
+    assert made.merged([made.state([table[:1], table[1:]])]) == expected
+
+
+# -- jobs -------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=cases(30), deadline=None)
+@given(
+    st.lists(st.tuples(*(st.lists(st.sampled_from("abcd"), max_size=3),) * 2, st.sampled_from("xyz")), max_size=15),
+    st.data(),
+)
+def test_any_cut_into_workers_and_batches_gives_the_same_bytes(rows: list[Any], data: st.DataObject):
+    true, pred, where = ([row[place] for row in rows] for place in range(3))
+    kind = pa.list_(pa.string())
+    table = pa.table(
+        {"actual": pa.array(true, kind), "predicted": pa.array(pred, kind), "x": pa.array(where, pa.string())}
+    )
+    made = pickle.loads(pickle.dumps(job(by=data.draw(st.sampled_from([None, "x"])))))
+    states, start = [], 0
+    while start < len(rows):
+        stop = data.draw(st.integers(start + 1, len(rows)))
+        states.append(made.state(table[start:stop].to_batches(max_chunksize=data.draw(st.integers(1, 5)))))
+        start = stop
+    found = made.merged(data.draw(st.permutations(states)))
+    assert found.to_bytes() == made.state([table])
+
+
+def test_a_job_is_bytes_and_strings_and_knows_what_to_scan():
+    made = job(by=["region", "actual"], weight="w")
+    assert isinstance(made.empty, bytes)
+    assert made.columns == se.Columns("actual", "predicted", weight="w", by=("region", "actual"))
+    assert made.columns.names == ("actual", "predicted", "w", "region")
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert hash(made) == hash(pickle.loads(pickle.dumps(made)))
+    assert se.Columns("a", "b", by="c").by == se.Columns("a", "b", by=["c"]).by == ("c",)
+
+
+def test_objects_are_copied_and_must_be_empty():
+    own = se.Evaluator(METRICS)
+    made = job(metrics=own)
+    made.add(made.fresh(), pa.table({"actual": TRUE, "predicted": PRED}))
+    assert own.examples == 0
+    own.update({"a"}, {"a"})
+    with pytest.raises(se.InputError, match="has counted 1 examples"):
+        job(metrics=own)
+    with pytest.raises(se.InputError, match="there is no Rolling of them"):
+        job(metrics=se.Rolling(se.Evaluator(), size=3))
+    with pytest.raises(se.InputError, match="metrics is an object"):
+        job(metrics=se.Evaluator(), threshold=0.5)
+
+
+def test_a_sliced_says_itself_what_it_is_by():
+    made = job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), most=7))
+    assert made.columns.by == ("region", "day")
+    assert isinstance(made.fresh(), se.Sliced)
+    with pytest.raises(se.InputError, match="leave by out"):
+        job(metrics=se.Sliced(se.Evaluator(), by="region"), by="day")
+
+
+def test_states_of_another_job_do_not_merge():
+    with pytest.raises(se.MergeError, match="metrics differ"):
+        job().merged([job(metrics=["f1_micro"]).state([])])
+    with pytest.raises(se.MergeError, match="Evaluator and Sliced differ"):
+        job().merged([job(by="x").state([])])
+    with pytest.raises(se.FormatError):
+        job().merged([b"nothing"])
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"actual": ["a"], "predicted": [["a"]]}, "column 'actual' holds string, not lists of labels; wrap each label"),
+        ({"actual": [["a"]], "predicted": [1]}, "column 'predicted' holds int64, not lists"),
+        ({"actual": [["a"]], "predicted": [{"x": 1}]}, "column 'predicted' holds struct<.*give a list of labels"),
+        ({"actual": [["a"]], "predicted": [[0.5]]}, "column 'predicted' holds lists of double; labels are strings"),
+        ({"actual": [["a"]], "predicted": [[b"x"]]}, "column 'predicted' holds lists of binary"),
+        ({"actual": [["a"]], "predicted": [["a", None]]}, "column 'predicted' holds null labels"),
+        ({"actual": [["a"]], "predict": [["a"]]}, r"no column 'predicted' \(predicted\); did you mean 'predict'"),
+        ({"x": [["a"]]}, r"no column 'actual' \(actual\); the columns are \['x'\]"),
+        ({"actual": pa.array([[0, 1]], pa.list_(pa.int8(), 2)), "predicted": [["a"]]}, "may be labels or decisions"),
+        ({"actual": [[True], [True, False]], "predicted": [["a"], ["b"]]}, "of different lengths"),
+        ({"actual": [[True, None]], "predicted": [["a"]]}, "null values within its lists"),
+        ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds null, not lists"),
+    ],
+)  # fmt: skip
+def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], message: str):
+    made = job()
+    state = made.fresh()
+    with pytest.raises(se.InputError, match=message):
+        made.add(state, pa.table(columns))
+    assert state == made.fresh()
+
+
+def test_labels_that_are_not_declared_are_told_with_their_column():
+    made = job(metrics=se.Evaluator(METRICS, labels=["cat"]))
+    with pytest.raises(se.LabelError, match=r"^column 'predicted': label 'cta' is not among .* did you mean 'cat'"):
+        made.state([pa.table({"actual": [["cat"]], "predicted": [["cta"]]})])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (["x"], "column 'w' holds string; weights are numbers"),
+        ([None], "holds null"),
+        ([-1.0], "column 'w' must be finite and not negative"),
+    ],
+)
+def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
+    with pytest.raises(se.InputError, match=message):
+        job(weight="w").state([pa.table({"actual": [["a"]], "predicted": [["a"]], "w": weights})])
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([0.5], "column 'scores' holds double; scores are a map"),
+        ([["a"]], "column 'scores' holds list<.*: string>; scores are a map"),
+        ([None], "column 'scores' holds 1 nulls"),
+        (pa.array([[("a", 0.1), ("a", 0.2)]], pa.map_(pa.string(), pa.float64())), "names a label twice"),
+        (pa.array([[("a", None)]], pa.map_(pa.string(), pa.float64())), "a null score for label 'a'"),
+        ([[{"label": "a", "score": float("nan")}]], "column 'scores' is NaN"),
+    ],
+)  # fmt: skip
+def test_scores_that_are_none_are_refused(scores: Any, message: str):
+    made = se.Job.of(METRICS, actual="actual", scores="scores", threshold=0.5)
+    with pytest.raises(se.InputError, match=message):
+        made.state([pa.table({"actual": [["a"]], "scores": scores})])
+
+
+def test_scores_beside_labels_must_be_as_many():
+    made = se.Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
+    with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 scores"):
+        made.state([pa.table({"actual": [["a"]], "predicted": [["a", "b"]], "scores": [[0.5]]})])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"actual": 3}, "actual must be the name of a column, not 3"),
+        ({"predicted": None}, "neither predicted nor scores names a column"),
+        ({"null": "no"}, "null must be 'error' or 'empty'"),
+        ({"by": 3}, "by must be a name of a column, or several"),
+        ({"scores": "s"}, "nothing reads scores here; give threshold="),
+    ],
+)
+def test_jobs_that_cannot_be_are_refused(options: dict[str, Any], message: str):
+    with pytest.raises(se.InputError, match=message):
+        job(**options)
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pa.Table.from_arrays([pa.array([["a"]])] * 3, ["actual", "actual", "predicted"])
+    with pytest.raises(se.InputError, match="2 columns are named 'actual'"):
+        job().state([table])

@@ -1,0 +1,281 @@
+"""`evaluate` reads every kind of table to the bytes of one `update_many`, and names what it cannot read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+import streameval as se
+
+ROWS = 500
+METRICS = ["f1_micro", "f1_macro", "recall_samples"]
+
+
+def table(seed: int = 1, rows: int = ROWS) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    names = [f"label {number}" for number in range(12)]
+
+    def lists() -> list[list[str]]:
+        return [rng.choice(names, rng.integers(0, 4), replace=False).tolist() for _ in range(rows)]
+
+    return pa.table(
+        {
+            "id": pa.array(range(rows)),
+            "actual": pa.array(lists(), pa.list_(pa.string())),
+            "predicted": pa.array(lists(), pa.list_(pa.string())),
+            "weight": pa.array(rng.choice([0.1, 1.0, 3.0], rows)),
+            "region": pa.array(rng.choice(["eu", "us"], rows)),
+        }
+    )
+
+
+def expected(given: pa.Table, *, weighted: bool = False) -> se.Evaluator:
+    made = se.Evaluator(METRICS)
+    weights = given["weight"].to_pylist() if weighted else None
+    made.update_many(given["actual"].to_pylist(), given["predicted"].to_pylist(), weights=weights)
+    return made
+
+
+def evaluated(source: object, **options: Any) -> Any:
+    return se.evaluate(source, actual="actual", predicted="predicted", metrics=METRICS, **options)
+
+
+class Stream:
+    """Anything that gives an Arrow stream."""
+
+    def __init__(self, given: pa.Table) -> None:
+        self._given = given
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._given.__arrow_c_stream__(requested_schema)
+
+
+SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
+    "table": lambda given, _: given,
+    "chunked table": lambda given, _: pa.concat_tables([given[:7], given[7:7], given[7:]]),
+    "sliced table": lambda given, _: pa.concat_tables([given[3:9], given, given[1:2]])[6 : 6 + ROWS],
+    "record batch": lambda given, _: given.combine_chunks().to_batches()[0],
+    "reader": lambda given, _: given.to_reader(max_chunksize=33),
+    "dataset": lambda given, _: ds.dataset(given),
+    "list of batches": lambda given, _: given.to_batches(max_chunksize=100),
+    "generator of batches": lambda given, _: iter(given.to_batches(max_chunksize=100)),
+    "pandas": lambda given, _: given.to_pandas(),
+    "polars": lambda given, _: pl.from_arrow(given),
+    "polars categories": lambda given, _: categories(given),
+    "polars lazy categories": lambda given, _: categories(given).lazy(),
+    "polars lazy": lambda given, _: pl.from_arrow(given).lazy().filter(pl.col("id") >= 0),
+    "Arrow stream": lambda given, _: Stream(given),
+    "parquet": lambda given, folder: written(given, folder / "a.parquet"),
+    "parquet as text": lambda given, folder: str(written(given, folder / "a.parquet")),
+    "feather": lambda given, folder: feathered(given, folder / "a.feather"),
+    "files": lambda given, folder: [written(given[:99], folder / "a"), feathered(given[99:], folder / "b")],
+    "pattern": lambda given, folder: (
+        [written(given[:99], folder / "a.pq"), written(given[99:], folder / "b.pq")] and os.fspath(folder / "*.pq")
+    ),
+    "folder": lambda given, folder: (
+        [written(given[:99], folder / "x" / "a"), written(given[99:], folder / "b")] and folder
+    ),
+    "files of other types": lambda given, folder: [
+        written(given[:99], folder / "a"),
+        written(given[99:].cast(large(given.schema)), folder / "b"),
+    ],
+    "dictionaries": lambda given, folder: written(given, folder / "a", dictionaries=True),
+}
+
+
+def large(schema: pa.Schema) -> pa.Schema:
+    kind = pa.large_list(pa.large_string())
+    return pa.schema([(field.name, kind if pa.types.is_list(field.type) else field.type) for field in schema])
+
+
+def categories(given: pa.Table) -> pl.DataFrame:
+    return pl.from_arrow(given).with_columns(pl.col("actual", "predicted").cast(pl.List(pl.Categorical)))
+
+
+def written(given: pa.Table, path: Path, *, dictionaries: bool = False) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    if dictionaries:
+        kind = pa.list_(pa.dictionary(pa.int32(), pa.string()))
+        columns = [
+            pa.ListArray.from_arrays(whole.offsets, whole.values.dictionary_encode()).cast(kind)
+            for name in ("actual", "predicted")
+            for whole in [given[name].combine_chunks()]
+        ]
+        given = pa.table({"actual": columns[0], "predicted": columns[1], "weight": given["weight"]})
+    pq.write_table(given, path, row_group_size=64)
+    return path
+
+
+def feathered(given: pa.Table, path: Path) -> Path:
+    feather.write_feather(given, path, compression="uncompressed")
+    return path
+
+
+@pytest.mark.parametrize("batch_size", [None, 17])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_source_gives_the_bytes_of_one_update(kind: str, batch_size: int | None, tmp_path: Path):
+    given = table()
+    found = evaluated(SOURCES[kind](given, tmp_path), batch_size=batch_size)
+    assert found.to_bytes() == expected(given).to_bytes()
+    weighted = evaluated(SOURCES[kind](given, tmp_path), batch_size=batch_size, weight="weight")
+    assert weighted.to_bytes() == expected(given, weighted=True).to_bytes()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SOURCES if kind != "dictionaries"])
+def test_every_source_can_be_sliced(kind: str, tmp_path: Path):
+    given = table()
+    found = evaluated(SOURCES[kind](given, tmp_path), by="region")
+    assert isinstance(found, se.Sliced)
+    for region in ("eu", "us"):
+        rows = given.filter(pa.compute.equal(given["region"], region))
+        assert found[region] == expected(rows)
+    assert found.total() == expected(given)
+
+
+def test_folders_may_name_the_slices(tmp_path: Path):
+    given = table()
+    for region in ("eu", "us"):
+        rows = given.filter(pa.compute.equal(given["region"], region)).drop_columns("region")
+        (tmp_path / f"region={region}").mkdir()
+        written(rows, tmp_path / f"region={region}" / "part.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    found = evaluated(tmp_path, by="region")
+    assert found == evaluated(given, by="region")
+
+
+@pytest.mark.parametrize(
+    "kind", ["table", "parquet", "feather", "folder", "reader", "dataset", "polars lazy", "pandas"]
+)
+def test_no_rows_are_a_correct_empty_result(kind: str, tmp_path: Path):
+    empty = table()[:0] if kind != "pandas" else table()[:0].to_pandas()
+    found = evaluated(SOURCES[kind](empty, tmp_path) if kind != "pandas" else empty)
+    assert found == se.Evaluator(METRICS)
+
+
+def test_the_metrics_may_be_an_object_which_stays_as_it_is():
+    given = table()
+    own = se.F1(average="macro")
+    found = se.evaluate(given, actual="actual", predicted="predicted", metrics=own)
+    assert isinstance(found, se.F1)
+    assert found.examples == ROWS
+    assert own.examples == 0
+    sliced = se.Sliced(se.Evaluator(METRICS), by="region", values={"region": ["eu"]})
+    found = se.evaluate(given, actual="actual", predicted="predicted", metrics=sliced)
+    assert found["eu"] == evaluated(given, by="region")["eu"]
+
+
+def test_progress_shows_how_many_rows_were_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    evaluated(written(table(), tmp_path / "a"), progress=True)
+    assert "500/500" in capsys.readouterr().err
+    evaluated(iter(table().to_batches()), progress=True)
+    assert "500" in capsys.readouterr().err
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_missing_files_are_named(tmp_path: Path):
+    written(table(), tmp_path / "predictions.parquet")
+    with pytest.raises(
+        se.InputError, match=r"there is no file .*predictons.parquet'; did you mean 'predictions.parquet'"
+    ):
+        evaluated(tmp_path / "predictons.parquet")
+    with pytest.raises(se.InputError, match=r"no file matches .*\*\.arrow'"):
+        evaluated(os.fspath(tmp_path / "*.arrow"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(se.InputError, match="holds no files"):
+        evaluated(tmp_path / "empty")
+
+
+def test_files_of_other_formats_and_damaged_files_are_named(tmp_path: Path):
+    (tmp_path / "a.parquet").write_text("actual,predicted\n")
+    with pytest.raises(se.InputError, match=r"a.parquet is neither Parquet nor Arrow: it starts with b'actu'"):
+        evaluated(tmp_path / "a.parquet")
+    path = written(table(), tmp_path / "b.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(se.InputError, match=r"b.parquet.*cannot be read|cannot be read.*b.parquet"):
+        evaluated(path)
+    written(table(), tmp_path / "a.parquet")
+    with pytest.raises(se.InputError, match=r"b.parquet.*cannot be read|cannot be read.*b.parquet"):
+        evaluated([tmp_path / "a.parquet", path])
+    broken = bytearray(whole)
+    broken[100:2000] = bytes(1900)
+    path.write_bytes(broken)
+    with pytest.raises(se.InputError, match="cannot be read"):
+        evaluated(path)
+
+
+@pytest.mark.parametrize("kind", ["table", "parquet", "folder", "dataset", "reader", "pandas", "polars", "polars lazy"])
+def test_a_missing_column_is_told_with_the_nearest_there_is(kind: str, tmp_path: Path):
+    source = SOURCES[kind](table(), tmp_path)
+    with pytest.raises(se.InputError, match=r"no column 'predictd' \(predicted\); did you mean 'predicted'"):
+        se.evaluate(source, actual="actual", predicted="predictd")
+
+
+def test_a_column_that_only_some_files_have_is_not_taken_for_nulls(tmp_path: Path):
+    written(table(), tmp_path / "a")
+    written(table().drop_columns("predicted"), tmp_path / "b")
+    with pytest.raises(se.InputError, match=r"b has no column 'predicted'"):
+        evaluated(tmp_path, null="empty")
+
+
+def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):
+    path = written(
+        pa.table({"actual": pa.array([], pa.string()), "predicted": pa.array([], pa.string())}), tmp_path / "a"
+    )
+    with pytest.raises(se.InputError, match="column 'actual' holds string"):
+        evaluated(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1, not 0"),
+        ({"progress": 1}, "progress must be True or False, not 1"),
+        ({"null": "drop"}, "null must be 'error' or 'empty', not 'drop'"),
+        ({"by": 3}, "by must be a name of a column, or several, not"),
+        ({"threshold": 0.5, "scores": "scores", "weight": 4}, "weight must be the name of a column, not 4"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: str):
+    with pytest.raises(se.InputError, match=message):
+        evaluated(table(), **options)
+
+
+@pytest.mark.parametrize("source", [3, None, b"x", {"actual": [["a"]]}])
+def test_what_is_no_table_is_refused(source: object):
+    with pytest.raises(se.InputError, match="source must be a path"):
+        evaluated(source)
+    with pytest.raises(se.InputError, match="a batch must be an Arrow record batch"):
+        evaluated([source])
+
+
+def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
+    page = (Path(__file__).parents[2] / "docs" / "engines" / "adapters.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[:2]:
+        exec(block, names)  # noqa: S102  # what the page shows must run
+    assert names["job"].columns.names == ("tags", "guess", "region")
+    names["ProcessPoolExecutor"] = ThreadPoolExecutor  # functions of a page cannot be sent to processes
+    table = pa.table({"tags": [["cat"], ["dog"], []], "guess": [["cat"], ["cat"], []], "region": ["eu", "us", None]})
+    paths = [tmp_path / f"{number}.parquet" for number in range(4)]
+    for number, path in enumerate(paths):
+        pq.write_table(table.slice(number, 1), path)
+    total = names["evaluate"](paths, names["job"])
+    assert total.examples == 3
+    assert total.to_bytes() == names["job"].merged([names["job"].state([table])]).to_bytes()
+    with pytest.raises(se.InputError, match="no column 'region'"):
+        names["job"].add(names["job"].fresh(), table.drop_columns(["region"]).slice(0, 0))

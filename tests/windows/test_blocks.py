@@ -1,0 +1,374 @@
+"""Windows that follow each other, and the window that fades."""
+
+from __future__ import annotations
+
+import math
+import random
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.windows.decay import power, powers
+from tests.support.effort import cases
+from tests.support.streams import Stream, readings, streams
+
+CHECK = settings(max_examples=cases(40), deadline=None)
+DAY = datetime(2024, 5, 1)
+
+BUILT = {
+    "Tumbling": lambda evaluator: se.Tumbling(evaluator, period=3, origin=1, keep=2),
+    "Fading": lambda evaluator: se.Fading(evaluator, 3.0),
+}
+
+
+@st.composite
+def timed_streams(draw: st.DrawFn) -> tuple[Stream, list[float]]:
+    """Examples with times in any order, none of them too late for what is kept."""
+    stream = draw(streams(max_size=12))
+    start = draw(st.sampled_from([0.0, -7.5, 1e6]))
+    offsets = st.lists(st.sampled_from([0.0, 0.1, 1.0, 2.5, 3.0, 4.75, 6.5]), min_size=12, max_size=12)
+    return stream, [start + offset for offset in draw(offsets)][: len(stream.examples)]
+
+
+def update(window: object, example: object, t: object) -> None:
+    true, pred, mask = example.said
+    # Weights near the largest float64 cannot fade.
+    window.update(true, pred, weight=min(example.weight, 1e307), mask=mask, t=t)
+
+
+@pytest.mark.parametrize("kind", BUILT)
+@CHECK
+@given(timed=timed_streams(), data=st.data())
+def test_blocks_of_time_merge_exactly_in_any_order_and_grouping(
+    kind: str, timed: tuple[Stream, list[float]], data: st.DataObject
+):
+    stream, times = timed
+    build = lambda: BUILT[kind](stream.fresh())  # noqa: E731
+    pairs = list(zip(stream.examples, times, strict=True))
+    whole = build()
+    for example, t in sorted(pairs, key=lambda pair: pair[1]):
+        update(whole, example, t)
+    parts = [build() for _ in range(3)]
+    for example, t in data.draw(st.permutations(pairs)):
+        update(parts[data.draw(st.integers(0, 2))], example, t)
+    a, b, c = parts
+    before = [part.to_bytes() for part in parts]
+    assert (a + b).to_bytes() == (b + a).to_bytes()
+    assert ((a + b) + c).to_bytes() == (a + (b + c)).to_bytes() == whole.to_bytes()
+    assert (a + build()).to_bytes() == (build() + a).to_bytes() == before[0]
+    assert [part.to_bytes() for part in parts] == before
+    assert readings(sum(parts).snapshot()) == readings(whole.snapshot())
+    assert type(whole).from_bytes(whole.to_bytes()) == whole
+    back = type(whole).from_bytes(whole.to_bytes())
+    assert readings(back.snapshot()) == readings(whole.snapshot())
+    doubled = whole.copy()
+    doubled.merge(doubled)
+    assert doubled.examples == 2 * whole.examples
+
+
+@pytest.mark.parametrize("mode", ["size", "period", "half_life", "half_life of time", "half_life of dates"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", ["sets", "scores", "rows"])
+def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
+    setup = {"labels": ["a", "b", "c"], "threshold": 0.5 if form == "scores" else None}
+    timed = {"period", "half_life of time", "half_life of dates"} & {mode}
+
+    def build() -> object:
+        return {
+            "size": lambda: se.Tumbling(se.Evaluator(**setup), size=13, keep=3),
+            "period": lambda: se.Tumbling(se.Evaluator(**setup), period=2.5, keep=3),
+            "half_life": lambda: se.Fading(se.Evaluator(**setup), 13),
+            "half_life of time": lambda: se.Fading(se.Evaluator(**setup), 2.5),
+            "half_life of dates": lambda: se.Fading(se.Evaluator(**setup), timedelta(seconds=2.5)),
+        }[mode]()
+
+    rng, drawn = np.random.default_rng(1), random.Random(1)
+    true, scores = rng.random((300, 3)) < 0.4, rng.random((300, 3))
+    pred = scores >= 0.5
+    given_weights = rng.choice([0.1, 1.0, 3.0], 300) if weighted else np.ones(300)
+    seconds = np.cumsum(rng.choice([0.0, 0.1, 0.7, 3.1], 300)) - rng.choice([0.0, 2.0], 300)
+    times = [DAY + timedelta(seconds=second) for second in seconds] if "dates" in mode else seconds.tolist()
+    one, many = build(), build()
+    start = 0
+    while start < 300:
+        stop = min(300, start + drawn.randrange(60))
+        part = slice(start, stop)
+        listed = [
+            [{n for n, bit in zip("abc", row, strict=True) if bit} for row in side[part]] for side in (true, pred)
+        ]
+        batch = {"sets": listed, "scores": (true[part], scores[part]), "rows": (true[part], pred[part])}[form]
+        when = {"times": times[part]} if timed else {}
+        many.update_many(*batch, weights=given_weights[part] if weighted else None, **when)
+        for row in range(start, stop):
+            said = dict(zip("abc", true[row].tolist(), strict=True)), dict(zip("abc", pred[row].tolist(), strict=True))
+            one.update(*said, weight=float(given_weights[row]), **({"t": times[row]} if timed else {}))
+        start = stop
+        assert many.to_bytes() == one.to_bytes()
+        assert many.get() == one.get()
+
+
+# -- Tumbling ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_window_of_examples_closes_with_its_last_one():
+    window = se.Tumbling(se.Evaluator(["f1_micro"]), size=4, keep=2)
+    assert (window.index, window.closed, window.last) == (0, (), None)
+    for step in range(1, 30):
+        window.update({step}, {step % 2})
+        assert window.examples == step % 4
+        assert window.index == step // 4
+        closed = window.closed
+        assert [c.index for c in closed] == list(range(max(0, step // 4 - 2), step // 4))
+        for c in closed:
+            assert (c.start, c.end) == (4 * c.index, 4 * c.index + 4)
+            anew = se.Evaluator(["f1_micro"])
+            for number in range(c.start + 1, c.end + 1):
+                anew.update({number}, {number % 2})
+            assert c.evaluator == anew
+        assert (window.last is None) == (step < 4)
+        if closed:
+            assert window.last.evaluator == closed[-1].evaluator
+    window.last.evaluator.update({"z"}, {"z"})
+    assert "z" not in window.last.evaluator.labels
+    with pytest.raises(AttributeError):
+        window.last.index = 3
+
+
+def test_windows_of_time_are_aligned_to_their_origin_and_late_examples_count_where_they_belong():
+    window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), origin=DAY + timedelta(minutes=15), keep=2)
+    window.update({"first"}, set(), t=DAY + timedelta(hours=9, minutes=14))
+    window.update({"second"}, set(), t=DAY + timedelta(hours=9, minutes=15))
+    assert window.labels == ("second",)
+    (closed,) = window.closed
+    assert (closed.index, closed.start) == (8, DAY + timedelta(hours=8, minutes=15))
+    assert closed.end == DAY + timedelta(hours=9, minutes=15)
+    window.update({"late"}, set(), t=DAY + timedelta(hours=7, minutes=15))
+    assert [c.evaluator.labels for c in window.closed] == [("late",), ("first",)]
+    before = window.to_bytes()
+    with pytest.raises(se.InputError, match=r"too late: its window is 3 before"):
+        window.update({"too late"}, set(), t=DAY + timedelta(hours=7, minutes=14))
+    times = [DAY + timedelta(hours=11), DAY + timedelta(hours=7, minutes=30)]
+    with pytest.raises(se.InputError, match=r"times\[1\] is too late"):
+        window.update_many([{"x"}] * 2, [set()] * 2, times=times)
+    assert window.to_bytes() == before
+    window.advance(DAY + timedelta(hours=11))
+    assert window.examples == 0
+    assert [c.index for c in window.closed] == [8, 9]
+    assert window.last.evaluator.labels == ("second",)
+    with pytest.raises(se.InputError, match="goes back"):
+        window.advance(DAY + timedelta(hours=9))
+    window.advance(DAY + timedelta(hours=30))
+    assert (window.closed, window.last) == ((), None)
+
+
+def test_times_before_the_origin_and_of_any_size_fall_into_their_window():
+    window = se.Tumbling(se.Evaluator([]), period=0.1, keep=0)
+    for t in (-1e6, -0.30000000000000004, -0.3, 0.0, 0.1, 0.3, 0.30000000000000004, 1e9):
+        window.update({"a"}, set(), t=t)
+        period = Fraction(0.1)
+        assert window.index == Fraction(t) // period
+        many = se.Tumbling(se.Evaluator([]), period=0.1, keep=0)
+        many.update_many([{"a"}], [set()], times=[t])
+        assert many.index == window.index
+    for t in (1e300, -1.7e308):
+        with pytest.raises(se.InputError):
+            se.Tumbling(se.Evaluator([]), period=1e-300).update({"a"}, set(), t=t)
+        with pytest.raises(se.InputError):
+            se.Tumbling(se.Evaluator([]), period=1e-300).update_many([{"a"}], [set()], times=[t])
+    for t in (datetime.max, datetime.min):
+        calendar = se.Tumbling(se.Evaluator([]), period=timedelta(days=4000))
+        with pytest.raises(se.InputError, match="end of all times"):
+            calendar.update({"a"}, set(), t=t)
+        with pytest.raises(se.InputError, match="end of all times"):
+            calendar.update_many([{"a"}], [set()], times=[t])
+
+
+def test_the_origin_says_whether_times_have_a_zone():
+    zoned = DAY.replace(tzinfo=UTC)
+    for origin, t in ((zoned, DAY), (DAY, zoned)):
+        window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), origin=origin)
+        with pytest.raises(se.InputError, match="time zone"):
+            window.update({"a"}, set(), t=t)
+        with pytest.raises(se.InputError, match="time zone"):
+            window.update_many([{"a"}], [set()], times=[t])
+        window.update({"a"}, set(), t=origin)
+        assert se.Tumbling.from_bytes(window.to_bytes()) == window
+        window.reset()
+        with pytest.raises(se.InputError, match="time zone"):
+            window.update({"a"}, set(), t=t)
+
+
+@pytest.mark.parametrize(
+    ("given_as", "told"),
+    [
+        ({}, "either size"), ({"size": 3, "period": 1.0}, "either size"), ({"size": 3, "origin": 1.0}, "origin"),
+        ({"size": 3, "keep": -1}, "keep"), ({"size": 3, "keep": 1.5}, "keep"),
+        ({"period": 1.0, "origin": DAY}, "origin"),
+        ({"period": timedelta(1), "origin": 3.0}, "origin"), ({"period": 1.0, "origin": math.nan}, "origin"),
+    ],
+)  # fmt: skip
+def test_parameters_that_do_not_fit_are_refused(given_as: dict, told: str):
+    with pytest.raises(se.InputError, match=told):
+        se.Tumbling(se.F1(), **given_as)
+
+
+@pytest.mark.parametrize("build", [lambda: se.Tumbling(se.F1(), size=3), lambda: se.Fading(se.F1(), 3)])
+def test_windows_of_a_number_of_examples_do_not_merge(build: object):
+    with pytest.raises(se.MergeError, match="no common order"):
+        build().merge(build())
+
+
+def test_windows_of_different_build_do_not_merge():
+    ev = se.Evaluator([])
+    base = se.Tumbling(ev, period=5)
+    for other in (
+        se.Tumbling(ev, period=6), se.Tumbling(ev, period=5, origin=1), se.Tumbling(ev, period=5, keep=2),
+        se.Tumbling(ev, size=5), se.Fading(ev, 5.0), se.Tumbling(se.Evaluator([], labels=["a"]), period=5),
+    ):  # fmt: skip
+        with pytest.raises(se.MergeError, match="cannot merge"):
+            base.merge(other)
+    with pytest.raises(se.MergeError, match=r"half_life differs \(5.0 and 5\)"):
+        se.Fading(ev, 5.0).merge(se.Fading(ev, 5))
+    zoned, naive = (se.Tumbling(ev, period=timedelta(1)) for _ in range(2))
+    zoned.update({"a"}, {"a"}, t=DAY.replace(tzinfo=UTC))
+    naive.update({"a"}, {"a"}, t=DAY)
+    with pytest.raises(se.MergeError, match="time zone"):
+        zoned.merge(naive)
+
+
+# -- Fading -----------------------------------------------------------------------------------------------------------
+
+
+def test_powers_of_two_are_within_their_bound_and_the_same_for_arrays():
+    drawn = random.Random(2)
+    some = [0.0, 1.0, 1 / 256, math.nextafter(1 / 256, 0), math.nextafter(1.0, 0), 5e-324, 1e-17, 0.5]
+    some += [drawn.random() for _ in range(20_000)] + [step / 256 for step in range(257)]
+    found = [power(x) for x in some]
+    assert powers(np.array(some)).tolist() == found
+    with localcontext() as context:
+        context.prec = 50
+        two = Decimal(2).ln()
+        worst = max(abs(Decimal(w) / (two * Decimal(x)).exp() - 1) for x, w in zip(some, found, strict=True))
+    assert worst < Decimal(2) ** -51
+    assert min(found) == 1.0
+    assert max(found) == 2.0
+    assert power(0.0).hex() == "0x1.0000000000000p+0"
+    assert power(0.5).hex() == "0x1.6a09e667f3bcdp+0"
+
+
+def oracle(
+    examples: list[tuple[set, set, float, Fraction]], now: Fraction
+) -> tuple[Decimal, Decimal, Decimal, Decimal]:
+    """Total weight, micro F1, Hamming loss and samples recall, straight from the definition."""
+    total = tp = wrong = either = recall = Decimal(0)
+    labels = len({label for true, pred, _, _ in examples for label in true | pred})
+    for true, pred, weight, t in examples:
+        age = t - now
+        w = Decimal(weight) * (Decimal(2).ln() * Decimal(age.numerator) / Decimal(age.denominator)).exp()
+        total += w
+        tp += w * len(true & pred)
+        either += w * (len(true) + len(pred))
+        wrong += w * len(true ^ pred)
+        recall += w * len(true & pred) / len(true) if true else 0
+    return total, 2 * tp / either, wrong / total / labels, recall / total
+
+
+@pytest.mark.parametrize("half_life", [1, 7, 100, 0.37, 12.5, timedelta(seconds=3), timedelta(microseconds=1700001)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fading_is_within_its_bound_of_plain_loops(half_life: object, weighted: bool):
+    drawn = random.Random(3)
+    window = se.Fading(se.Evaluator(["f1_micro", "hamming_loss", "recall_samples"]), half_life)
+    seen, second, bound = [], Fraction(0), Decimal(2) ** -49
+    with localcontext() as context:
+        context.prec = 60
+        for step in range(220):
+            true, pred = (set(drawn.sample("abcdef", drawn.randrange(1, 5))) for _ in range(2))
+            weight = drawn.choice([1.0, 0.1, 1e10]) if weighted else 1.0
+            if type(half_life) is int:
+                window.update(true, pred, weight=weight)
+                now = t = Fraction(step, half_life)
+            else:
+                second += Fraction(drawn.choice([0.0, 0.125, 1.0]))
+                late = Fraction(drawn.choice([0, 0, 2]))
+                given_t = float(second - late)
+                if isinstance(half_life, timedelta):
+                    window.update(true, pred, weight=weight, t=DAY + timedelta(seconds=given_t))
+                    unit = Fraction(half_life // timedelta(microseconds=1), 10**6)
+                else:
+                    window.update(true, pred, weight=weight, t=given_t)
+                    unit = Fraction(half_life)
+                t = (second - late) / unit
+                now = max([t, *(when for *_, when in seen)])
+            seen.append((true, pred, weight, t))
+            if step % 20 == 19:
+                seen = [example for example in seen if now - example[3] < 64]  # what weighs less than 2**-64
+                expected = oracle(seen, now)
+                found = (window.weight, *window.get().values())
+                for mine, right in zip(found, expected, strict=True):
+                    assert abs(Decimal(mine) - right) <= bound * right, (step, mine, right)
+
+
+def test_reading_in_between_changes_nothing_and_what_was_put_together_is_not_stale():
+    for half_life in (5, 2.5):
+        when = (lambda _: {}) if half_life == 5 else (lambda step: {"t": step - 3.0 * (step % 7 == 0)})
+        read, unread = (se.Fading(se.Evaluator(["f1_macro"]), half_life) for _ in range(2))
+        for step in range(120):
+            for window in (read, unread):
+                window.update({step % 5, step % 3}, {step % 4}, **when(step))
+            read.get(), read.weight, read.get("f1_micro"), read.per_label()
+            assert read.get() == unread.copy().get()
+            assert read.weight == unread.copy().weight
+        if half_life == 2.5:
+            read.advance(130.0)
+            assert read.weight < unread.weight
+            assert read.get() == unread.get()
+            read.merge(unread)
+            assert read.examples == 2 * unread.examples
+
+
+def test_what_is_older_than_64_half_lives_is_dropped():
+    window = se.Fading(se.Evaluator([]), 1)
+    for step in range(1000):
+        window.update({step}, {step})
+    assert 64 <= window.examples <= 66
+    assert window.labels == tuple(range(1000 - window.examples, 1000))
+    assert window.weight == pytest.approx(2.0, rel=1e-15)
+    timed = se.Fading(se.Evaluator([]), 1.0)
+    timed.update({"a"}, {"a"}, t=0)
+    timed.update({"a"}, {"a"}, t=64)
+    assert timed.examples == 2
+    timed.advance(65)
+    assert timed.examples == 1
+    with pytest.raises(se.InputError, match="too late"):
+        timed.update({"a"}, {"a"}, t=0)
+
+
+def test_weights_at_the_ends_of_their_range():
+    window = se.Fading(se.Evaluator(["f1_micro"]), 2)
+    window.update({"a"}, {"a"}, weight=1.7e308)
+    before = window.to_bytes()
+    with pytest.raises(se.InputError, match="too large to fade"):
+        window.update({"a"}, {"a"}, weight=1.7e308)
+    with pytest.raises(se.InputError, match="too large to fade"):
+        window.update_many([{"a"}] * 2, [{"a"}] * 2, weights=[1.0, 1.7e308][::-1])
+    assert window.to_bytes() == before
+    tiny = se.Fading(se.Evaluator(["f1_micro"]), 3)
+    for _ in range(300):
+        tiny.update({"a"}, {"a", "b"}, weight=5e-324)
+    kept = tiny.snapshot()
+    assert se.Evaluator.from_bytes(kept.to_bytes()) == kept
+    assert tiny.get() == kept.get()
+    tiny.update({"a"}, {"a"}, weight=0.0)
+    assert tiny.get() == kept.get()
+
+
+@pytest.mark.parametrize("half_life", [0, -3, True, "7", None, math.nan, -1.0, 0.0, timedelta(0), math.inf])
+def test_a_half_life_that_is_none_is_refused(half_life: object):
+    with pytest.raises(se.InputError, match="half_life"):
+        se.Fading(se.F1(), half_life)

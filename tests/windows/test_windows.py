@@ -1,0 +1,856 @@
+"""Windows that remember their examples: the last ones, and those of the last period."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import random
+import subprocess
+import sys
+import tracemalloc
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.evaluation.encoding import WINDOWS
+from streameval.inputs import Reader, read_one
+from streameval.kernel import _numpy, _tape
+from streameval.schema.config import Config
+from streameval.schema.labels import LabelIndex
+from tests.kernel.decisions.test_twins import everything, needs_compiled
+from tests.support.effort import cases, spread
+from tests.support.interruptions import Interrupted, attempted, interrupted
+from tests.support.streams import Example, Stream, feed_many, readings, streams
+from tests.wire.test_decisions import sealed, varint
+
+CHECK = settings(max_examples=cases(40), deadline=None)
+NAMES = ["f1_macro", "hamming_loss", "recall_samples"]
+NOON = datetime(2024, 5, 1, 12)
+
+
+def fed(stream: Stream, kept: list[Example]) -> bytes:
+    return stream.fed(kept).to_bytes()
+
+
+def churn(seed: int, steps: int, *, weighted: bool) -> list[tuple[set, set, float, set | None]]:
+    """Examples whose labels come and go, some of them masked."""
+    drawn = random.Random(seed)
+    made = []
+    for step in range(steps):
+        pool = [f"{step // 40}-{number}" for number in range(6)] + ["always", step // 300]
+        sides = [set(drawn.sample(pool, drawn.randrange(5))) for _ in range(2)]
+        weight = drawn.choice([1.0, 0.1, 3.0, 0.0, 1e-300]) if weighted and (step // 500) % 2 else 1.0
+        mask = set(drawn.sample(pool, 2)) if step % 7 == 0 else None
+        made.append((*sides, weight, mask))
+    return made
+
+
+# -- Rolling ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rolling_equals_counting_the_last_examples_anew_at_every_step(weighted: bool):
+    rolling, last = se.Rolling(se.Evaluator(NAMES), size=37), deque(maxlen=37)
+    for true, pred, weight, mask in churn(1, cases(1000 if weighted else 3000), weighted=weighted):
+        rolling.update(true, pred, weight=weight, mask=mask)
+        last.append((true, pred, weight, mask))
+        anew = se.Evaluator(NAMES)
+        for given_true, given_pred, given_weight, given_mask in last:
+            anew.update(given_true, given_pred, weight=given_weight, mask=given_mask)
+        assert rolling.snapshot().to_bytes() == anew.to_bytes()
+        assert rolling.get() == anew.get()
+        assert rolling.examples == anew.examples
+
+
+@CHECK
+@given(streams(max_size=30), st.integers(1, 12), st.data())
+def test_rolling_over_any_setup_holds_the_last_examples(stream: Stream, size: int, data: st.DataObject):
+    one, many = se.Rolling(stream.fresh(), size), se.Rolling(stream.fresh(), size)
+    for number, example in enumerate(stream.examples, 1):
+        example.update(one, again=data.draw(st.booleans()))
+        assert one.snapshot().to_bytes() == fed(stream, stream.examples[max(0, number - size) : number])
+    rest = stream.examples
+    while rest:
+        cut = data.draw(st.integers(1, len(rest)))
+        feed_many(many, rest[:cut], iterators=data.draw(st.booleans()), again=data.draw(st.booleans()))
+        rest = rest[cut:]
+    assert many.to_bytes() == one.to_bytes()
+    assert many == one
+    assert readings(many.snapshot()) == readings(one.snapshot())
+    back = se.Rolling.from_bytes(one.to_bytes())
+    for window in (back, one):
+        for example in stream.examples:
+            example.update(window)
+    assert back == one
+
+
+@pytest.mark.parametrize("form", ["bool rows", "float scores", "lists", "frames", "rows beside lists"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("declared", [True, False])
+def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: bool, declared: bool):
+    rng = np.random.default_rng(3)
+    names = ["a", "b", "c", "d"] if form in ("lists", "frames", "rows beside lists") else [0, 1, 2, 3]
+    setup = {"labels": names if declared or form == "rows beside lists" else None}
+    setup["threshold"] = 0.5 if form == "float scores" else None
+    true, scores = rng.random((400, 4)) < 0.4, rng.random((400, 4))
+    pred = scores >= 0.5
+    given_weights = rng.choice([0.5, 1.0, 3.0], 400) if weighted else np.ones(400)
+    for size in (1, 7, 130, 399, 400, 401):
+        many = se.Rolling(se.Evaluator(NAMES, **setup), size)
+        one = se.Rolling(se.Evaluator(NAMES, **setup), size)
+        for start, stop in [(0, 3), (3, 3), (3, 200), (200, 201), (201, 400)]:
+            part = slice(start, stop)
+            lists = [[[n for n, b in zip(names, row, strict=True) if b] for row in side[part]] for side in (true, pred)]
+            batch = {
+                "bool rows": (true[part], pred[part].astype(np.uint8)),
+                "float scores": (true[part], scores[part]),
+                "lists": (lists[0], lists[1]),
+                "frames": tuple(pd.DataFrame(side[part], columns=names) for side in (true, pred)),
+                "rows beside lists": (true[part], lists[1]),
+            }[form]
+            many.update_many(*batch, weights=given_weights[part] if weighted else None)
+            for row in range(start, stop):
+                if form == "lists":
+                    said = lists[0][row - start], lists[1][row - start]
+                else:
+                    said = tuple(dict(zip(names, side[row].tolist(), strict=True)) for side in (true, pred))
+                one.update(*said, weight=float(given_weights[row]))
+        assert many.to_bytes() == one.to_bytes(), size
+
+
+@pytest.mark.parametrize("unknown", ["error", "ignore", "add"])
+@pytest.mark.parametrize("form", ["mappings", "sets", "arrays"])
+@pytest.mark.parametrize("size", [1, 2, 3, 20])
+def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared(unknown: str, form: str, size: int):
+    """Batches are then read over labels of their own, which do not begin with the declared ones."""
+    rng, declared = random.Random(size), [f"l{number}" for number in range(600)]
+    shuffled = rng.sample(declared, 600)
+
+    def side() -> object:
+        chosen = {label: rng.random() < 0.5 for label in rng.sample(declared[:5] + declared[-5:], rng.randrange(6))}
+        if form == "arrays":
+            return np.array([chosen.get(label, False) for label in shuffled])
+        if unknown != "error" and rng.random() < 0.5:
+            chosen["met"] = rng.random() < 0.5
+        return chosen if form == "mappings" else {label for label, said in chosen.items() if said}
+
+    def windows() -> tuple[se.Rolling, se.TimeRolling]:
+        ev = se.Evaluator(["f1_macro"], labels=shuffled, unknown=unknown)
+        return se.Rolling(ev, size), se.TimeRolling(ev, float(size))
+
+    (batches, timed_batches), (singles, timed_singles) = windows(), windows()
+    now = 0
+    for _ in range(8):
+        pairs = [(side(), side()) for _ in range(rng.choice([1, 2, 3, 7]))]
+        weights = [rng.choice([1.0, 0.5]) for _ in pairs] if rng.random() < 0.5 else [1.0] * len(pairs)
+        times = [float(now := now + rng.randrange(2)) for _ in pairs]
+        sides = [np.array(each) if form == "arrays" else list(each) for each in zip(*pairs, strict=True)]
+        batches.update_many(*sides, weights=weights)
+        timed_batches.update_many(*sides, weights=weights, times=times)
+        for pair, weight, t in zip(pairs, weights, times, strict=True):
+            singles.update(*pair, weight=weight)
+            timed_singles.update(*pair, weight=weight, t=t)
+        assert batches == singles
+        assert timed_batches == timed_singles
+        assert batches.get() == singles.get()
+        assert batches.labels[:600] == tuple(shuffled)
+
+
+def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
+    rolling = se.Rolling(se.Evaluator(labels=["a", "b"], threshold=0.5), 3)
+    rolling.update({"a"}, {"b"})
+    before = rolling.to_bytes()
+    true, scores = np.zeros((50, 2), np.uint8), np.zeros((50, 2))
+    for spoil in ("true", "scores"):
+        bad_true, bad_scores = true.copy(), scores.copy()
+        if spoil == "true":
+            bad_true[0, 0] = 7
+        else:
+            bad_scores[0, 0] = math.nan
+        for extra in ({}, {"weights": np.full(50, 0.5)}):
+            with pytest.raises(se.InputError):
+                rolling.update_many(bad_true, bad_scores, **extra)
+            assert rolling.to_bytes() == before
+    with pytest.raises(se.InputError, match="numbers of examples differ"):
+        rolling.update_many([{"a"}] * 5, [{"a"}] * 4)
+    with pytest.raises(se.LabelError):
+        rolling.update({"a"}, {"zebra"})
+    assert rolling.to_bytes() == before
+
+
+def test_labels_that_have_left_take_no_room():
+    rolling = se.Rolling(se.Evaluator(["f1_micro"]), 100)
+    largest = 0
+    for start in range(0, 1_000_000, 500):
+        rolling.update_many([{number} for number in range(start, start + 500)], [{"a"}] * 500)
+        for number in range(start, start + 2):
+            rolling.update({f"single {number}"}, {"a"})
+        largest = max(largest, len(rolling._now[0].labels))
+    assert largest <= 64 + 4 * 600
+    assert len(rolling.labels) == 101
+    for number in range(3000):
+        rolling.update({f"again {number}"}, {"a"}, weight=0.5)
+        largest = max(largest, len(rolling._now[0].labels))
+    assert largest <= 64 + 4 * 600
+    assert len(rolling.to_bytes()) < 3000
+    assert len(pickle.dumps(rolling)) < 4000
+
+
+@pytest.mark.skipif(se.kernel.BACKEND != "compiled" or sys.platform != "linux", reason="takes minutes, or counts pages")
+def test_a_long_tape_takes_no_more_than_a_few_bytes_per_label(tmp_path: Path):
+    """A million examples of three labels a side, with what the process takes beside it."""
+    program = """
+import resource, sys, numpy as np, streameval as se
+rolling = se.Rolling(se.Evaluator(["f1_micro"]), 1_000_000)
+sides = [[{f"l{(7 * i + j) % 50}" for j in range(3)} for i in range(2000)] for _ in range(2)]
+for pair in zip(*sides):
+    rolling.update(*pair)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(900):
+    for pair in zip(*sides):
+        rolling.update(*pair)
+assert rolling.examples == 1_000_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert int(told) < 100_000  # kilobytes
+
+
+def test_merging_rolling_windows_is_refused_with_the_reason():
+    a, b = se.Rolling(se.F1(), 3), se.Rolling(se.F1(), 3)
+    with pytest.raises(se.MergeError, match="snapshot"):
+        a.merge(b)
+    with pytest.raises(se.MergeError, match="order"):
+        a + b
+
+
+# -- what all windows share -------------------------------------------------------------------------------------------
+
+
+def made(kind: str, evaluator: se.Evaluator | se.Metric) -> object:
+    return {
+        "Rolling": lambda: se.Rolling(evaluator, 3),
+        "TimeRolling": lambda: se.TimeRolling(evaluator, 2.5),
+        "TimeRolling of dates": lambda: se.TimeRolling(evaluator, timedelta(seconds=2.5)),
+        "Tumbling": lambda: se.Tumbling(evaluator, size=3, keep=2),
+        "Tumbling of time": lambda: se.Tumbling(evaluator, period=2.0, keep=2),
+        "Fading": lambda: se.Fading(evaluator, 2),
+        "Fading of time": lambda: se.Fading(evaluator, 2.0),
+        "Fading of dates": lambda: se.Fading(evaluator, timedelta(seconds=2)),
+    }[kind]()
+
+
+KINDS = (
+    "Rolling", "TimeRolling", "TimeRolling of dates", "Tumbling", "Tumbling of time", "Fading", "Fading of time",
+    "Fading of dates",
+)  # fmt: skip
+
+
+def at(kind: str, second: float) -> dict[str, object]:
+    """The time of an example, where there is one."""
+    if kind in ("Rolling", "Tumbling", "Fading"):
+        return {}
+    return {"t": NOON + timedelta(seconds=second) if "dates" in kind else float(second)}
+
+
+def many_at(kind: str, second: float, examples: int) -> dict[str, object]:
+    """The times of so many examples, where there are any."""
+    return {"times": [t] * examples for t in at(kind, second).values()}  # noqa: B035
+
+
+def filled(kind: str, *, weight: float = 1.0, steps: int = 5) -> object:
+    window = made(kind, se.Evaluator(NAMES))
+    for step in range(steps):
+        window.update({"a", f"b{step}"}, {"a", "c"}, weight=weight, **at(kind, step))
+    return window
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_window_answers_as_the_object_it_was_built_from(kind: str):
+    fresh = made(kind, se.Evaluator(NAMES))
+    assert fresh.get() == se.Evaluator(NAMES).get()
+    assert (fresh.examples, fresh.weight, fresh.labels) == (0, 0.0, ())
+    window = filled(kind)
+    ordinary = window.snapshot()
+    assert type(ordinary) is se.Evaluator
+    assert window.get() == ordinary.get()
+    assert window.get("f1_micro") == ordinary.get("f1_micro")
+    assert window.report() == ordinary.report()
+    assert window.labels == ordinary.labels
+    assert window.weight == ordinary.weight
+    assert window.examples == ordinary.examples > 0
+    assert window.per_label().to_dict() == ordinary.per_label().to_dict()
+    assert se.Evaluator.from_bytes(ordinary.to_bytes()) == ordinary
+    before = window.to_bytes()
+    ordinary.update({"z"}, {"z"})
+    ordinary.merge(ordinary)
+    assert window.to_bytes() == before
+    assert kind.split()[0] in repr(window)
+    with pytest.raises(AttributeError):
+        window.bigger_is_better  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_window_over_a_metric_gives_its_number_and_direction(kind: str):
+    window = made(kind, se.HammingLoss())
+    assert window.update({"a"}, {"b"}, **at(kind, 0)) is None
+    assert window.get() == 1.0
+    assert window.bigger_is_better is False
+    assert type(window.snapshot()) is se.HammingLoss
+    with pytest.raises(AttributeError, match="report"):
+        window.report()
+    with pytest.raises(se.InputError, match="alone"):
+        window.get("f1_micro")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_copies_pickles_and_bytes_are_equal_and_independent(kind: str, weight: float, tmp_path: Path):
+    window = filled(kind, weight=weight)
+    before = window.to_bytes()
+    window.save(tmp_path / "window")
+    twins = [
+        window.copy(), copy.copy(window), copy.deepcopy(window), pickle.loads(pickle.dumps(window)),
+        type(window).from_bytes(before), se.load(tmp_path / "window"),
+    ]  # fmt: skip
+    for twin in twins:
+        assert type(twin) is type(window)
+        assert twin == window
+        assert twin.get() == window.get()
+        twin.update({"x"}, {"y"}, **at(kind, 6))
+        assert twin != window
+        assert window.to_bytes() == before
+    after = {twin.to_bytes() for twin in twins}
+    assert len(after) == 1
+    window.update({"x"}, {"y"}, **at(kind, 6))
+    assert window.to_bytes() in after
+    window.reset()
+    assert window == made(kind, se.Evaluator(NAMES))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_given_evaluator_is_neither_changed_nor_kept(kind: str):
+    ev = se.Evaluator(NAMES)
+    window = made(kind, ev)
+    window.update({"a"}, {"b"}, **at(kind, 0))
+    assert ev.examples == 0
+    ev.update({"c"}, {"d"})
+    assert window.labels == ("a", "b")
+    true, pred, many = {"a": True}, {"a": False}, np.eye(2)
+    window = made(kind, ev := se.Evaluator(NAMES))
+    window.update(true, pred, **at(kind, 0))
+    before = window.to_bytes()
+    true["a"], pred["q"] = False, True
+    assert window.to_bytes() == before
+    window.reset()
+    window.update_many(many, many, **many_at(kind, 0, 2))
+    before = window.to_bytes()
+    many[:] = 0
+    assert window.to_bytes() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("evaluator", "told"),
+    [
+        (se.F1, r"write F1\(\)"), (se.Evaluator, "not the class"), ("f1_micro", "such as"), (None, "such as"),
+        (se.Rolling(se.F1(), 3), "such as"),
+    ],
+)  # fmt: skip
+def test_what_is_no_evaluator_is_refused(kind: str, evaluator: object, told: str):
+    with pytest.raises(se.InputError, match=told):
+        made(kind, evaluator)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_evaluator_that_has_counted_is_refused(kind: str):
+    ev = se.Evaluator()
+    ev.update({"a"}, {"a"})
+    with pytest.raises(se.InputError, match="has counted 1 examples"):
+        made(kind, ev)
+    ev.revert({"a"}, {"a"})
+    assert made(kind, ev).examples == 0
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.0, "3", None, True, math.nan, np.timedelta64(3), 2**62])
+def test_a_size_that_is_no_number_of_examples_is_refused(size: object):
+    with pytest.raises(se.InputError, match="size"):
+        se.Rolling(se.F1(), size)
+    with pytest.raises(se.InputError, match=r"size"):
+        se.Tumbling(se.F1(), size=size)
+
+
+@pytest.mark.parametrize(
+    "period",
+    [0, -1.0, math.nan, math.inf, "1h", None, True, timedelta(0), timedelta(-1), np.timedelta64(1, "h"),
+     timedelta.max, 2**60 + 1, pd.Timedelta(1, "ns"), pd.NaT],
+)  # fmt: skip
+def test_a_period_that_is_no_time_is_refused(period: object):
+    with pytest.raises(se.InputError, match="period"):
+        se.TimeRolling(se.F1(), period)
+    with pytest.raises(se.InputError, match="period"):
+        se.Tumbling(se.F1(), period=period)
+    with pytest.raises(se.InputError, match="half_life"):
+        se.Fading(se.F1(), 0 if period is None else period if period != 2**60 + 1 else 2**70)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_calls_that_fail_change_nothing(kind: str):
+    window = filled(kind, weight=0.3)
+    before = window.to_bytes()
+    when = at(kind, 9)
+    many = many_at(kind, 9, 2)
+    calls: list[Callable[[], object]] = [
+        lambda: window.update({"a"}, {1.5}, **when),
+        lambda: window.update({"new"}, {None}, **when),
+        lambda: window.update({"new"}, {"a"}, weight=math.nan, **when),
+        lambda: window.update({"new"}, {"a"}, weight=-1, **when),
+        lambda: window.update({"new"}, {"a"}, mask=7, **when),
+        lambda: window.update_many([{"new"}, {"a"}], [{"a"}, {2.5}], **many),
+        lambda: window.update_many([{"new"}] * 3, [{"a"}] * 2, **many),
+        lambda: window.update_many([{"new"}] * 2, [{"a"}] * 2, weights=[1.0], **many),
+        lambda: window.update_many(5, 5, **many),
+    ]
+    if when:
+        calls += [
+            lambda: window.update_many([{"new"}] * 3, [{"a"}] * 3, **many),
+            lambda: window.update_many([{"new"}], [{"a"}], **many),
+            lambda: window.update_many(iter([{"new"}] * 3), iter([{"a"}] * 3), **many),
+            lambda: window.update_many([{"new"}], [{"a"}], times="2"),
+            lambda: window.update_many([{"new"}], [{"a"}], times=5),
+            *(lambda t=t: window.update({"new"}, {"a"}, t=t) for t in (math.nan, math.inf, "noon", True, pd.NaT)),
+            *(lambda t=t: window.update_many([{"new"}], [{"a"}], times=[t]) for t in (math.nan, "noon", None)),
+            lambda: window.update({"new"}, {"a"}, t=np.datetime64("NaT")),
+            lambda: window.advance(math.nan),
+            lambda: window.advance(at(kind, -100)["t"]),
+            lambda: window.update({"new"}, {"a"}, t=at(kind, -1000)["t"]),
+            lambda: window.update_many([{"new"}], [{"a"}], times=[at(kind, -1000)["t"]]),
+        ]
+    for position, call in enumerate(calls):
+        with pytest.raises(se.InputError):
+            call()
+        assert window.to_bytes() == before, position
+
+
+@pytest.mark.parametrize("kind", ["Tumbling", "Fading"])
+def test_a_time_where_there_is_none_is_refused_and_the_other_way_round(kind: str):
+    window = made(kind, se.F1())
+    for call in (
+        lambda: window.update({"a"}, {"a"}, t=3.0), lambda: window.update_many([{"a"}], [{"a"}], times=[3.0]),
+        lambda: window.advance(3.0),
+    ):  # fmt: skip
+        with pytest.raises(se.InputError, match="no meaning"):
+            call()
+    timed = made(f"{kind} of time", se.F1())
+    for call in (lambda: timed.update({"a"}, {"a"}), lambda: timed.update_many([{"a"}], [{"a"}])):
+        with pytest.raises(se.InputError, match="missing"):
+            call()
+
+
+# -- TimeRolling ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_time_rolling_holds_the_examples_after_latest_minus_period(weighted: bool):
+    drawn = random.Random(5)
+    window, seen, now = se.TimeRolling(se.Evaluator(NAMES), 7), [], 0
+    for true, pred, weight, mask in churn(2, 2500, weighted=weighted):
+        now += drawn.choice([0, 0, 1, 1, 2, 9]) if drawn.random() < 0.9 else 0.25
+        if drawn.random() < 0.05:
+            now += 5
+            window.advance(now)
+        window.update(true, pred, weight=weight, mask=mask, t=now)
+        seen.append((now, true, pred, weight, mask))
+        seen = [example for example in seen if now - 7 < example[0] <= now]
+        anew = se.Evaluator(NAMES)
+        for _, given_true, given_pred, given_weight, given_mask in seen:
+            anew.update(given_true, given_pred, weight=given_weight, mask=given_mask)
+        assert window.snapshot().to_bytes() == anew.to_bytes()
+        assert window.latest == now
+
+
+@CHECK
+@given(
+    st.floats(allow_nan=False, allow_infinity=False, min_value=1e-300),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8),
+)
+def test_the_boundary_of_a_period_of_floats_is_exact(period: float, times: list[float]):
+    window, times = se.TimeRolling(se.Evaluator([]), period), sorted(times)
+    for number, t in enumerate(times):
+        window.update({number}, set(), t=t)
+    inside = [n for n, t in enumerate(times) if Fraction(times[-1]) - Fraction(t) < Fraction(period)]
+    assert sorted(window.labels) == inside
+    many = se.TimeRolling(se.Evaluator([]), period)
+    many.update_many([{number} for number in range(len(times))], [set()] * len(times), times=times)
+    assert many == window
+    arrays = se.TimeRolling(se.Evaluator([]), period)
+    arrays.update_many([{n} for n in range(len(times))], [set()] * len(times), times=np.array(times))
+    assert arrays.to_bytes() == window.to_bytes()
+
+
+@st.composite
+def timed_streams(draw: st.DrawFn) -> tuple[Stream, list[int]]:
+    stream = draw(streams(max_size=10))
+    times = draw(st.lists(st.integers(0, 8), min_size=len(stream.examples), max_size=len(stream.examples)))
+    return stream, sorted(times)
+
+
+@CHECK
+@given(timed_streams(), st.integers(1, 9), st.data())
+def test_merged_time_windows_hold_what_one_window_would(
+    timed: tuple[Stream, list[int]], period: int, data: st.DataObject
+):
+    stream, times = timed
+    whole = se.TimeRolling(stream.fresh(), period)
+    parts = [se.TimeRolling(stream.fresh(), period) for _ in range(3)]
+    for example, t in zip(stream.examples, times, strict=True):
+        true, pred, mask = example.said
+        for target in (whole, parts[data.draw(st.integers(0, 2))]):
+            target.update(true, pred, weight=example.weight, mask=mask, t=t)
+    a, b, c = parts
+    before = [part.to_bytes() for part in parts]
+    assert (a + b).to_bytes() == (b + a).to_bytes()
+    assert ((a + b) + c).to_bytes() == (a + (b + c)).to_bytes() == whole.to_bytes()
+    assert (a + se.TimeRolling(stream.fresh(), period)).to_bytes() == before[0]
+    assert (se.TimeRolling(stream.fresh(), period) + a).to_bytes() == before[0]
+    assert [part.to_bytes() for part in parts] == before
+    assert sum(parts) == whole
+    back = se.TimeRolling.from_bytes(whole.to_bytes())
+    assert back == whole
+    back.advance(20)
+    assert back.examples == 0
+
+
+def test_every_kind_of_date_is_taken_and_the_finest_refused():
+    def window(*times: object) -> se.TimeRolling:
+        found = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+        for t in times:
+            found.update({"a"}, {"a"}, t=t)
+        return found
+
+    same = [
+        datetime(2024, 5, 1), date(2024, 5, 1), np.datetime64("2024-05-01"), np.datetime64("2024-05-01T00:00", "ns"),
+        pd.Timestamp("2024-05-01"),
+    ]  # fmt: skip
+    assert len({window(t).to_bytes() for t in same}) == 1
+    assert window(*same).latest == datetime(2024, 5, 1)
+    for series in (np.array(same[:1], "M8[s]"), pd.Series(same[:1]), pd.DatetimeIndex(same[:1]), tuple(same[:1])):
+        many = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+        many.update_many([{"a"}], [{"a"}], times=series)
+        assert many == window(same[0])
+    for t in (pd.Timestamp(1, unit="ns"), np.datetime64(1, "ns"), np.datetime64(10**12, "Y"), np.datetime64("NaT")):
+        with pytest.raises(se.InputError):
+            window(t)
+        with pytest.raises(se.InputError):
+            window().update_many([{"a"}], [{"a"}], times=np.array([t]))
+    zoned = datetime(2024, 5, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    assert window(zoned, datetime(2024, 5, 1, tzinfo=UTC)).latest == zoned
+    for first, second in ((same[0], zoned), (zoned, same[0])):
+        with pytest.raises(se.InputError, match="time zone"):
+            window(first, second)
+        with pytest.raises(se.MergeError, match="time zone"):
+            window(first).merge(window(second))
+        with pytest.raises(se.InputError, match="time zone"):
+            window().update_many([{"a"}] * 2, [{"a"}] * 2, times=[first, second])
+    for wrong in (3.0, "2024-05-01", None, timedelta(1)):
+        with pytest.raises(se.InputError, match="period is a timedelta"):
+            window(wrong)
+
+
+def test_times_that_no_datetime_can_say_are_refused_so_that_windows_can_be_read_back():
+    zoned = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5)))
+    for t in (np.datetime64("20000-01-01"), np.datetime64("10000-01-01", "us"), np.datetime64("-0001-01-01"), zoned):
+        window = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
+        with pytest.raises(se.InputError, match=r"^t .* years 1 to 9999"):
+            window.update({"a"}, {"a"}, t=t)
+        with pytest.raises(se.InputError, match=r"^times.* years 1 to 9999"):
+            window.update_many([{"a"}], [{"a"}], times=[t] if t is zoned else np.array([t]))
+        assert window.examples == 0
+    for t in (datetime.min, datetime.max, np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")):
+        window.reset()
+        window.update({"a"}, {"a"}, t=t)
+        assert window.latest == np.datetime64(t, "us").astype(datetime)
+        assert se.TimeRolling.from_bytes(window.to_bytes()) == window
+
+
+def test_masked_times_are_refused():
+    for kind in (se.TimeRolling, se.Fading):
+        window = kind(se.Evaluator([]), 1.0)
+        with pytest.raises(se.InputError, match="times"):
+            window.update_many([{"a"}] * 2, [{"a"}] * 2, times=np.ma.array([1.0, 2.0], mask=[False, True]))
+        window.update_many([{"a"}] * 2, [{"a"}] * 2, times=np.ma.array([1.0, 2.0]))
+        assert window.get() == {}
+
+
+def test_windows_of_different_build_do_not_merge():
+    window = se.TimeRolling(se.F1(), 5)
+    for other in (se.TimeRolling(se.F1(), 6), se.TimeRolling(se.F1(average="micro"), 5), se.Rolling(se.F1(), 5)):
+        with pytest.raises(se.MergeError, match="cannot merge"):
+            window.merge(other)
+        assert window != other
+
+
+# -- interruptions ----------------------------------------------------------------------------------------------------
+
+OPERATIONS: dict[str, Callable[[object, str], object]] = {
+    "plain": lambda w, kind: w.update({"a": True, "c": False}, {"a": False, "c": True}, **at(kind, 7)),
+    "new labels": lambda w, kind: w.update({"a", "new"}, {"newer"}, mask={"newest"}, **at(kind, 7)),
+    "weighted": lambda w, kind: w.update({"a", "new"}, {"b0"}, weight=0.7, **at(kind, 7)),
+    "failing": lambda w, kind: w.update({"new"}, {"newer", None}, **at(kind, 7)),
+    "many": lambda w, kind: w.update_many(
+        [{"a"}, {"new"}], [{"newer"}, set()], weights=[0.1, 1.0], **many_at(kind, 7, 2)
+    ),
+    "very many": lambda w, kind: w.update_many([{"a"}, {"new"}] * 4, [{"newer"}, set()] * 4, **many_at(kind, 7, 8)),
+    "advance": lambda w, kind: w.advance(*at(kind, 7).values()) if at(kind, 7) else None,
+    "merge": lambda w, _: w.merge(w),
+    "reset": lambda w, _: w.reset(),
+    "reading": lambda w, _: (w.get(), w.to_bytes(), w.copy(), w.snapshot(), w == w.copy()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
+    def run(window: object) -> None:
+        attempted(lambda: OPERATIONS[operation](window, kind))
+
+    run(filled(kind, weight=weight))  # what happens at the first time alone must not be counted
+    before = filled(kind, weight=weight).to_bytes()
+    window = filled(kind, weight=weight)
+    executed = interrupted(lambda: run(window), -1)
+    after = window.to_bytes()
+    for hit in range(1, executed + 1, max(1, executed // cases(10))):
+        window = filled(kind, weight=weight)
+        with pytest.raises(Interrupted):
+            interrupted(lambda window=window: run(window), hit)
+        answer = window.get()
+        found = window.to_bytes()
+        assert found in (before, after), f"torn at instruction {hit}"
+        back = type(window).from_bytes(found)
+        assert answer == window.get() == back.get()
+        for target in (window, back):
+            target.update({"x", "new"}, {"newer", "a"}, weight=0.7, **at(kind, 8))
+            target.update_many([{"y"}], [{"x"}], **many_at(kind, 9, 1))
+        assert window.to_bytes() == back.to_bytes()
+        assert window.get() == back.get()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_example_that_uses_its_window_loses_nothing_in_silence(kind: str):
+    class Meddler(dict):
+        def __init__(self, meanwhile: Callable[[], object], **labels: int) -> None:
+            super().__init__(**labels)
+            self.meanwhile = meanwhile
+
+        def items(self):
+            self.meanwhile()
+            return super().items()
+
+    def source(meanwhile: Callable[[], object]):
+        yield {"a", "s"}
+        meanwhile()
+        yield {"a", "fresh"}
+
+    meddlings = (
+        lambda window: window.update({"v"}, {"w"}, **at(kind, 5)),
+        lambda window: window.reset(),
+        lambda window: window.update_many([{"v"}] * 9, [{"w"}] * 9, **many_at(kind, 5, 9)),
+        lambda window: (window.get(), window.to_bytes(), window.copy()),
+    )
+    calls = (
+        lambda window, meddle: window.update_many(
+            source(lambda: meddle(window)), [{"a"}, {"u"}], **many_at(kind, 5, 2)
+        ),
+        lambda window, meddle: window.update(
+            Meddler(lambda: meddle(window), a=1, b=0), {"fresh"}, **at(kind, 5)
+        ),
+    )  # fmt: skip
+    for meddle in meddlings:
+        for call in calls:
+            window, without = filled(kind), filled(kind)
+            meddle(without)
+            try:
+                call(window, meddle)
+            except se.InputError:
+                assert window.to_bytes() == without.to_bytes()
+            else:
+                assert b"fresh" in window.to_bytes()
+                assert type(window).from_bytes(window.to_bytes()) == window
+
+
+# -- bytes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_damaged_bytes_of_windows_are_refused(kind: str, weight: float):
+    data = filled(kind, weight=weight, steps=4).to_bytes()
+    own = type(filled(kind))
+    for cut in range(len(data)):
+        with pytest.raises(se.FormatError):
+            own.from_bytes(data[:cut])
+    body, drawn = bytearray(data[:-4]), random.Random(4)
+    kept = 0
+    for place in spread(range(8, len(body)), 60):
+        for value in {0, 1, 2, 255, body[place] ^ 1, body[place] ^ 128, drawn.randrange(256)}:
+            if value != body[place]:
+                edited = bytes(body[:place]) + bytes([value]) + bytes(body[place + 1 :])
+                try:
+                    found = own.from_bytes(sealed(edited))
+                except se.FormatError:
+                    continue
+                kept += 1
+                assert found.to_bytes() == sealed(edited)
+                assert isinstance(found.get(), dict)
+                found.copy().reset()
+                found.labels, found.weight, found.snapshot()
+    assert kept < 20 * len(body)
+
+
+def hostile() -> dict[str, bytes]:
+    """Bodies of windows that declare far more than they hold."""
+    head = {kind: b"\x89SEV\r\n\x01" + bytes([2 * number]) for number, kind in enumerate(WINDOWS, 1)}
+    many = b"".join(b"\6" + f"{number:03x}".encode() for number in range(4096))
+    found = {}
+    for size in (2**16, 2**31, 2**62, 2**64 - 1):
+        for kind, start in head.items():
+            body = start + bytes(4)
+            found[f"{kind}: numbers {size}"] = body + varint(size) + bytes(40)
+            found[f"{kind}: items {size}"] = body + b"\1\6" + varint(size) + bytes(40)
+            found[f"{kind}: examples {size}"] = body + b"\1\6\0" + varint(size) + bytes(40)
+            found[f"{kind}: slots {size}"] = body + b"\1\6\0\1\1\1" + varint(size) + bytes(40)
+    for kind in ("Tumbling", "Fading"):
+        parts = b"".join(varint(2 * number) + b"\0\0" + bytes(5) + b"\0" + bytes(6) for number in range(2000))
+        declared = head[kind] + b"\1\0\0" + varint(4096) + many + b"\0"
+        found[f"{kind}: declared labels times parts"] = declared + b"\1\6" + varint(2000) + parts
+    return found
+
+
+HOSTILE = hostile()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_memory_is_bounded_by_the_size_of_the_bytes_of_a_window(name: str):
+    data = sealed(HOSTILE[name])
+    tracemalloc.start()
+    try:
+        with pytest.raises(se.FormatError):
+            getattr(se, name.split(":")[0]).from_bytes(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 64 * len(data) + 2**20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bytes_of_another_class_are_refused_by_name(kind: str):
+    data = filled(kind).to_bytes()
+    name = kind.split()[0]
+    for other in (se.Evaluator, se.F1, se.Metric, se.Rolling, se.TimeRolling, se.Tumbling, se.Fading):
+        if other.__name__ != name:
+            with pytest.raises(se.FormatError, match=name):
+                other.from_bytes(data)
+    with pytest.raises(se.FormatError, match="no window"):
+        type(filled(kind)).from_bytes(se.Evaluator().to_bytes())
+
+
+def test_the_order_of_examples_of_one_time_means_nothing_and_that_of_others_does():
+    first, second = ({"a"}, {"b"}), ({"c", "d"}, {"a"})
+    orders = []
+    for pair in ((first, second), (second, first)):
+        timed, rolling = se.TimeRolling(se.Evaluator([]), 5), se.Rolling(se.Evaluator([]), 5)
+        for example in pair:
+            timed.update(*example, t=1)
+            rolling.update(*example)
+        orders.append((timed, rolling))
+    assert orders[0][0].to_bytes() == orders[1][0].to_bytes()
+    assert orders[0][1] != orders[1][1]
+    assert orders[0][1].snapshot() == orders[1][1].snapshot()
+
+
+# -- the tape ---------------------------------------------------------------------------------------------------------
+
+if se.kernel.BACKEND == "compiled":
+    from streameval.kernel import _compiled as compiled
+
+
+@needs_compiled
+@CHECK
+@given(st.data(), st.booleans())
+def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: bool):
+    width = 9
+    mine, theirs = compiled.Tape(timed), _tape.Tape(timed)
+    counts, twin = compiled.Counts(width), _numpy.Counts(width)
+    columns, now = {str(n): n for n in range(width)}, 0
+    for _ in range(data.draw(st.integers(0, 25))):
+        step = data.draw(st.sampled_from(["slide", "extend", "drop"]))
+        if step == "drop":
+            number = data.draw(st.integers(0, mine.examples))
+            mine.drop(counts, number)
+            theirs.drop(twin, number)
+        else:
+            size, limit = data.draw(st.integers(1, 12)), now - data.draw(st.integers(1, 6))
+            now += data.draw(st.integers(0, 2))
+            outcomes = data.draw(st.lists(st.integers(0, 4 if step == "extend" else 3), max_size=width))
+            slots = np.array([5 * n + outcome for n, outcome in enumerate(outcomes)], np.int64)
+            key = tuple(sum(o in kinds for o in outcomes) for kinds in ((1, 3), (2, 3), (3,), (4,)))
+            one, stamps = np.array([len(slots)], np.int32), np.array([now]) if timed else None
+            if step == "slide" and not mine.weighted:
+                said = [{str(n): bool(o & bit) for n, o in enumerate(outcomes)} for bit in (1, 2)]
+                assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == 0
+                twin.count_slots(slots, key, 0, 1)
+                theirs.extend(one, slots.astype(np.int32), None, stamps)
+                theirs.drop(twin, theirs.overdue(size, limit))
+            else:
+                weight = np.array([data.draw(st.sampled_from([1.0, 0.5]))])
+                for tape, table in ((mine, counts), (theirs, twin)):
+                    table.count_slots(slots, key, 0, 1)
+                    tape.extend(one, slots.astype(np.int32), weight, stamps)
+        assert (mine.examples, mine.weighted, mine.latest) == (theirs.examples, theirs.weighted, theirs.latest)
+        for size, limit in ((0, now), (3, now - 2), (99, -(2**63))):
+            assert mine.overdue(size, limit) == theirs.overdue(size, limit)
+        start = data.draw(st.integers(0, 5))
+        for found, expected in zip(mine.contents(start, 99), theirs.contents(start, 99), strict=True):
+            assert (found is None) == (expected is None)
+            assert found is None or found.tolist() == expected.tolist()
+        assert counts.examples == twin.examples
+        assert counts.cells(width).tolist() == twin.cells(width).tolist()
+        tables = [
+            dict(zip(map(tuple, k.tolist()), n.tolist(), strict=True)) for k, n in (counts.row_keys(), twin.row_keys())
+        ]
+        assert tables[0] == tables[1]
+
+
+@needs_compiled
+@settings(max_examples=cases(200), deadline=None)
+@given(st.data())
+def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: st.DataObject):
+    names = [f"l{number}" for number in range(data.draw(st.integers(1, 12)))]
+    fixed = data.draw(st.sampled_from([0, len(names)]))
+    reader = Reader(Config(tuple(names) if fixed else None), LabelIndex(names if fixed else ()))
+    for name in names:
+        reader.labels.add(name)
+    counts = compiled.Counts(len(names))
+    counts.count_slots(np.array([3, 5], np.int64), (1, 1, 1, 0), fixed, 1)
+    before = everything(counts, len(names))
+    chosen = st.lists(st.sampled_from(names), unique=True)
+    forms = (set, list, tuple, frozenset, lambda labels: dict.fromkeys(labels, True), lambda _: dict.fromkeys(names, 0))
+    true, pred = (data.draw(st.sampled_from(forms))(data.draw(chosen)) for _ in range(2))
+    slots, key = counts.place_example(reader.labels.columns, fixed, true, pred, None)
+    expected = read_one(true, pred, None, 1.0, reader)
+    assert sorted(slots.tolist()) == sorted(expected.slots.tolist())
+    assert key == expected.key
+    assert everything(counts, len(names)) == before
+    assert counts.place_example(reader.labels.columns, fixed, {"stranger"}, pred, None) is None
+    assert everything(counts, len(names)) == before

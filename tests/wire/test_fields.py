@@ -1,0 +1,135 @@
+"""Each piece of bytes has one form: what is read is exactly what would be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.schema.labels import Label
+from streameval.wire import fields as parts
+from streameval.wire.cached import Remembered
+from streameval.wire.fields import Source
+from tests.support.effort import cases
+
+Put = Callable[[list[bytes], Any], None]
+PIECES: dict[str, tuple[Callable[[Source], Any], Put]] = {
+    "varint": (Source.varint, lambda found, value: found.append(parts.varint(value))),
+    "zigzag": (Source.integer_of_64_bits, lambda found, value: found.append(parts.zigzag(value))),
+    "label": (Source.label, parts.put_label),
+    "labels": (Source.labels, parts.put_labels),
+    "integer": (Source.integer, parts.put_integer),
+    "column of 0": (lambda source: source.column(0), parts.put_column),
+    "column of 3": (lambda source: source.column(3), parts.put_column),
+    "column of 3, a byte at least": (
+        lambda source: source.column(3, least=1),
+        lambda found, value: parts.put_column(found, value, least=1),
+    ),
+    "2 columns of 3": (lambda source: source.columns(3, 2), parts.put_columns),
+}
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@settings(max_examples=cases(400), deadline=None)
+@given(data=st.lists(st.sampled_from((0, 1, 2, 3, 4, 5, 8, 127, 128, 255)) | st.integers(0, 255), max_size=30))
+def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
+    take, put = PIECES[piece]
+    source = Source(bytes(data), 0)
+    try:
+        value = take(source)
+    except (se.FormatError, UnicodeDecodeError):
+        return
+    found: list[bytes] = []
+    put(found, value)
+    assert b"".join(found) == bytes(data)[: source.place()]
+
+
+@pytest.mark.parametrize(
+    ("piece", "data"),
+    [
+        ("varint", b"\x80\0"),
+        ("zigzag", b"\x81\0"),
+        ("label", b"\1"),
+        ("label", b"\3\x80"),
+        ("label", b"\5\1\0"),
+        ("label", b"\x81\0"),
+        ("labels", b"\1\1"),
+        ("labels", b"\1\3\x80"),
+        ("labels", b"\1\5\xff\xff"),
+        ("labels", b"\1\x82\0a"),
+        ("labels", b"\1" + parts.varint(2 * 70 + 1) + b"\1" + bytes(69)),
+        ("integer", b"\1\0"),
+        ("integer", b"\2\1\0"),
+        ("column of 0", b"\1"),
+        ("column of 3", b"\1\0\0\0"),
+        ("column of 3", b"\2\1\0\1\0\1\0"),
+        ("column of 3", b"\3" + b"\1\1\0" * 3),
+        ("column of 3", b"\x08" + b"\1\0\0\0\0\0\0\0" * 3),
+        ("column of 3, a byte at least", b"\0"),
+        ("column of 3, a byte at least", b"\2" + b"\0\0" * 3),
+    ],
+)
+def test_a_value_in_another_form_is_refused(piece: str, data: bytes):
+    with pytest.raises(se.FormatError, match="in a form that is never written"):
+        PIECES[piece][0](Source(data, 0))
+
+
+@settings(max_examples=cases(100), deadline=None)
+@given(
+    st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 300), min_size=1, max_size=5),
+    st.integers(0, 64),
+    st.integers(0, 1),
+)
+def test_columns_of_every_width_are_read_back(values: list[int], shift: int, least: int):
+    column = np.array([value >> shift for value in values], np.int64)
+    for order in (column, column[::-1]):
+        found: list[bytes] = []
+        parts.put_column(found, order, least)
+        source = Source(b"".join(found), 0)
+        assert source.column(len(values), least).tolist() == order.tolist()
+        assert source.left() == 0
+
+
+@pytest.mark.parametrize(
+    "label", ["", "a", "é" * 40, "a" * 63, "a" * 64, 0, -1, 127, 128, -128, -129, 2**70, -(2**700)]
+)
+def test_labels_of_every_size_are_read_back(label: Label):
+    found: list[bytes] = []
+    parts.put_label(found, label)
+    again: list[bytes] = []
+    parts.put_labels(again, [label])
+    assert b"".join(again) == b"\1" + b"".join(found)
+    assert Source(b"".join(found), 0).label() == label
+    assert Source(b"".join(again), 0).labels() == [label]
+
+
+def test_only_small_values_are_remembered_and_few():
+    read: list[str | int] = []
+
+    def label(source: Source) -> str | int:
+        read.append(source.label())
+        return read[-1]
+
+    kept = Remembered(label)
+
+    def take(value: str) -> None:
+        found: list[bytes] = []
+        parts.put_label(found, value)
+        assert kept.take(Source(b"".join(found), 0)) == value
+
+    for value in ("a", "b", "ab", "a", "b", "ab"):
+        take(value)
+    assert read == ["a", "b", "ab"]
+    for _ in range(2):
+        take("c" * 2**16)
+    assert len(read) == 5
+    for number in range(20):
+        take(f"{number}")
+    take("a")
+    assert read[-1] == "a"
+    assert len(kept._known) == 8
