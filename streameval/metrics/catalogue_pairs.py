@@ -53,7 +53,7 @@ def _of_examples(
     formula: str,
     source: str,
     *parameters: Parameter,
-    module: str = "labelsets",
+    module: str = "label_sets",
     part: Part = "labelsets",
     **choices: Any,
 ) -> Entry:
