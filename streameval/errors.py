@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-
-import numpy as np
-
 __all__ = [
     "Conflict",
     "CounterOverflowError",
@@ -59,32 +54,3 @@ class CounterOverflowError(StreamevalError, OverflowError):
 
 class DependencyError(StreamevalError, ImportError):
     """A library that only this call needs is not installed."""
-
-
-def as_number(value: object) -> float | None:
-    """A real number as a float64, infinite where too large; None for anything else, booleans and text among it."""
-    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
-        return None  # numpy counts a duration among its integers
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def shown(value: object, limit: int = 60) -> str:
-    """A short ``repr`` for messages: never fails, never floods a log."""
-    try:
-        text = repr(value)
-    except Exception:  # a foreign __repr__ may raise anything; the message matters more
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A hint naming the nearest known word, or nothing."""
-    if not isinstance(word, str) or len(word) > 100:
-        return ""
-    import difflib  # only once something is wrong, so that importing the package stays quick
-
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""

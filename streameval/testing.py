@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from streameval.errors import InputError, StreamevalError, shown
+from streameval.errors import InputError, StreamevalError
+from streameval.schema.text import quoted
 
 __all__ = ["LAWS", "BrokenLawError", "check_mergeable"]
 
@@ -44,7 +45,7 @@ class BrokenLawError(StreamevalError, AssertionError):
     """
 
     def __init__(self, law: str, told: str, examples: Sequence[object]) -> None:
-        shown_examples = ", ".join(shown(example, 200) for example in examples)
+        shown_examples = ", ".join(quoted(example, 200) for example in examples)
         super().__init__(f"{law}: {told}; the law is that {LAWS[law]}. Seen with the examples [{shown_examples}]")
         self.law, self.examples = law, list(examples)
 
@@ -194,18 +195,18 @@ class _Laws(Generic[S]):
         """How two states that should be the same differ."""
         if self._key is not None:
             mine, theirs = self._key(one), self._key(other)
-            return None if _same(mine, theirs) else f"{shown(mine)} and {shown(theirs)}"
+            return None if _same(mine, theirs) else f"{quoted(mine)} and {quoted(theirs)}"
         if "to_bytes" in self.has:
             images = one.to_bytes(), other.to_bytes()  # type: ignore[attr-defined]
             if images[0] != images[1]:
-                return f"their bytes differ ({shown(one)} and {shown(other)})"
+                return f"their bytes differ ({quoted(one)} and {quoted(other)})"
         if type(one).__eq__ is not object.__eq__ and not one == other:  # noqa: SIM201  # some have no sound !=
-            return f"they are not equal ({shown(one)} and {shown(other)})"
+            return f"they are not equal ({quoted(one)} and {quoted(other)})"
         if "get" in self.has:
             values = one.get(), other.get()  # type: ignore[attr-defined]
-            return None if _same(*values) else f"get() gives {shown(values[0])} and {shown(values[1])}"
+            return None if _same(*values) else f"get() gives {quoted(values[0])} and {quoted(values[1])}"
         if type(one).__eq__ is object.__eq__ and "to_bytes" not in self.has:
-            return None if _same(vars(one), vars(other)) else f"{shown(vars(one))} and {shown(vars(other))}"
+            return None if _same(vars(one), vars(other)) else f"{quoted(vars(one))} and {quoted(vars(other))}"
         return None
 
     # -- finding ------------------------------------------------------------------------------------------------------
@@ -369,17 +370,17 @@ class _Laws(Generic[S]):
             except Exception:  # noqa: S110  # which is what is wanted
                 pass
             else:
-                return f"{shown(example)} was not refused"
+                return f"{quoted(example)} was not refused"
             told = self.differ(state, self.fed(examples))
             if told is not None:
-                return f"after {shown(example)} was refused, {told}"
+                return f"after {quoted(example)} was refused, {told}"
         return None
 
 
 def _arguments(example: Any) -> tuple[Any, ...]:
     if not isinstance(example, tuple):
         raise InputError(
-            f"an example must be a tuple of arguments, not {shown(example)}; or say with update= what it is"
+            f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is"
         )
     return example
 

@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 
 from streameval.adapters.monitoring import Monitored, checked_most, frozen, most_frequent, specs_of
-from streameval.errors import DependencyError, InputError, shown
+from streameval.errors import DependencyError, InputError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics.naming import evaluate
 from streameval.report.text import printable
+from streameval.schema.text import quoted
 
 try:
     import mlflow
@@ -50,7 +51,7 @@ def log(
         If an argument cannot be understood. Nothing was logged then.
     """
     if step is not None and type(step) is not int:
-        raise InputError(f"step must be an integer or None, not {shown(step)}")
+        raise InputError(f"step must be an integer or None, not {quoted(step)}")
     metrics = metrics_of(evaluator, prefix=prefix, most=most)
     counts = frozen(evaluator, "evaluator")
     parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
@@ -72,7 +73,7 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
     and ends with a part of its SHA-256.
     """
     if not isinstance(prefix, str):
-        raise InputError(f"prefix must be a string, not {shown(prefix)}")
+        raise InputError(f"prefix must be a string, not {quoted(prefix)}")
     counts = frozen(evaluator, "evaluator")
     chosen = most_frequent(counts, checked_most(most))
     found: dict[str, float] = {}
@@ -81,7 +82,7 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
         if len(name) > _LONGEST:
             name = f"{name[: _LONGEST - 17]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
         if name in found:
-            raise InputError(f"two values would be logged as {shown(name)}; rename a label, or log fewer metrics")
+            raise InputError(f"two values would be logged as {quoted(name)}; rename a label, or log fewer metrics")
         if not math.isnan(value):
             found[name] = value
 

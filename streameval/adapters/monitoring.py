@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, MetricError, shown
+from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.metrics.naming import ENTRIES, evaluate
@@ -16,6 +16,7 @@ from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.label_table import LabelTable
 from streameval.report.text import printable
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
 __all__ = [
@@ -31,7 +32,7 @@ def frozen(source: Monitored, name: str) -> Evaluator | Metric:
     if isinstance(source, Window):
         return source.snapshot()
     if not isinstance(source, Evaluator | Metric):
-        raise InputError(f"{name} must be an Evaluator, a metric object or a window, not {shown(source)}")
+        raise InputError(f"{name} must be an Evaluator, a metric object or a window, not {quoted(source)}")
     return source.copy()
 
 
@@ -43,7 +44,7 @@ def specs_of(counts: Evaluator | Metric) -> tuple[MetricSpec, ...]:
 def checked_most(most: object) -> int:
     """How many labels may be told of, or what is wrong with it."""
     if type(most) is not int or most < 0:
-        raise InputError(f"most must be an integer of at least 0, not {shown(most)}")
+        raise InputError(f"most must be an integer of at least 0, not {quoted(most)}")
     return most
 
 

@@ -18,11 +18,12 @@ from streameval.adapters.monitoring import (
     texts_of,
     values_of,
 )  # fmt: skip
-from streameval.errors import DependencyError, InputError, shown
+from streameval.errors import DependencyError, InputError
 from streameval.evaluation.evaluator import Evaluator, MetricLike, _listed
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 
 try:
     from prometheus_client import Metric as Family
@@ -74,10 +75,10 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
     ) -> None:
         self._sources = dict(sources) if isinstance(sources, Mapping) else {"all": sources}
         if not self._sources or not all(isinstance(name, str) for name in self._sources):
-            raise InputError(f"sources must be a window, or a mapping name -> window, not {shown(sources)}")
+            raise InputError(f"sources must be a window, or a mapping name -> window, not {quoted(sources)}")
         given: object = namespace
         if not isinstance(given, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", given):
-            raise InputError(f"namespace must be letters, digits and underscores, not {shown(namespace)}")
+            raise InputError(f"namespace must be letters, digits and underscores, not {quoted(namespace)}")
         self._most, self._namespace, self.lock = checked_most(most), namespace, threading.RLock()
         asked = None if metrics is None else _listed(metrics)
         self._specs = {

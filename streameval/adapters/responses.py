@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
+from streameval.schema.text import quoted
 
 __all__ = ["methods_of", "response_of"]
 
@@ -16,7 +17,7 @@ METHODS = ("auto", "predict", "predict_proba", "decision_function")
 def methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
     """What to ask estimators for; ``free`` if no threshold says what scores mean."""
     if chosen not in METHODS:
-        raise InputError(f"response_method must be one of {', '.join(map(repr, METHODS))}, not {shown(chosen)}")
+        raise InputError(f"response_method must be one of {', '.join(map(repr, METHODS))}, not {quoted(chosen)}")
     if chosen == "auto":  # a threshold of probabilities means nothing to other scores
         return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
     if scores == (chosen == "predict"):
@@ -46,5 +47,5 @@ def _of_true(part: Any, classes: Any) -> Any:
     """The column of class 1; where a label never occurred in training there is none, and its probability is 0."""
     known = list(classes)
     if not set(known) <= {0, 1}:
-        raise InputError(f"a label of the estimator has the classes {shown(known)}; only 0 and 1 are understood")
+        raise InputError(f"a label of the estimator has the classes {quoted(known)}; only 0 and 1 are understood")
     return np.asarray(part)[:, known.index(1)] if 1 in known else np.zeros(len(part))

@@ -10,7 +10,8 @@ from typing import Any
 
 from streameval.cli.lines import Stream, blocks_of_lines
 from streameval.cli.rows import Given, Place, Row, RowError, UserError, given_of
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
+from streameval.schema.text import quoted
 from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Columns
 
@@ -48,7 +49,7 @@ class _Cells:
     def _pair(self, part: str) -> list[Any]:
         label, colon, number = part.rpartition(":")
         if not colon:
-            raise RowError(f"{str(self.columns.scores)!r} must be like cat:0.9{self.sep}dog:0.2, not {shown(part)}")
+            raise RowError(f"{str(self.columns.scores)!r} must be like cat:0.9{self.sep}dog:0.2, not {quoted(part)}")
         return [label.strip(), self._number(number, str(self.columns.scores))]
 
     @staticmethod
@@ -56,7 +57,7 @@ class _Cells:
         try:
             return float(text)
         except ValueError:
-            raise RowError(f"{name!r} must be a number, not {shown(text)}") from None
+            raise RowError(f"{name!r} must be a number, not {quoted(text)}") from None
 
 
 class _CsvBlock:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from streameval.errors import InputError, StreamevalError, did_you_mean, shown
+from streameval.errors import InputError, StreamevalError
+from streameval.schema.text import quoted, suggestion
 from streameval.tabular.columns import Columns
 
 __all__ = ["Block", "Given", "Place", "Row", "RowError", "UserError", "given_of"]
@@ -62,14 +63,14 @@ def given_of(rows: list[Any], columns: Columns) -> Given:
     """The arguments of ``update_many`` for rows that are mappings, such as lines of JSON."""
     for row in () if set(map(type, rows)) == {dict} else rows:  # told together in a third of the time
         if not isinstance(row, dict):
-            raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {shown(row)}')
+            raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {quoted(row)}')
 
     def column(name: str, role: str) -> list[Any]:
         try:
             return [row[name] for row in rows]
         except KeyError:
             there = next(list(row) for row in rows if name not in row)
-            hint = did_you_mean(name, there) or f"; there are {shown(there)}"
+            hint = suggestion(name, there) or f"; there are {quoted(there)}"
             raise RowError(f"there is no {name!r} ({role}){hint}") from None
 
     given: Given = {"y_true": column(columns.actual, "actual")}
@@ -92,7 +93,7 @@ def given_of(rows: list[Any], columns: Columns) -> Given:
         given["weights"] = column(columns.weight, "weight")
         for weight in given["weights"]:
             if isinstance(weight, bool) or not isinstance(weight, int | float):
-                raise RowError(f"{columns.weight!r} must be a number, not {shown(weight)}")
+                raise RowError(f"{columns.weight!r} must be a number, not {quoted(weight)}")
     if columns.by:
         given["where"] = {name: column(name, "by") for name in columns.by}
     return given
@@ -101,7 +102,7 @@ def given_of(rows: list[Any], columns: Columns) -> Given:
 def _refuse_others(values: list[Any], name: str) -> None:
     for value in () if set(map(type, values)) <= {list, dict} else values:
         if not isinstance(value, list | dict):
-            raise RowError(f"{name!r} must be a list of labels, not {shown(value)}")
+            raise RowError(f"{name!r} must be a list of labels, not {quoted(value)}")
 
 
 def _scores(value: Any, name: str) -> Mapping[Any, Any]:
@@ -109,13 +110,13 @@ def _scores(value: Any, name: str) -> Mapping[Any, Any]:
         return value
     pairs: list[Any] = value if isinstance(value, list) else [None]
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise RowError(f"{name!r} must be an object label -> number, or a list of [label, number], not {shown(value)}")
+        raise RowError(f"{name!r} must be an object label -> number, or a list of [label, number], not {quoted(value)}")
     try:
         found = {label: score for label, score in pairs}  # noqa: C416  # pairs are lists, which dict does not type
     except TypeError:
-        raise RowError(f"{name!r} must be a list of [label, number], not {shown(value)}") from None
+        raise RowError(f"{name!r} must be a list of [label, number], not {quoted(value)}") from None
     if len(found) < len(pairs):
-        raise RowError(f"{name!r} names a label twice: {shown(value)}")
+        raise RowError(f"{name!r} names a label twice: {quoted(value)}")
     return found
 
 

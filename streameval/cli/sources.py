@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from streameval.cli.lines import Stream
 from streameval.cli.rows import Block, Given, Place, Row, UserError
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
+from streameval.schema.text import suggestion
 from streameval.tabular.arrow import read
 from streameval.tabular.columns import Columns
 
@@ -132,7 +133,7 @@ def sources_of(arguments: list[str]) -> list[Source]:
             raise UserError(f"{text} is a folder; name its files, for example {os.path.join(text, '*.jsonl')}")  # noqa: PTH118
         if not place.exists():
             near = [each.name for each in place.parent.iterdir()] if place.parent.is_dir() else []
-            raise UserError(f"there is no file {text}{did_you_mean(place.name, near)}")
+            raise UserError(f"there is no file {text}{suggestion(place.name, near)}")
         found.append(Source(text, place.stat().st_size if place.is_file() else None))
     if sum(source.file == STDIN for source in found) > 1:
         raise UserError("standard input can be read only once; give - once")

@@ -8,9 +8,10 @@ from typing import Any
 from streameval.cli.rows import UserError
 from streameval.cli.sheets import Shown
 from streameval.delivery.load import load
-from streameval.errors import StreamevalError, did_you_mean
+from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.report.text import printable
+from streameval.schema.text import suggestion
 
 __all__ = ["load_state", "merged", "write_results"]
 
@@ -27,7 +28,7 @@ def load_state(path: Path) -> Any:
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
         near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise UserError(f"there is no file {path}{did_you_mean(path.name, near)}")
+        raise UserError(f"there is no file {path}{suggestion(path.name, near)}")
     try:
         return load(path)
     except StreamevalError as error:

@@ -14,7 +14,8 @@ from typing import Any, Generic, Self, TypeVar, cast
 from streameval.delivery.compatible import refuse_foreign, refuse_unlike
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
-from streameval.errors import FormatError, InputError, MergeError, as_number, shown
+from streameval.errors import FormatError, InputError, MergeError
+from streameval.schema.text import number_or_none, quoted
 from streameval.windows.loading import AnyState, restored
 from streameval.wire.envelope import LEDGER, kind_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
@@ -145,7 +146,9 @@ class Checkpointer(Generic[HeldT]):
             )
         self._path = Path(path)
         if not self._path.parent.is_dir():
-            raise InputError(f"there is no folder {shown(str(self._path.parent))}; create it before a long loop starts")
+            raise InputError(
+                f"there is no folder {quoted(str(self._path.parent))}; create it before a long loop starts"
+            )
         self._evaluator, self._position = evaluator, 0
         self._resume()
         clear_leftovers(self._path)
@@ -290,12 +293,12 @@ def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> N
 
 def _whole(value: object, name: str, least: int) -> int:
     if type(value) is not int or not least <= value <= MOST:
-        raise InputError(f"{name} must be an integer of at least {least}, not {shown(value)}")
+        raise InputError(f"{name} must be an integer of at least {least}, not {quoted(value)}")
     return value
 
 
 def _positive(value: object) -> float:
-    number = as_number(value)
+    number = number_or_none(value)
     if number is None or not 0 < number < math.inf:
-        raise InputError(f"seconds must be a positive number, not {shown(value)}")
+        raise InputError(f"seconds must be a positive number, not {quoted(value)}")
     return number

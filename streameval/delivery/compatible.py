@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 from streameval.delivery.encoding import SavedSum
-from streameval.errors import InputError, MergeError, shown
+from streameval.errors import InputError, MergeError
 from streameval.evaluation.counting import Accumulator
+from streameval.schema.text import quoted
 from streameval.windows.base import Window
 from streameval.windows.loading import KINDS, AnyState
 
@@ -21,7 +22,7 @@ def refuse_foreign(state: object, name: str) -> None:
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
     if not isinstance(state, KINDS):
-        raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {shown(state)}")
+        raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {quoted(state)}")
 
 
 def emptied(state: AnyState, name: str) -> AnyState:

@@ -17,11 +17,12 @@ from streameval.delivery.compatible import (
 )
 from streameval.delivery.encoding import MOST, Given, SavedSum, decode_ledger, digest, encode_ledger
 from streameval.delivery.versions import covers, not_separable
-from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError, did_you_mean, shown
+from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable
 from streameval.schema.labels import Label, in_order, normalise
+from streameval.schema.text import quoted, suggestion
 from streameval.windows.loading import AnyState, restored
 from streameval.wire.files import write_file
 
@@ -210,7 +211,7 @@ class Ledger(Mergeable, Generic[StateT]):
             If a shard is not there.
         """
         if isinstance(shards, str | bytes):
-            raise InputError(f"shards must be a list of shards, not {shown(shards)}; write [{shown(shards)}]")
+            raise InputError(f"shards must be a list of shards, not {quoted(shards)}; write [{quoted(shards)}]")
         chosen = self.shards() if shards is None else [_shard(shard) for shard in shards]
         picked = {id(found): found for found in (self._known(shard) for shard in chosen)}
         if len(picked) < 2:
@@ -255,7 +256,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if metric is None:
             return total.get()
         if isinstance(total, Metric):
-            raise InputError(f"a ledger of a single metric answers for it alone, not for {shown(metric)}")
+            raise InputError(f"a ledger of a single metric answers for it alone, not for {quoted(metric)}")
         return total.get(metric)
 
     def state(self, shard: Label) -> StateT:
@@ -321,8 +322,8 @@ class Ledger(Mergeable, Generic[StateT]):
     def _known(self, shard: Label) -> SavedSum:
         found = self._sums.get(shard)
         if found is None:
-            near = did_you_mean(shard, [name for name in self._sums if isinstance(name, str)])
-            raise InputError(f"there is no shard {shown(shard)} among {len(self)}{near}")
+            near = suggestion(shard, [name for name in self._sums if isinstance(name, str)])
+            raise InputError(f"there is no shard {quoted(shard)} among {len(self)}{near}")
         return found
 
     # -- as a value ---------------------------------------------------------------------------------------------------
@@ -404,7 +405,7 @@ def _shard(shard: object) -> Label:
         return normalise(shard)
     except LabelError:
         raise InputError(
-            f"a shard must be a string or an integer, not {shown(shard)}; for a topic's partition write for example "
+            f"a shard must be a string or an integer, not {quoted(shard)}; for a topic's partition write for example "
             "'topic/3'"
         ) from None
 
@@ -415,5 +416,5 @@ def _counter(value: object, name: str) -> int:
     except LabelError:
         number = ""
     if isinstance(number, str) or not 0 <= number <= MOST:
-        raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {shown(value)}")
+        raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {quoted(value)}")
     return number

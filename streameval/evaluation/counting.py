@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError, shown
+from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError
 from streameval.evaluation.encoding import WINDOWS, Saved, decode, encode
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
@@ -18,6 +18,7 @@ from streameval.metrics.views import Readings, checked_keep, checked_state, deta
 from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config, Nan, Ties, Unknown, checked_propensities
 from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.text import quoted
 from streameval.states.content import Content
 from streameval.states.decisions import Decisions
 from streameval.states.state_set import Joint, Several
@@ -251,7 +252,7 @@ class Accumulator(Mergeable):
             raises half-way.
         """
         if type(threads) is not int or threads < 1:
-            raise InputError(f"threads must be an integer of at least 1, not {shown(threads)}")
+            raise InputError(f"threads must be an integer of at least 1, not {quoted(threads)}")
         core = self._core
         plain = core.direct and mask is None and weights is None
         if plain and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
@@ -502,7 +503,7 @@ def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
     except MetricError as error:
         raise FormatError(f"the bytes name a metric that cannot be: {error}") from None
     if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
-        raise FormatError(f"the bytes are damaged: metric names {shown(names)}")
+        raise FormatError(f"the bytes are damaged: metric names {quoted(names)}")
     return specs
 
 

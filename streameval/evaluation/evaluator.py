@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, overload
 
-from streameval.errors import InputError, MetricError, shown
+from streameval.errors import InputError, MetricError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.metric import Metric
 from streameval.metrics.interval import Interval
@@ -15,6 +15,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings, certified
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
@@ -269,15 +270,15 @@ class Evaluator(Accumulator):
 def _listed(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     """The specs of a list of metrics, each once."""
     if isinstance(metrics, str):
-        raise MetricError(f"metrics must be a list, not the string {shown(metrics)}; write [{shown(metrics)}]")
+        raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
     if not isinstance(metrics, Iterable):
-        raise MetricError(f"metrics must be a list of names, specs or metric objects, not {shown(metrics)}")
+        raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}")
     return tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
 
 
 def _checked_slices(slices: object) -> Mapping[object, object]:
     if slices is not None and not isinstance(slices, Mapping):
-        raise InputError(f"slices must be a mapping name -> evaluator, not {shown(slices)}")
+        raise InputError(f"slices must be a mapping name -> evaluator, not {quoted(slices)}")
     return slices or {}
 
 
@@ -286,7 +287,7 @@ def _readings_of(name: object, part: object) -> Readings:
     snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
     whole = snapshot() if callable(snapshot) else part
     if not isinstance(whole, Accumulator):
-        raise InputError(f"slices[{shown(name)}] must be an Evaluator, a metric or a window, not {shown(part)}")
+        raise InputError(f"slices[{quoted(name)}] must be an Evaluator, a metric or a window, not {quoted(part)}")
     return whole._readings()
 
 
@@ -297,4 +298,4 @@ def _spec_of(metric: MetricLike) -> MetricSpec:
         return metric.spec
     if isinstance(metric, str):
         return parse_spec(metric)
-    raise MetricError(f"a metric must be a name, a spec or a metric object, not {shown(metric)}")
+    raise MetricError(f"a metric must be a name, a spec or a metric object, not {quoted(metric)}")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
-from streameval.errors import FormatError, MetricError, shown
+from streameval.errors import FormatError, MetricError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
 from streameval.metrics.catalogue import CATALOGUE
@@ -17,6 +17,7 @@ from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 
 __all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of", "summary_of"]
 
@@ -96,7 +97,7 @@ class Metric(Accumulator):
             try:
                 (spec,) = map(parse_spec, saved.metrics)
             except (ValueError, MetricError):
-                raise FormatError(f"the bytes are damaged: metric names {shown(saved.metrics)}") from None
+                raise FormatError(f"the bytes are damaged: metric names {quoted(saved.metrics)}") from None
             return cast("Self", metric_class_of(spec.name)._from_saved(saved))
         return super()._from_saved(saved)
 
@@ -109,8 +110,8 @@ class Metric(Accumulator):
             value = self.get()
         except MetricError:  # such as log loss of scores that are no probabilities
             return f"<{self.spec.key}: ?, {self.examples} examples>"
-        shown = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
-        return f"<{self.spec.key}: {shown}, {self.examples} examples>"
+        text = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
+        return f"<{self.spec.key}: {text}, {self.examples} examples>"
 
 
 def metric(

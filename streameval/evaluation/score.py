@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.metrics.averaging import as_float
@@ -14,6 +14,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.report.text import AVERAGE_NAMES, printable
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -168,7 +169,7 @@ def classification_report(
     {'precision': 0.5, 'recall': 1.0, 'f1-score': 0.6666666666666666, 'support': 1.0}
     """
     if type(digits) is not int or not 0 <= digits <= 100:
-        raise InputError(f"digits must be an integer from 0 to 100, not {shown(digits)}")
+        raise InputError(f"digits must be an integer from 0 to 100, not {quoted(digits)}")
     refuse_rows(y_true, "y_true")
     if threshold is None:
         refuse_rows(y_pred, "y_pred")
@@ -200,7 +201,7 @@ def _as_dict(rows: list[tuple[str, list[Any]]]) -> dict[str, dict[str, float]]:
     for name, values in rows:
         if name in found:
             raise InputError(
-                f"two rows of the report are called {shown(name)}; rename a label, or use Evaluator.to_dict"
+                f"two rows of the report are called {quoted(name)}; rename a label, or use Evaluator.to_dict"
             )
         found[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
     return found
@@ -231,6 +232,6 @@ def refuse_rows(given: object, name: str) -> None:
         if not all(isinstance(cell, int) and cell in (0, 1) for cell in row):
             return
     raise InputError(
-        f"{name} holds plain lists of 0 and 1, such as {shown(given[0])}, which could be indicators or the labels 0 "
+        f"{name} holds plain lists of 0 and 1, such as {quoted(given[0])}, which could be indicators or the labels 0 "
         "and 1; give indicators as an array, for example with numpy.asarray, and labels as sets"
     )

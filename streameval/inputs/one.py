@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, shown
+from streameval.errors import InputError, LabelError
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, TRUE, Reader
 from streameval.inputs.tensors import array_of
 from streameval.inputs.values import decided_bit, decided_block, plain_array
 from streameval.schema.batch import Example
+from streameval.schema.text import quoted
 
 __all__ = ["COLLECTIONS", "labels_in", "named", "named_entries", "read_one"]
 
@@ -72,7 +73,7 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
             if (column := reader.column(label)) != IGNORED
         ]
     if isinstance(given, str | bytes):
-        raise InputError(f"{NAMES[role]} is the string {shown(given)}; for one label write {{{shown(given)}}}")
+        raise InputError(f"{NAMES[role]} is the string {quoted(given)}; for one label write {{{quoted(given)}}}")
     if isinstance(given, AbstractSet):
         return _collection_entries(given, role, reader)
     if hasattr(given, "items") and hasattr(given, "iloc"):  # a pandas Series: its index names the labels
@@ -80,7 +81,7 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
         if len(dict(pairs)) < len(pairs):
             names = [label for label, _ in pairs]
             twice = next(label for label in names if names.count(label) > 1)
-            raise LabelError(f"{NAMES[role]} has two values for label {shown(twice)}; name each label once")
+            raise LabelError(f"{NAMES[role]} has two values for label {quoted(twice)}; name each label once")
         return example_entries(dict(pairs), role, reader)
     if isinstance(given, np.ndarray) or hasattr(given, "__array__"):
         return _row_entries(array_of(given, NAMES[role]), role, reader)
@@ -88,7 +89,7 @@ def example_entries(given: object, role: int, reader: Reader) -> Iterable[tuple[
         raise InputError(f"{NAMES[role]} is None; give the empty set if there is no label")
     raise InputError(
         f"{NAMES[role]} must be a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array, "
-        f"not {type(given).__name__} ({shown(given)})"
+        f"not {type(given).__name__} ({quoted(given)})"
     )
 
 
@@ -96,7 +97,7 @@ def _collection_entries(labels: Iterable[object], role: int, reader: Reader) -> 
     try:
         return [(column, role) for column in reader.columns(labels)]
     except TypeError:
-        raise LabelError(f"{NAMES[role]} holds a label that cannot be hashed: {shown(labels)}") from None
+        raise LabelError(f"{NAMES[role]} holds a label that cannot be hashed: {quoted(labels)}") from None
 
 
 def _row_entries(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterable[tuple[int, int]]:

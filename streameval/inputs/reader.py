@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, did_you_mean, shown
+from streameval.errors import InputError, LabelError
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config
 from streameval.schema.labels import Label, LabelIndex, is_unicode, normalise
+from streameval.schema.text import quoted, suggestion
 
 __all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader", "registered"]
 
@@ -84,9 +85,9 @@ class Reader:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
-        hint = did_you_mean(name, [known for known in declared if isinstance(known, str)])
+        hint = suggestion(name, [known for known in declared if isinstance(known, str)])
         raise LabelError(
-            f"label {shown(name)} is not among the {len(declared)} declared labels{hint or ';'} "
+            f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'} "
             'declare it, or build with unknown="ignore" or unknown="add"'
         )
 
@@ -183,7 +184,7 @@ class Reader:
         if value is None:
             if self.config.unknown == "ignore":
                 return 0.0  # the label is dropped, whatever its score
-            raise LabelError(f"no threshold for label {shown(label)}; give one per label")
+            raise LabelError(f"no threshold for label {quoted(label)}; give one per label")
         return value
 
     def threshold_row(self, columns: IntArray) -> float | FloatArray:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, as_number, shown
+from streameval.errors import InputError, LabelError
 from streameval.inputs.one import named
 from streameval.inputs.reader import IGNORED, PRED, Reader
 from streameval.inputs.sides import names_of, positions_of
@@ -19,6 +19,7 @@ from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import plain_array
 from streameval.kernel import score_lists
 from streameval.kernel.types import FloatArray, IntArray, Ragged, ScoreArray, UInt8Array
+from streameval.schema.text import number_or_none, quoted
 
 __all__ = ["DenseScores", "ListedScores", "ScoredSide", "TopK", "filtered", "no_scores", "offsets_of", "scored_side_of"]
 
@@ -136,7 +137,7 @@ def scored_side_of(given: object, reader: Reader, borrowed: list[object] | None)
         given = array.tolist()
     if isinstance(given, Iterable):
         return _Rankings(iter(given), len(given) if isinstance(given, Sized) else None, reader)
-    raise InputError(f"y_pred must be a matrix of scores or an iterable of examples, not {shown(given)}")
+    raise InputError(f"y_pred must be a matrix of scores or an iterable of examples, not {quoted(given)}")
 
 
 def _checked(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None]:
@@ -148,9 +149,9 @@ def _checked(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None
         kinds = set(map(type, array.reshape(-1).tolist()))
         if bool in kinds or np.bool_ in kinds:
             raise no_scores("booleans")
-        numbers = [math.nan if value is None else as_number(value) for value in array.reshape(-1).tolist()]
+        numbers = [math.nan if value is None else number_or_none(value) for value in array.reshape(-1).tolist()]
         if None in numbers:
-            raise InputError(f"y_pred holds {shown(array.reshape(-1)[numbers.index(None)])}; scores are numbers")
+            raise InputError(f"y_pred holds {quoted(array.reshape(-1)[numbers.index(None)])}; scores are numbers")
         given, array = array, np.array(numbers, np.float64).reshape(array.shape)
         if (np.isfinite(array) & (array != given)).any():
             raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
@@ -179,7 +180,7 @@ def _checked(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None
 def no_scores(given: object) -> InputError:
     """The error about decisions where scores are needed."""
     return InputError(
-        f"y_pred holds decisions ({shown(given)}), but rankings and curves need scores; give numbers, or ranked lists"
+        f"y_pred holds decisions ({quoted(given)}), but rankings and curves need scores; give numbers, or ranked lists"
     )
 
 
@@ -415,7 +416,7 @@ def _entries(example: object, reader: Reader) -> dict[int, float | None]:
     if isinstance(example, AbstractSet):
         raise no_scores(example)
     raise InputError(
-        f"y_pred must be a mapping label -> score, a ranked list of labels or a row of scores, not {shown(example)}"
+        f"y_pred must be a mapping label -> score, a ranked list of labels or a row of scores, not {quoted(example)}"
     )
 
 
@@ -429,15 +430,17 @@ def _column(label: object, reader: Reader) -> int:
 def _score(value: object, label: object, reader: Reader) -> float | None:
     if isinstance(value, bool | np.bool_):
         raise no_scores({label: value})
-    number = as_number(value)
+    number = number_or_none(value)
     if number is None:
-        raise InputError(f"y_pred is {shown(value)} for label {shown(label)}; scores are numbers")
+        raise InputError(f"y_pred is {quoted(value)} for label {quoted(label)}; scores are numbers")
     if math.isnan(number):
         if reader.drops_nan:
             return None
-        raise InputError(f'y_pred is NaN for label {shown(label)}; give a number, or build with nan="missing"')
+        raise InputError(f'y_pred is NaN for label {quoted(label)}; give a number, or build with nan="missing"')
     if math.isinf(number):
-        raise InputError(f"y_pred is infinite for label {shown(label)}; scores must be finite")
+        raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
     if number != value:
-        raise InputError(f"y_pred is {shown(value)} for label {shown(label)}, which no float64 equals; round it first")
+        raise InputError(
+            f"y_pred is {quoted(value)} for label {quoted(label)}, which no float64 equals; round it first"
+        )
     return number

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, shown
+from streameval.errors import InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
 from streameval.inputs.one import COLLECTIONS, labels_in, named, named_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, registered
@@ -28,6 +28,7 @@ from streameval.kernel.types import (
     ScoreArray,
     UInt8Array,
 )
+from streameval.schema.text import quoted
 
 __all__ = ["DensePiece", "ListPiece", "Piece", "Side", "joined", "names_of", "positions_of", "side_of"]
 
@@ -377,7 +378,7 @@ def side_of(given: object, role: int, reader: Reader, borrowed: list[object] | N
     if isinstance(given, Iterable):
         length = len(given) if isinstance(given, Sized) else None
         return _Examples(iter(given), length, role, reader)
-    raise InputError(f"{name} must be a matrix, a column of lists or an iterable of examples, not {shown(given)}")
+    raise InputError(f"{name} must be a matrix, a column of lists or an iterable of examples, not {quoted(given)}")
 
 
 def positions_of(width: int, borrowed: list[object] | None, role: int, reader: Reader) -> IntArray:
@@ -396,7 +397,7 @@ def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> S
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
         if column in seen:
-            raise LabelError(f"{NAMES[role]} has two columns named {shown(label)}; name each label once")
+            raise LabelError(f"{NAMES[role]} has two columns named {quoted(label)}; name each label once")
         if column != IGNORED:
             seen.add(column)
     if hasattr(frame, "to_numpy") and not hasattr(frame, "num_rows"):

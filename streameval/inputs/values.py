@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, as_number, shown
+from streameval.errors import InputError
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
 from streameval.inputs.tensors import array_of
 from streameval.kernel.types import FloatArray, UInt8Array
+from streameval.schema.text import number_or_none, quoted
 
 __all__ = ["bound_of", "checked_weight", "checked_weights", "decided", "decided_bit", "decided_block", "plain_array"]
 
@@ -19,13 +20,13 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 def checked_weight(weight: object) -> float:
     """An example weight as a float64, or `InputError`."""
-    number = weight if type(weight) is float else as_number(weight)
+    number = weight if type(weight) is float else number_or_none(weight)
     if number is None:
-        raise InputError(f"weight must be a number, not {shown(weight)}")
+        raise InputError(f"weight must be a number, not {quoted(weight)}")
     if not 0.0 <= number < math.inf:
-        raise InputError(f"weight must be finite and not negative, not {shown(weight)}")
+        raise InputError(f"weight must be finite and not negative, not {quoted(weight)}")
     if number != weight:
-        raise InputError(f"weight {shown(weight)} has no exact float64; round it first, so that sums stay exact")
+        raise InputError(f"weight {quoted(weight)} has no exact float64; round it first, so that sums stay exact")
     return number
 
 
@@ -42,7 +43,7 @@ def checked_weights(weights: object) -> FloatArray:
     given = np.asarray(array_of(weights, "weights"))
     if given.ndim != 1 or given.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         raise InputError(
-            f"weights must be a 1-D array of numbers, one per example, not {shown(weights)} "
+            f"weights must be a 1-D array of numbers, one per example, not {quoted(weights)} "
             f"of shape {given.shape} and type {given.dtype}"
         )
     with np.errstate(over="ignore"):
@@ -73,15 +74,15 @@ def decided(value: object, label: object, role: int, reader: Reader, threshold: 
                 return None
             if role == PRED and reader.reads_scores and reader.drops_nan:
                 return False
-            raise InputError(f"{NAMES[role]} is NaN for label {shown(label)}; give a number, or leave the label out")
+            raise InputError(f"{NAMES[role]} is NaN for label {quoted(label)}; give a number, or leave the label out")
         if role == PRED and reader.reads_scores:
             if value in (math.inf, -math.inf):
-                raise InputError(f"y_pred is infinite for label {shown(label)}; scores must be finite")
+                raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
             return bool(value >= (reader.threshold(label) if threshold is None else threshold))
         if value == 0 or value == 1:
             return bool(value)
     raise InputError(
-        f"{NAMES[role]} is {shown(value)} for label {shown(label)}; {_expected(role, reader.reads_scores)}"
+        f"{NAMES[role]} is {quoted(value)} for label {quoted(label)}; {_expected(role, reader.reads_scores)}"
     )
 
 

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streameval.errors import MetricError, shown
+from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path, Steps
 from streameval.states.views import Integers
 
@@ -96,7 +97,7 @@ def _sum(terms: list[tuple[Fraction, int]], *, up: bool) -> Fraction:
 def checked_average(average: object) -> None:
     """Refuse what is no average of labels."""
     if average not in ("micro", "macro", "weighted", None):
-        raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {shown(average)}")
+        raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {quoted(average)}")
 
 
 # -- the area under the ROC curve -------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def roc_auc(
     """
     checked_average(average)
     if not 0 < max_fpr <= 1:
-        raise MetricError(f"max_fpr must be in (0, 1], not {shown(max_fpr)}")
+        raise MetricError(f"max_fpr must be in (0, 1], not {quoted(max_fpr)}")
     if max_fpr < 1:
         limit = Fraction(max_fpr)
         return per_path(tables, lambda path: _partial(path, limit), average, zero_division)

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from streameval.errors import MetricError, shown
+from streameval.errors import MetricError
 from streameval.kernel import binned
 from streameval.kernel.types import FloatArray, IntArray, WordArray
 from streameval.metrics.areas import Bounds, averaged, checked_average
@@ -22,6 +22,7 @@ from streameval.metrics.curves import shares
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Moments
 from streameval.states.views import Integers
@@ -193,9 +194,9 @@ def log_loss(
     Source: Good 1952, Rational decisions, JRSS B 14(1).
     """
     if not 0 <= eps < 0.5:
-        raise MetricError(f"eps must be in [0, 0.5), not {shown(eps)}")
+        raise MetricError(f"eps must be in [0, 0.5), not {quoted(eps)}")
     if cap is not None and not cap > 0:
-        raise MetricError(f"cap must be positive or None, not {shown(cap)}")
+        raise MetricError(f"cap must be positive or None, not {quoted(cap)}")
     checked_average(average)
     parts, support = [], []
     for held in _each(tables, average):
@@ -344,7 +345,7 @@ def reliability(
     Source: Guo, Pleiss, Sun & Weinberger 2017, On calibration of modern neural networks, ICML.
     """
     if label is not None and label not in tables.labels:
-        raise MetricError(f"label {shown(label)} is not among the {tables.size} labels counted; give one of labels")
+        raise MetricError(f"label {quoted(label)} is not among the {tables.size} labels counted; give one of labels")
     found = list(_each(tables, "micro" if label is None else None))
     held = found[0 if label is None else tables.labels.index(label)]
     rows, moved = _buckets(held, buckets, strategy)
@@ -398,9 +399,9 @@ def expected_calibration_error(
 def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[dict[int, tuple[int, int, Fraction]], int]:
     """For each bucket its weight, that of its positives, and the sum of scores; and the weight of what may move."""
     if type(buckets) is not int or buckets < 1:
-        raise MetricError(f"buckets must be an integer of at least 1, not {shown(buckets)}")
+        raise MetricError(f"buckets must be an integer of at least 1, not {quoted(buckets)}")
     if strategy not in ("uniform", "quantile"):
-        raise MetricError(f"strategy must be 'uniform' or 'quantile', not {shown(strategy)}")
+        raise MetricError(f"strategy must be 'uniform' or 'quantile', not {quoted(strategy)}")
     inner = np.array([step / buckets for step in range(1, buckets)])
     through = np.isin(held.bins, binned.bins_of(inner)[0]) & (strategy == "uniform")
     rows: dict[int, tuple[int, int, Fraction]] = {}

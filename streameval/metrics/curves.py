@@ -13,12 +13,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from streameval.errors import MetricError, shown
+from streameval.errors import MetricError
 from streameval.kernel.types import Flags, FloatArray
 from streameval.metrics.areas import Bounds, per_path
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Average
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Integers
 
@@ -98,7 +99,7 @@ def path_of(tables: CurveTables, label: Label | None) -> Path:
     if label is None:
         return tables.pooled.of(0).trimmed()
     if label not in tables.labels:
-        raise MetricError(f"label {shown(label)} is not among the {tables.size} labels counted; give one of labels")
+        raise MetricError(f"label {quoted(label)} is not among the {tables.size} labels counted; give one of labels")
     return tables.steps.of(tables.labels.index(label)).trimmed()
 
 
@@ -204,7 +205,7 @@ def specificity_at_sensitivity(
 
 def _share(name: str, value: float) -> Fraction:
     if not 0 <= value <= 1:
-        raise MetricError(f"{name} must be in [0, 1], not {shown(value)}")
+        raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
     return Fraction(value)
 
 

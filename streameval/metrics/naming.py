@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast, get_args
 
-from streameval.errors import MetricError, as_number, did_you_mean, shown
+from streameval.errors import MetricError
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import CATALOGUE
 from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import Average, Choice, Empty, MetricSpec, choice_text, number_text
 from streameval.schema.labels import Label
+from streameval.schema.text import number_or_none, quoted, suggestion
 
 __all__ = ["ENTRIES", "UNSET", "build_spec", "evaluate", "parse_spec"]
 
@@ -52,18 +53,18 @@ def build_spec(
         if average not in entry.averages:
             known = [str(each) for each in entry.averages]
             raise MetricError(
-                f"{entry.name} has no average {shown(average)}; it has {', '.join(known)}{did_you_mean(average, known)}"
+                f"{entry.name} has no average {quoted(average)}; it has {', '.join(known)}{suggestion(average, known)}"
             )
         chosen = average
     if empty not in _EMPTY:
-        raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {shown(empty)}{did_you_mean(empty, _EMPTY)}")
+        raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {quoted(empty)}{suggestion(empty, _EMPTY)}")
     given = dict(parameters or {})
     values = tuple((p.name, _allowed(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
     if given:
         wrong = next(iter(given))
         known = [p.name for p in entry.parameters]
         told = f"it has {', '.join(known)}" if known else "it has none"
-        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {told}{did_you_mean(wrong, known)}")
+        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {told}{suggestion(wrong, known)}")
     undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
     return MetricSpec(
         entry.name, chosen, undefined, cast("Empty", empty), values, _key(entry, chosen, undefined, empty, values)
@@ -75,13 +76,13 @@ def parse_spec(text: str) -> MetricSpec:
     """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``."""
     match = _TEXT.fullmatch(text.strip())
     if match is None or len(text) > 200:
-        raise MetricError(f"{shown(text)} is not a metric name; write for example 'f1_macro' or 'fbeta_micro(beta=2)'")
+        raise MetricError(f"{quoted(text)} is not a metric name; write for example 'f1_macro' or 'fbeta_micro(beta=2)'")
     name, average = _split(match["name"])
     choices: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in (match["choices"] or "").split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key in choices:
-            raise MetricError(f"cannot read {part!r} in {shown(text)}; write name=value, each name once")
+            raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
         choices[key] = value
     empty, zero_division = choices.pop("empty", "zero_division"), choices.pop("zero_division", None)
     known = {parameter.name: parameter for parameter in _entry(name).parameters}
@@ -109,7 +110,7 @@ def _number(key: str, value: str, text: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise MetricError(f"{key} must be a number, not {value!r}, in {shown(text)}") from None
+        raise MetricError(f"{key} must be a number, not {value!r}, in {quoted(text)}") from None
 
 
 def _split(name: str) -> tuple[str, str | None]:
@@ -125,14 +126,14 @@ def _split(name: str) -> tuple[str, str | None]:
         *_ALIASES,
         *(_key(e, a, e.zero_division, "zero_division", ()) for e in CATALOGUE for a in e.averages),
     ]
-    raise MetricError(f"there is no metric {shown(name)}{did_you_mean(name, known) or '; see streameval.catalogue()'}")
+    raise MetricError(f"there is no metric {quoted(name)}{suggestion(name, known) or '; see streameval.catalogue()'}")
 
 
 def _entry(name: object) -> Entry:
     found = (ENTRIES.get(name) or _ALIASES.get(name)) if isinstance(name, str) else None
     if found is None:
-        hint = did_you_mean(name, [*ENTRIES, *_ALIASES])
-        raise MetricError(f"there is no metric {shown(name)}{hint or '; see streameval.catalogue()'}")
+        hint = suggestion(name, [*ENTRIES, *_ALIASES])
+        raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
     return found
 
 
@@ -141,32 +142,32 @@ def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
     told = f"{parameter.name} of {name}"
     if parameter.choices:
         if not isinstance(value, str) or value not in parameter.choices:
-            hint = did_you_mean(value, parameter.choices)
-            raise MetricError(f"{told} must be one of {', '.join(parameter.choices)}, not {shown(value)}{hint}")
+            hint = suggestion(value, parameter.choices)
+            raise MetricError(f"{told} must be one of {', '.join(parameter.choices)}, not {quoted(value)}{hint}")
         return value
     if isinstance(parameter.default, bool):
         if not isinstance(value, bool):
-            raise MetricError(f"{told} must be True or False, not {shown(value)}")
+            raise MetricError(f"{told} must be True or False, not {quoted(value)}")
         return value
     if value is None and parameter.default is None:
         return None
-    number = as_number(value)
+    number = number_or_none(value)
     if number is None or (math.isinf(number) and value not in (math.inf, -math.inf)):
         number = math.nan
     inside = parameter.low < number < parameter.high if parameter.above else parameter.low <= number <= parameter.high
     if not inside or (parameter.whole and not number.is_integer()):
         kind = "a whole number" if parameter.whole else "a number"
-        raise MetricError(f"{told} must be {kind} in {parameter.range}, not {shown(value)}")
+        raise MetricError(f"{told} must be {kind} in {parameter.range}, not {quoted(value)}")
     return int(number) if parameter.whole else number + 0.0
 
 
 def _undefined(value: object) -> float:
-    number = as_number(value)
+    number = number_or_none(value)
     if number is not None and math.isnan(number):
         return math.nan
     if number in (0.0, 1.0):
         return number + 0.0
-    raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {shown(value)}")
+    raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {quoted(value)}")
 
 
 def _key(

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from streameval.errors import MetricError, shown
+from streameval.errors import MetricError
 from streameval.kernel.types import Flags
 from streameval.metrics.averaging import Ratios, Value, mean
+from streameval.schema.text import quoted
 from streameval.states.ranking_view import First, Groups, RankingTables, Rows
 from streameval.states.views import Integers, total
 
@@ -113,7 +114,7 @@ def ratio_of(num: Fraction, den: Fraction, zero_division: float) -> Value:
 def check(k: int | None, unranked: str) -> None:
     """Refuse parameters that cannot be."""
     if k is not None and (type(k) is not int or k < 1):
-        raise MetricError(f"k must be an integer of at least 1, not {shown(k)}")
+        raise MetricError(f"k must be an integer of at least 1, not {quoted(k)}")
     choice("unranked", unranked, ("never", "last"))
 
 
@@ -130,5 +131,5 @@ def check_gains(tables: RankingTables, k: int) -> None:
 def choice(name: str, value: str, known: tuple[str, ...]) -> str:
     """One of some words, or `MetricError`."""
     if value not in known:
-        raise MetricError(f"{name} must be one of {', '.join(known)}, not {shown(value)}")
+        raise MetricError(f"{name} must be one of {', '.join(known)}, not {quoted(value)}")
     return value

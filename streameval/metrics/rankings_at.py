@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from streameval.errors import MetricError, shown
+from streameval.errors import MetricError
 from streameval.metrics.averaging import Value
 from streameval.metrics.logarithms import BITS, discounts, log2, sums_of_discounts
 from streameval.metrics.ranking_means import (
@@ -27,6 +27,7 @@ from streameval.metrics.ranking_means import (
     sum_of,
 )
 from streameval.metrics.ties import average_precision_of, average_precision_of_hits, chance_of_a_hit, reciprocal_rank
+from streameval.schema.text import quoted
 from streameval.states.ranking_view import RankingTables
 from streameval.states.views import total
 
@@ -216,8 +217,8 @@ def map_at(
     if choice("divisor", divisor, ("min", "hits", "true")) == "hits":
         if k is None or k not in tables.options.hit_cutoffs or unranked == "last":
             raise MetricError(
-                f'divisor="hits" is kept for ranked labels at k in {shown(tables.options.hit_cutoffs)}, not at '
-                f'{shown(k)} with unranked="{unranked}"; name this metric when building'
+                f'divisor="hits" is kept for ranked labels at k in {quoted(tables.options.hit_cutoffs)}, not at '
+                f'{quoted(k)} with unranked="{unranked}"; name this metric when building'
             )
         return by_gain(tables, average_precision_of_hits(tables.hits, k), degenerate, zero_division)
     far = _ENDLESS if k is None else k
@@ -249,7 +250,7 @@ def dcg(
     """
     check(k, unranked)
     if not 0 < log_base < float("inf"):
-        raise MetricError(f"log_base must be a positive number, not {shown(log_base)}")
+        raise MetricError(f"log_base must be a positive number, not {quoted(log_base)}")
     sums = Fraction(sum(value // g for _, g, value in _gained(tables, k, unranked)), 1 << BITS)
     return by_gain(tables, sums * log2(log_base), degenerate, zero_division)
 

@@ -23,11 +23,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from streameval.errors import InputError, MetricError, as_number, shown
+from streameval.errors import InputError, MetricError
 from streameval.kernel import binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.curves import path_of
 from streameval.schema.labels import Label
+from streameval.schema.text import number_or_none, quoted
 from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
@@ -60,7 +61,7 @@ class FScore:
     def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
         """(1 + beta²) tp / (beta² pos + tp + fp)."""
         if not 0 < self.beta < math.inf:
-            raise MetricError(f"beta must be above 0 and finite, not {shown(self.beta)}")
+            raise MetricError(f"beta must be above 0 and finite, not {quoted(self.beta)}")
         square = Fraction(self.beta) ** 2
         num = (square.numerator + square.denominator) * tp
         return num, square.numerator * pos + square.denominator * (tp + fp), _all(tp)
@@ -101,7 +102,7 @@ class Cost:
         """-(cost of fp + cost of fn)."""
         for name, value in (("false_positive", self.false_positive), ("false_negative", self.false_negative)):
             if not 0 <= value < math.inf:
-                raise MetricError(f"{name} must be finite and not negative, not {shown(value)}")
+                raise MetricError(f"{name} must be finite and not negative, not {quoted(value)}")
         wrong, missed = Fraction(self.false_positive), Fraction(self.false_negative)
         unit = math.lcm(wrong.denominator, missed.denominator)
         cost = int(wrong * unit) * fp + int(missed * unit) * (pos - tp)
@@ -114,7 +115,7 @@ def _all(tp: Integers) -> Flags:
 
 def _share(name: str, value: float) -> Fraction:
     if not 0 <= value <= 1:
-        raise MetricError(f"{name} must be in [0, 1], not {shown(value)}")
+        raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
     return Fraction(value)
 
 
@@ -166,7 +167,7 @@ def best_threshold(tables: CurveTables, objective: Objective | None = None, *, a
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
     if average != "macro":
-        raise MetricError(f"average must be 'micro' or 'macro', not {shown(average)}")
+        raise MetricError(f"average must be 'micro' or 'macro', not {quoted(average)}")
     return _best_mean(tables, goal)
 
 
@@ -295,7 +296,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     """
     given = _scores(scores)
     if type(k) is not int or k < 0:
-        raise MetricError(f"k must be an integer of at least 0, not {shown(k)}")
+        raise MetricError(f"k must be an integer of at least 0, not {quoted(k)}")
     order = np.argsort(-given, axis=1, kind="stable")[:, :k]
     decided = np.zeros(given.shape, np.uint8)
     np.put_along_axis(decided, order, 1, axis=1)
@@ -328,7 +329,7 @@ def apply_thresholds(
 def _scores(scores: ArrayLike) -> FloatArray:
     given = np.asarray(scores)
     if given.ndim != 2 or given.dtype.kind not in "fiub":
-        raise InputError(f"scores must be a 2-D array of numbers, not {shown(scores)}")
+        raise InputError(f"scores must be a 2-D array of numbers, not {quoted(scores)}")
     wide = given.astype(np.float64)
     if np.isnan(wide).any():
         raise InputError("scores hold NaN, which is neither above nor below a threshold; replace it first")
@@ -342,16 +343,18 @@ def _bounds(thresholds: Thresholds | Mapping[Label, Choice], labels: Sequence[La
             raise InputError(f"thresholds by label need labels, one for each of the {width} columns")
         missing = [label for label in labels if label not in thresholds]
         if missing:
-            raise InputError(f"thresholds have no label {shown(missing[0])}")
+            raise InputError(f"thresholds have no label {quoted(missing[0])}")
         values: list[object] = [thresholds[label] for label in labels]
         values = [value.threshold if isinstance(value, Choice) else value for value in values]
-    elif (number := as_number(thresholds)) is not None:
+    elif (number := number_or_none(thresholds)) is not None:
         values = [number] * width
     else:
         values = list(thresholds) if isinstance(thresholds, Iterable) else [thresholds]
-    numbers = [as_number(value) for value in values]
+    numbers = [number_or_none(value) for value in values]
     if len(numbers) != width or any(number is None or math.isnan(number) for number in numbers):
-        raise InputError(f"thresholds must be a number, or one for each of the {width} labels, not {shown(thresholds)}")
+        raise InputError(
+            f"thresholds must be a number, or one for each of the {width} labels, not {quoted(thresholds)}"
+        )
     return np.array(numbers, np.float64)
 
 

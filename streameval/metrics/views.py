@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from streameval.errors import MetricError, did_you_mean, shown
+from streameval.errors import MetricError
 from streameval.metrics.interval import Interval
 from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import PARTS, STATES, USUAL_PARTS, Config, Details, Part
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted, suggestion
 from streameval.states.views import Tables
 
 __all__ = [
@@ -37,7 +38,7 @@ def checked_keep(keep: Iterable[str]) -> tuple[set[str], set[Part]]:
         if name not in (*STATES, *PARTS):
             known = (*STATES, *PARTS)
             raise MetricError(
-                f"keep must hold {', '.join(map(repr, known))}, not {shown(name)}{did_you_mean(name, known)}"
+                f"keep must hold {', '.join(map(repr, known))}, not {quoted(name)}{suggestion(name, known)}"
             )
         states.add(name if name in STATES else "pairs")
         parts.update(USUAL_PARTS if name == "pairs" else [part for part in PARTS if part == name])
@@ -48,7 +49,7 @@ def checked_state(name: str) -> str:
     """The name of a state besides decisions, or what is wrong with it."""
     if name not in STATES:
         told = ", ".join(map(repr, STATES))
-        raise MetricError(f"tables() has {told}, not {shown(name)}{did_you_mean(name, STATES)}")
+        raise MetricError(f"tables() has {told}, not {quoted(name)}{suggestion(name, STATES)}")
     return name
 
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from streameval.errors import DependencyError, InputError, shown
+from streameval.errors import DependencyError, InputError
 from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
 from streameval.progressive.target import Values, values_of
+from streameval.schema.text import quoted
 
 __all__ = ["Snapshot", "iter_progressive_evaluate", "progressive_evaluate"]
 
@@ -184,7 +185,7 @@ def iter_progressive_evaluate(
     3 {'subset_accuracy': 0.6666666666666666}
     """
     if type(step) is not int or step < 1:
-        raise InputError(f"step must be an integer of at least 1, not {shown(step)}")
+        raise InputError(f"step must be an integer of at least 1, not {quoted(step)}")
     loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
     return _snapshots(loop, _watched(stream, progress, total), evaluator, step, seconds, prediction)
 
@@ -216,13 +217,13 @@ def _snapshots(
 def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:
     """The examples of a stream, with a bar on stderr where it is wanted."""
     if progress is not None and not isinstance(progress, bool):
-        raise InputError(f"progress must be True, False or None, not {shown(progress)}")
+        raise InputError(f"progress must be True, False or None, not {quoted(progress)}")
     if total is not None and (type(total) is not int or total < 0):
-        raise InputError(f"total must be an integer of at least 0, or None, not {shown(total)}")
+        raise InputError(f"total must be an integer of at least 0, or None, not {quoted(total)}")
     try:
         examples = iter(stream)
     except TypeError:
-        raise InputError(f"stream must be an iterable of (x, y), not {shown(stream)}") from None
+        raise InputError(f"stream must be an iterable of (x, y), not {quoted(stream)}") from None
     if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
         return examples
     try:

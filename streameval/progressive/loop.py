@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, TypeAlias
 
-from streameval.errors import InputError, StreamevalError, did_you_mean, shown
+from streameval.errors import InputError, StreamevalError
 from streameval.inputs import checked_weight
 from streameval.progressive.model import Asker, learner_of
 from streameval.progressive.pending import check_order
 from streameval.progressive.target import Feed
+from streameval.schema.text import quoted, suggestion
 
 __all__ = ["Field", "Loop", "Predict", "Question", "Unpredicted", "Weigh"]
 
@@ -110,7 +111,7 @@ class Loop:
             x, y, *more = item
             extra = dict(*more) if more and more != [None] else {}
         except (TypeError, ValueError):
-            raise InputError(f"stream[{place}] must be (x, y) or (x, y, kwargs), not {shown(item)}") from None
+            raise InputError(f"stream[{place}] must be (x, y) or (x, y, kwargs), not {quoted(item)}") from None
         now: Any = place
         if self._moment is not None:
             now = self._moment(place, x)
@@ -164,7 +165,7 @@ def _independent(value: Any) -> Any:
 def _one_of(name: str, given: object, known: tuple[str, ...]) -> None:
     if not isinstance(given, str) or given not in known:
         raise InputError(
-            f"{name} must be one of {', '.join(map(repr, known))}, not {shown(given)}{did_you_mean(given, known)}"
+            f"{name} must be one of {', '.join(map(repr, known))}, not {quoted(given)}{suggestion(given, known)}"
         )
 
 
@@ -176,12 +177,12 @@ def _reader(name: str, given: object) -> Callable[..., Any]:
             try:
                 return x[given]
             except (KeyError, IndexError, TypeError):
-                known = f"its fields are {shown(list(x))}" if isinstance(x, Iterable) else f"it is {shown(x)}"
+                known = f"its fields are {quoted(list(x))}" if isinstance(x, Iterable) else f"it is {quoted(x)}"
                 raise InputError(f"stream[{place}] has no field {given!r}, which {name}= names; {known}") from None
 
         return field
     if not callable(given):
-        raise InputError(f"{name} must be the name of a field or a callable, not {shown(given)}")
+        raise InputError(f"{name} must be the name of a field or a callable, not {quoted(given)}")
     return lambda _, *example: given(*example)
 
 
@@ -192,9 +193,9 @@ def _due(place: int, moment: Any, delay: Any) -> Any:
         fits = bool(due >= moment)
     except (TypeError, OverflowError):
         raise InputError(
-            f"delay {shown(delay)} cannot be added to {shown(moment)}, the moment of stream[{place}]; give a number "
+            f"delay {quoted(delay)} cannot be added to {quoted(moment)}, the moment of stream[{place}]; give a number "
             "for numbers, a timedelta for datetimes (without moment= the moments are 0, 1, 2, ...)"
         ) from None
     if not fits:
-        raise InputError(f"delay of stream[{place}] is {shown(delay)}; it must not be negative or NaN")
+        raise InputError(f"delay of stream[{place}] is {quoted(delay)}; it must not be negative or NaN")
     return due

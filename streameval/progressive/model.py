@@ -8,8 +8,9 @@ from collections.abc import Set as AbstractSet
 from types import NoneType
 from typing import Any
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.progressive.target import reads_scores
+from streameval.schema.text import quoted
 
 __all__ = ["Asker", "learner_of"]
 
@@ -66,7 +67,7 @@ class Asker:
                     continue
                 if not {False, True} & value.keys():
                     raise InputError(
-                        f"{self._name} predicts the classes {shown(list(value))} for label {shown(label)}, not False "
+                        f"{self._name} predicts the classes {quoted(list(value))} for label {quoted(label)}, not False "
                         'and True; give predict="labels"'
                     )
                 value = value.get(True, 0.0)
@@ -76,7 +77,7 @@ class Asker:
 
     def _single(self, y_pred: object) -> InputError:
         return InputError(
-            f"{self._name} is no multi-label model: it predicts {shown(y_pred)}; its predictions must be collections "
+            f"{self._name} is no multi-label model: it predicts {quoted(y_pred)}; its predictions must be collections "
             "of labels, or mappings label -> bool or score"
         )
 
@@ -96,5 +97,5 @@ def _method(model: object, name: str, why: str = "", advice: str = "") -> Callab
         raise InputError(f"model must be an object, not the class {model.__name__}; write {model.__name__}(...)")
     method: Callable[..., object] | None = getattr(model, name, None)
     if not callable(method):
-        raise InputError(f"{why}the model {shown(model)} has no {name}; a model has predict_one and learn_one{advice}")
+        raise InputError(f"{why}the model {quoted(model)} has no {name}; a model has predict_one and learn_one{advice}")
     return method

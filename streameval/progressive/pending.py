@@ -13,9 +13,10 @@ from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from streameval.errors import InputError, did_you_mean, shown
+from streameval.errors import InputError
 from streameval.inputs.tensors import array_of
 from streameval.progressive.target import Feed
+from streameval.schema.text import quoted, suggestion
 
 __all__ = ["Pending", "check_order", "kept", "restored"]
 
@@ -86,9 +87,9 @@ class Pending(Generic[EvaluatorT]):
         late: Literal["error", "count"] = "error",
     ) -> None:
         if max_pending is not None and (type(max_pending) is not int or max_pending < 1):
-            raise InputError(f"max_pending must be an integer of at least 1, or None, not {shown(max_pending)}")
+            raise InputError(f"max_pending must be an integer of at least 1, or None, not {quoted(max_pending)}")
         if late not in _LATE:
-            raise InputError(f"late must be 'error' or 'count', not {shown(late)}{did_you_mean(late, _LATE)}")
+            raise InputError(f"late must be 'error' or 'count', not {quoted(late)}{suggestion(late, _LATE)}")
         if max_age is not None:
             _check_age(max_age)
         self._feed = Feed(evaluator)
@@ -131,7 +132,7 @@ class Pending(Generic[EvaluatorT]):
         self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
         if self._found(key, now) is not None:
             raise InputError(
-                f"a prediction waits under key {shown(key)} already; give each prediction a key of its own"
+                f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
             )
         old, evicted = self._too_old(now)
         gone = tuple(old)
@@ -174,7 +175,7 @@ class Pending(Generic[EvaluatorT]):
             self._count(key, y_true, found[0], weight, mask, t, now)
         elif self._refuses_late:
             raise InputError(
-                f"no prediction waits under key {shown(key)}: it was never predicted, was observed before, or was "
+                f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
                 f"given up (so far {self._evicted['max_age']} by max_age and {self._evicted['max_pending']} by "
                 'max_pending); with late="count" such truths are counted in late'
             )
@@ -218,7 +219,7 @@ class Pending(Generic[EvaluatorT]):
         """
         self._settle()
         if self._found(key, self._now) is None:
-            raise InputError(f"no prediction waits under key {shown(key)}; there is nothing to discard")
+            raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
     def _later(self, t: object) -> object:
@@ -233,7 +234,7 @@ class Pending(Generic[EvaluatorT]):
         try:
             found = self._waiting.get(key)
         except TypeError:
-            raise InputError(f"key must be hashable, not {shown(key)}; give a number, a string or a tuple") from None
+            raise InputError(f"key must be hashable, not {quoted(key)}; give a number, a string or a tuple") from None
         return None if found is None or self._is_old(found[1], now) else found
 
     def _is_old(self, since: object, now: object) -> bool:
@@ -243,7 +244,7 @@ class Pending(Generic[EvaluatorT]):
             return bool(now - since > self._max_age)  # type: ignore[operator]
         except TypeError:
             raise InputError(
-                f"max_age {shown(self._max_age)} does not fit to times such as {shown(now)}; "
+                f"max_age {quoted(self._max_age)} does not fit to times such as {quoted(now)}; "
                 "give a number for numbers, a timedelta for datetimes"
             ) from None
 
@@ -343,7 +344,7 @@ def _check_age(max_age: Any) -> None:
     except TypeError:
         fits = False
     if not fits:
-        raise InputError(f"max_age must be a number or a timedelta, not negative, not {shown(max_age)}")
+        raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
 
 
 def check_order(before: Any, t: Any, name: str) -> None:
@@ -352,12 +353,12 @@ def check_order(before: Any, t: Any, name: str) -> None:
         fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
     except TypeError:
         raise InputError(
-            f"{name} must be numbers or datetimes of one kind, not {shown(t)} after {shown(before)}"
+            f"{name} must be numbers or datetimes of one kind, not {quoted(t)} after {quoted(before)}"
         ) from None
     if not fits:
         if t != t or hasattr(t, "__iter__"):
-            raise InputError(f"{name} is {shown(t)}; give a number or a datetime")
-        raise InputError(f"{name} goes backwards, from {shown(before)} to {shown(t)}; give examples in order of time")
+            raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
+        raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give examples in order of time")
 
 
 # -- independent copies of predictions --------------------------------------------------------------------------------
@@ -401,7 +402,7 @@ def kept(y_pred: object, labels: tuple[object, ...] = ()) -> object:
         return np.array(array_of(y_pred, "y_pred"), subok=True)
     raise InputError(
         "y_pred must be a set, list or tuple of labels, a mapping label -> value, or a 1-D array, "
-        f"not {type(y_pred).__name__} ({shown(y_pred)})"
+        f"not {type(y_pred).__name__} ({quoted(y_pred)})"
     )
 
 

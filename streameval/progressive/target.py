@@ -11,9 +11,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from streameval.errors import InputError, MetricError, shown
+from streameval.errors import InputError, MetricError
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
 __all__ = ["Feed", "Values", "all_read_scores", "name_of", "reads_scores", "values_of"]
@@ -36,11 +37,11 @@ class Feed:
                 f"{name} must be an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
             )
         if isinstance(evaluator, Mapping):  # which has other methods of these names
-            raise InputError(f"{name} must be one object, not the mapping {shown(evaluator)}; give a Trace of it")
+            raise InputError(f"{name} must be one object, not the mapping {quoted(evaluator)}; give a Trace of it")
         for verb in ("update", "get"):
             if not callable(getattr(evaluator, verb, None)):
                 raise InputError(
-                    f"{name} must have update and get, but {shown(evaluator)} has no {verb}; "
+                    f"{name} must have update and get, but {quoted(evaluator)} has no {verb}; "
                     "give an Evaluator, a metric object or a window"
                 )
         self.evaluator = evaluator

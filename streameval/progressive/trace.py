@@ -8,13 +8,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from streameval.errors import InputError, MetricError, shown
+from streameval.errors import InputError, MetricError
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.pending import check_order
 from streameval.progressive.target import Feed, Values, all_read_scores, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +80,7 @@ class Trace:
         metrics: Iterable[str | MetricSpec] | None = None,
     ) -> None:
         if type(every) is not int or every < 1:
-            raise InputError(f"every must be an integer of at least 1, not {shown(every)}")
+            raise InputError(f"every must be an integer of at least 1, not {quoted(every)}")
         self._feeds = _feeds_of(evaluators)
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._feeds)
@@ -334,11 +335,11 @@ def _feeds_of(evaluators: object) -> dict[str, Feed]:
     feeds: dict[str, Feed] = {}
     for name, evaluator in evaluators.items():
         if not isinstance(name, str) or not name:
-            raise InputError(f"evaluators has the name {shown(name)}; names are strings that are not empty")
+            raise InputError(f"evaluators has the name {quoted(name)}; names are strings that are not empty")
         for other, feed in feeds.items():
             if feed.evaluator is evaluator:
                 raise InputError(
-                    f"{shown(other)} and {shown(name)} are one object, which would count each example twice"
+                    f"{quoted(other)} and {quoted(name)} are one object, which would count each example twice"
                 )
         feeds[name] = Feed(evaluator, f"evaluators[{name!r}]")
     return feeds
@@ -346,7 +347,7 @@ def _feeds_of(evaluators: object) -> dict[str, Feed]:
 
 def _listed(metrics: Iterable[str | MetricSpec]) -> list[str | MetricSpec]:
     if isinstance(metrics, str | MetricSpec):
-        raise MetricError(f"metrics must be a list, not {shown(metrics)}; write [{shown(metrics)}]")
+        raise MetricError(f"metrics must be a list, not {quoted(metrics)}; write [{quoted(metrics)}]")
     return list(metrics)
 
 

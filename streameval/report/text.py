@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from streameval.errors import shown
 from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import ENTRIES, build_spec, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.states.views import Tables
 
 __all__ = [
@@ -97,7 +97,7 @@ def printable(label: Label) -> str:
     try:
         text = str(label)
     except ValueError:  # Python does not write integers of many thousand digits
-        text = shown(label)
+        text = quoted(label)
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 

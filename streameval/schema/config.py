@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, as_number, did_you_mean, shown
+from streameval.errors import InputError, LabelError
 from streameval.schema.labels import Label, in_order, normalise
+from streameval.schema.text import number_or_none, quoted, suggestion
 
 __all__ = [
     "PARTS", "STATES", "USUAL_PARTS", "Config", "Details", "Nan", "Part", "Threshold", "Ties", "Unknown",
@@ -140,11 +141,11 @@ class Config:
             return []
         found = []
         if self.labels != other.labels:
-            found.append(f"labels differ ({shown(self.labels)} and {shown(other.labels)})")
+            found.append(f"labels differ ({quoted(self.labels)} and {quoted(other.labels)})")
         if self.unknown != other.unknown:
             found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
         if self.threshold != other.threshold:
-            found.append(f"thresholds differ ({shown(self.threshold)} and {shown(other.threshold)})")
+            found.append(f"thresholds differ ({quoted(self.threshold)} and {quoted(other.threshold)})")
         if self.parts != other.parts and self.states == other.states:
             mine, theirs = (", ".join(config.parts) for config in (self, other))
             found.append(f"parts of pairs differ ({mine} and {theirs})")
@@ -160,13 +161,13 @@ class Config:
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
         told = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
-        raise InputError(f"{name} must be {told}, not {shown(value)}{did_you_mean(value, allowed)}")
+        raise InputError(f"{name} must be {told}, not {quoted(value)}{suggestion(value, allowed)}")
     return value
 
 
 def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     if isinstance(labels, str | bytes):
-        raise LabelError(f"labels must be a list of labels, not the string {shown(labels)}; write labels=[{labels!r}]")
+        raise LabelError(f"labels must be a list of labels, not the string {quoted(labels)}; write labels=[{labels!r}]")
     if isinstance(labels, AbstractSet | Mapping):
         raise LabelError(
             f"labels must be in order, not a {type(labels).__name__}; give a list, for example sorted(...)"
@@ -176,7 +177,7 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     except LabelError as error:
         raise LabelError(f"labels: {error}") from None
     except TypeError:
-        raise LabelError(f"labels must be a list of labels, not {shown(labels)}") from None
+        raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
     seen: set[Label] = set()
     for name in names:
         if name in seen:
@@ -191,7 +192,7 @@ def _threshold(
     if isinstance(threshold, Mapping):
         pairs = [(normalise(label), _number(value)) for label, value in threshold.items()]
     elif isinstance(threshold, AbstractSet):
-        raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {shown(threshold)}")
+        raise InputError(f"threshold must be a number, a mapping, or numbers in order, not the set {quoted(threshold)}")
     elif (
         isinstance(threshold, str | bytes) or not isinstance(threshold, Iterable) or getattr(threshold, "ndim", 1) == 0
     ):
@@ -217,12 +218,14 @@ def checked_propensities(given: Mapping[Label, float] | None) -> tuple[tuple[Lab
     if given is None:
         return ()
     if not isinstance(given, Mapping):
-        raise InputError(f"inverse_propensities must be a mapping label -> number, not {shown(given)}")
+        raise InputError(f"inverse_propensities must be a mapping label -> number, not {quoted(given)}")
     pairs = []
     for label, value in given.items():
-        number = as_number(value)
+        number = number_or_none(value)
         if number is None or not 0 < number < math.inf:
-            raise InputError(f"the inverse propensity of {shown(label)} must be a positive number, not {shown(value)}")
+            raise InputError(
+                f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(value)}"
+            )
         pairs.append((normalise(label), number))
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
@@ -230,13 +233,13 @@ def checked_propensities(given: Mapping[Label, float] | None) -> tuple[tuple[Lab
 def _number(value: object) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    number = as_number(value)
+    number = number_or_none(value)
     if number is None:
-        raise InputError(f"threshold must be a number or one number per label, not {shown(value)}")
+        raise InputError(f"threshold must be a number or one number per label, not {quoted(value)}")
     if math.isnan(number):
         raise InputError("threshold must be a number, not NaN")
     if number != value:
         raise InputError(
-            f"threshold {shown(value)} has no exact float64; round it first, so that it is clear what counts"
+            f"threshold {quoted(value)} has no exact float64; round it first, so that it is clear what counts"
         )
     return number + 0.0  # -0.0 and 0.0 decide alike, so they must have the same bytes

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from streameval.errors import LabelError, shown
+from streameval.errors import LabelError
 from streameval.kernel.types import IntArray
+from streameval.schema.text import quoted
 
 __all__ = ["Label", "LabelIndex", "in_order", "is_unicode", "normalise"]
 
@@ -33,18 +34,18 @@ def normalise(label: object) -> Label:
     if isinstance(label, str):
         if not is_unicode(label):
             raise LabelError(
-                f"label {shown(label)} holds a lone surrogate, which is not valid Unicode; decode the text properly"
+                f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode; decode the text properly"
             )
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
     if isinstance(label, float | np.floating):
         raise LabelError(
-            f"a label must be a str or an int, not the float {shown(label)}; "
+            f"a label must be a str or an int, not the float {quoted(label)}; "
             "if these are decisions or scores by position, give a numpy array"
         )
     raise LabelError(
-        f"a label must be a str or an int, not {type(label).__name__} ({shown(label)}); "
+        f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); "
         "convert it, for example with str()"
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from streameval.errors import InputError, did_you_mean, shown
+from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted, suggestion
 from streameval.slices.axis import Axis
 from streameval.slices.values import OTHER, Key, Other, Value, typed
 
@@ -24,32 +25,32 @@ def names_of(given: str | Iterable[str], argument: str) -> tuple[str, ...]:
     several: object = given
     names = (given,) if isinstance(given, str) else tuple(given) if isinstance(several, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{argument} must be a name or several, not {shown(given)}")
+        raise InputError(f"{argument} must be a name or several, not {quoted(given)}")
     if len(set(names)) < len(names):
-        raise InputError(f"{argument} names something twice: {shown(names)}")
+        raise InputError(f"{argument} names something twice: {quoted(names)}")
     return tuple(map(str, names))
 
 
 def combinations_of(given: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Combinations of names, or what is wrong with them."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {shown(given)}")
+        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(given)}")
     combinations = tuple(names_of(combination, "a combination of cross") for combination in given)
     for combination in combinations:
         if len(combination) < 2 or not set(combination) <= set(by):
-            raise InputError(f"cross combines two or more of the names of by={shown(by)}, not {shown(combination)}")
+            raise InputError(f"cross combines two or more of the names of by={quoted(by)}, not {quoted(combination)}")
     if len(set(map(frozenset, combinations))) < len(combinations):
-        raise InputError(f"cross names a combination twice: {shown(combinations)}")
+        raise InputError(f"cross names a combination twice: {quoted(combinations)}")
     return combinations
 
 
 def declared_of(given: Mapping[str, Iterable[Value]] | None, by: tuple[str, ...]) -> tuple[tuple[Key, ...] | None, ...]:
     """For each name the keys of the values that were declared, if any were."""
     if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"values must be a mapping name -> values, not {shown(given)}")
+        raise InputError(f"values must be a mapping name -> values, not {quoted(given)}")
     for name in given or ():
         if name not in by:
-            raise InputError(f"values has {shown(name)}{did_you_mean(name, by)}, but slices are by {shown(by)}")
+            raise InputError(f"values has {quoted(name)}{suggestion(name, by)}, but slices are by {quoted(by)}")
     return tuple(_keys((given or {}).get(name), name) for name in by)
 
 
@@ -57,10 +58,10 @@ def _keys(values: Iterable[Value] | None, name: str) -> tuple[Key, ...] | None:
     if values is None:
         return None
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"values[{name!r}] must be a list of values, not {shown(values)}")
+        raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
     keys = tuple((typed(value, f"values[{name!r}]"),) for value in values)
     if len(set(keys)) < len(keys):
-        raise InputError(f"values[{name!r}] holds a value twice: {shown(values)}")
+        raise InputError(f"values[{name!r}] holds a value twice: {quoted(values)}")
     return keys
 
 
@@ -71,9 +72,9 @@ def value_of(where: Any, name: str) -> Any:
         names = getattr(where, "column_names", None)
         names = getattr(where, "columns", None) if names is None else names
         if names is None or isinstance(where, type):
-            raise InputError(f"where must be a mapping such as {{{name!r}: ...}}, not {shown(where)}")
+            raise InputError(f"where must be a mapping such as {{{name!r}: ...}}, not {quoted(where)}")
     if name not in names:
-        hint = did_you_mean(name, [known for known in names if isinstance(known, str)])
+        hint = suggestion(name, [known for known in names if isinstance(known, str)])
         raise InputError(f"where has no {name!r}{hint or ';'} give a value for each name that slices are by")
     return where[name]
 
@@ -82,7 +83,7 @@ def told(axis: Axis, key: Key | None = None) -> str:
     """An axis, or one of its slices, in words."""
     if key is None:
         return " x ".join(axis.names)
-    return ", ".join(f"{name} {shown(value)}" for name, (_, value) in zip(axis.names, key, strict=True))
+    return ", ".join(f"{name} {quoted(value)}" for name, (_, value) in zip(axis.names, key, strict=True))
 
 
 def where_of(axis: Axis, key: Key | None) -> dict[str, Value | Other]:
@@ -97,7 +98,7 @@ def read(part: Accumulator, metric: MetricLike | None) -> Reading:
     if isinstance(whole, Evaluator):
         return whole.get() if metric is None else whole.get(metric)
     if metric is not None:
-        raise InputError(f"slices of a single metric answer for it alone, not for {shown(metric)}")
+        raise InputError(f"slices of a single metric answer for it alone, not for {quoted(metric)}")
     if not isinstance(whole, Metric):
-        raise InputError(f"a slice is an Evaluator or a metric, not {shown(whole)}")
+        raise InputError(f"a slice is an Evaluator or a metric, not {quoted(whole)}")
     return whole.get()

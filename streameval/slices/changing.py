@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError, shown
+from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError
 from streameval.evaluation.counting import Accumulator
+from streameval.schema.text import quoted
 from streameval.slices.asking import told, value_of
 from streameval.slices.axis import Axis, Change, Shelf
 from streameval.slices.coding import Coded, coded, crossed
@@ -206,7 +207,7 @@ class Shelves(Generic[A]):
                 f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge objects of one class"
             )
         found = [
-            f"{name} differs ({shown(mine)} and {shown(theirs)})"
+            f"{name} differs ({quoted(mine)} and {quoted(theirs)})"
             for name, mine, theirs in (
                 ("by", self._by, other._by),
                 ("cross", self._cross, other._cross),

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars, decoding, encoded_texts
 from streameval.kernel.types import IntArray
+from streameval.schema.text import quoted
 from streameval.slices.values import Key, Typed, typed
 
 __all__ = ["Coded", "coded", "crossed"]
@@ -26,7 +27,7 @@ def coded(column: object, name: str) -> Coded:
     """The codes of the values of one column."""
     told = f"where[{name!r}]"
     if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-        raise InputError(f"{told} must hold one value for each example, not {shown(column)}")
+        raise InputError(f"{told} must hold one value for each example, not {quoted(column)}")
     if hasattr(column, "to_arrow") and hasattr(column, "to_list"):  # a polars Series
         try:
             column = arrow_of_polars(column)

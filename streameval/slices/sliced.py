@@ -7,17 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
-from streameval.errors import (
-    FormatError,
-    InputError,
-    StreamevalError,
-    did_you_mean,
-    shown,
-)
+from streameval.errors import FormatError, InputError, StreamevalError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable
+from streameval.schema.text import quoted, suggestion
 from streameval.slices.asking import (
     Reading,
     Where,
@@ -104,14 +99,14 @@ class Sliced(Shelves[A], Mergeable):
         values: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
         if not isinstance(evaluator, Evaluator | Metric):
-            raise InputError(f"Sliced takes an Evaluator or a metric such as F1(), not {shown(evaluator)}")
+            raise InputError(f"Sliced takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
         if evaluator.examples:
             raise InputError(
                 f"Sliced starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
                 "give one that has counted nothing"
             )
         if type(most) is not int or not 1 <= most < 2**63:
-            raise InputError(f"most must be an integer of at least 1, not {shown(most)}")
+            raise InputError(f"most must be an integer of at least 1, not {quoted(most)}")
         names = names_of(by, "by")
         combinations, declared = combinations_of(cross, names), declared_of(values, names)
         empty = evaluator.copy()
@@ -172,7 +167,7 @@ class Sliced(Shelves[A], Mergeable):
         self._settle()
         if not isinstance(where, Mapping):
             if len(self._by) > 1:
-                raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {shown(where)}}}]")
+                raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
             where = {self._by[0]: where}
         for axis, shelf in self._paired():
             if set(axis.names) == set(where):
@@ -182,9 +177,9 @@ class Sliced(Shelves[A], Mergeable):
                 part = shelf.kept.get(key_of(values, axis.names))
                 if part is None or not (part.examples or axis.closed):
                     known = [str(value) for value in map(values_of, shelf.keys())]
-                    raise InputError(f"there is no slice {shown(dict(where))}{did_you_mean(str(values[0]), known)}")
+                    raise InputError(f"there is no slice {quoted(dict(where))}{suggestion(str(values[0]), known)}")
                 return part.copy()
-        raise InputError(f"slices are by {[axis.names for axis in self._axes]}, not by {shown(tuple(where))}")
+        raise InputError(f"slices are by {[axis.names for axis in self._axes]}, not by {quoted(tuple(where))}")
 
     def get(
         self, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None
@@ -234,7 +229,7 @@ class Sliced(Shelves[A], Mergeable):
         names = (by,) if isinstance(by, str) else by
         found = [(axis, shelf) for axis, shelf in self._paired() if names is None or axis.names == names]
         if not found:
-            raise InputError(f"by must be one of {[told(axis) for axis in self._axes]}, not {shown(by)}")
+            raise InputError(f"by must be one of {[told(axis) for axis in self._axes]}, not {quoted(by)}")
         return iter(found)
 
     def _parts(self, axis: Axis, shelf: Shelf[A]) -> list[tuple[Key | None, A]]:

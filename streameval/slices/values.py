@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.schema.labels import is_unicode
+from streameval.schema.text import quoted
 
 __all__ = ["OTHER", "Key", "Other", "Value", "encoded", "in_order", "key_of", "rank_of", "typed", "values_of"]
 
@@ -53,10 +54,10 @@ def typed(value: object, name: str) -> Typed:
 
 def _refused(value: object, name: str) -> Typed:
     if isinstance(value, str):
-        raise InputError(f"{name} is {shown(value)}, which holds a lone surrogate; decode the text properly")
+        raise InputError(f"{name} is {quoted(value)}, which holds a lone surrogate; decode the text properly")
     raise InputError(
-        f"{name} is {shown(value)}, of type {type(value).__name__}; examples are sliced by strings, integers, booleans "
-        "and None: convert it, for example with str()"
+        f"{name} is {quoted(value)}, of type {type(value).__name__}; examples are sliced by strings, integers, "
+        "booleans and None: convert it, for example with str()"
     )
 
 

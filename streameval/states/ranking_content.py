@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, as_number, shown
+from streameval.errors import InputError
 from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label, in_order
+from streameval.schema.text import number_or_none, quoted
 
 __all__ = [
     "GAINS", "HITS", "IDEALS", "KEYS", "LABELS", "MAIN", "NAMES", "PARTS", "Key", "Propensities", "RankingContent",
@@ -61,21 +62,21 @@ class RankingOptions:
 
     def __post_init__(self) -> None:
         if self.ties not in ("shared", "last"):
-            raise InputError(f'ties must be "shared" or "last", not {shown(self.ties)}')
+            raise InputError(f'ties must be "shared" or "last", not {quoted(self.ties)}')
         for name, ranks in (("label_ranks", self.label_ranks), ("gain_ranks", self.gain_ranks)):
             if type(ranks) is not int or ranks < 0:
-                raise InputError(f"{name} must be an integer of at least 0, not {shown(ranks)}")
+                raise InputError(f"{name} must be an integer of at least 0, not {quoted(ranks)}")
         for cutoff in self.hit_cutoffs:
             if type(cutoff) is not int or cutoff < 1:
-                raise InputError(f"hit_cutoffs must be integers of at least 1, not {shown(cutoff)}")
+                raise InputError(f"hit_cutoffs must be integers of at least 1, not {quoted(cutoff)}")
         if bool(self.propensities) != bool(self.gain_ranks):
             raise InputError("propensities and gain_ranks belong together; give both or neither")
         found: dict[Label, float] = {}
         for label, inverse in self.propensities:
-            value = as_number(inverse)
+            value = number_or_none(inverse)
             if value is None or not 0 < value < math.inf:
                 raise InputError(
-                    f"the inverse propensity of {shown(label)} must be a positive number, not {shown(inverse)}"
+                    f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
                 )
             found[label] = value
         # The same choices in another order are the same choices.

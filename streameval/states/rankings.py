@@ -24,11 +24,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError, LabelError, RevertError, shown
+from streameval.errors import CounterOverflowError, LabelError, RevertError
 from streameval.kernel.ranked import RankCounts, Records
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
 from streameval.schema.batch import Scored, ScoredRows
 from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, scaled, trailing_zeros
 from streameval.states.ranking_content import (
@@ -295,7 +296,7 @@ class Rankings:
         label = self._labels.labels[column]
         value = self._inverse.get(label)
         if value is None:
-            raise LabelError(f"label {shown(label)} has no propensity; give one to every label")
+            raise LabelError(f"label {quoted(label)} has no propensity; give one to every label")
         return value
 
     def sparse(self) -> bool:

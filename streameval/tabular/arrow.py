@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import DependencyError, InputError, LabelError, did_you_mean, shown
+from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.kernel.codes import listed_codes
+from streameval.schema.text import quoted, suggestion
 from streameval.tabular.columns import Columns
 
 __all__ = ["in_columns", "read", "refuse_missing"]
@@ -72,7 +73,7 @@ def _table_of(batch: object, columns: Columns) -> Any:
     if hasattr(frame, "columns") and hasattr(frame, "to_arrow"):  # polars
         there = [name for name in columns.names if name in frame.columns]
         return arrow_of_polars(frame.select(there))
-    raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {shown(batch)}")
+    raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
 
 
 def _table_of_pandas(frame: Any, columns: Columns) -> Any:
@@ -112,8 +113,8 @@ def _repeated(name: str, found: int) -> InputError:
 
 
 def _missing(name: str, role: str, names: list[str]) -> InputError:
-    hint = did_you_mean(name, list(map(str, names)))
-    return InputError(f"there is no column {name!r} ({role}){hint or '; the columns are ' + shown(names)}")
+    hint = suggestion(name, list(map(str, names)))
+    return InputError(f"there is no column {name!r} ({role}){hint or '; the columns are ' + quoted(names)}")
 
 
 def refuse_missing(columns: Columns, names: list[str]) -> None:
@@ -277,7 +278,7 @@ def _mapping(pairs: list[tuple[Any, Any]] | None, name: str) -> dict[Any, Any]:
         raise InputError(f"column {name!r} names a label twice in one row; name each label once")
     for label, score in found.items():
         if score is None:
-            raise InputError(f"column {name!r} holds a null score for label {shown(label)}; drop it")
+            raise InputError(f"column {name!r} holds a null score for label {quoted(label)}; drop it")
     return found
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
+from streameval.schema.text import quoted
 
 __all__ = ["Columns", "Null"]
 
@@ -57,14 +58,14 @@ class Columns:
         for role in ("actual", "predicted", "scores", "weight", "mask"):
             name = getattr(self, role)
             if not isinstance(name, str) and (name is not None or role == "actual"):
-                raise InputError(f"{role} must be the name of a column, not {shown(name)}")
+                raise InputError(f"{role} must be the name of a column, not {quoted(name)}")
         names: object = self.by
         if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-            raise InputError(f"by must be a name of a column, or several, not {shown(self.by)}")
+            raise InputError(f"by must be a name of a column, or several, not {quoted(self.by)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
         if self.null not in ("error", "empty"):
-            raise InputError(f"null must be 'error' or 'empty', not {shown(self.null)}")
+            raise InputError(f"null must be 'error' or 'empty', not {quoted(self.null)}")
 
     @property
     def names(self) -> tuple[str, ...]:

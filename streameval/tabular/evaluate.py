@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from streameval.errors import DependencyError, InputError, did_you_mean, shown
+from streameval.errors import DependencyError, InputError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Columns, Null
 from streameval.tabular.job import Job, State
@@ -94,7 +95,7 @@ def evaluate(
     {'region': {'eu': 1.0, 'us': 0.6666666666666666}}
     """
     if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
-        raise InputError(f"batch_size must be an integer of at least 1, not {shown(batch_size)}")
+        raise InputError(f"batch_size must be an integer of at least 1, not {quoted(batch_size)}")
     job = Job.of(
         metrics,
         actual=actual,
@@ -174,7 +175,7 @@ def opened(source: Any, columns: Columns, size: int) -> Source:
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return Source(iter(source), lambda: None)
     raise InputError(
-        f"source must be a path, a table, a data frame, a query or an iterable of record batches, not {shown(source)}"
+        f"source must be a path, a table, a data frame, a query or an iterable of record batches, not {quoted(source)}"
     )
 
 
@@ -281,7 +282,7 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, dict[str, Any]]]:
         parted = fragment.partition_expression
         for name in columns.names:
             if name not in own.names and f"({name} ==" not in f"({parted}":
-                raise InputError(f"{fragment.path} has no column {name!r}{did_you_mean(name, own.names)}")
+                raise InputError(f"{fragment.path} has no column {name!r}{suggestion(name, own.names)}")
         differing += [
             name for name in columns.names if name in own.names and own.field(name).type != whole.field(name).type
         ]
@@ -306,17 +307,17 @@ def _expanded(path: PathLike) -> list[tuple[Path | None, list[Path]]]:
             if file.is_file() and not any(part.startswith(("_", ".")) for part in file.relative_to(place).parts)
         ]
         if not files:
-            raise InputError(f"the folder {shown(text, 300)} holds no files")
+            raise InputError(f"the folder {quoted(text, 300)} holds no files")
         return [(place, files)]
     if place.exists():
         return [(None, [place])]
     if glob.has_magic(text):
         matches = [Path(match) for match in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207  # absolute ones too
         if not matches:
-            raise InputError(f"no file matches {shown(text, 300)}")
+            raise InputError(f"no file matches {quoted(text, 300)}")
         return [pair for match in matches for pair in (_expanded(match) if match.is_dir() else [(None, [match])])]
     near = [file.name for file in place.parent.iterdir()] if place.parent.is_dir() else []
-    raise InputError(f"there is no file {shown(text, 300)}{did_you_mean(place.name, near)}")
+    raise InputError(f"there is no file {quoted(text, 300)}{suggestion(place.name, near)}")
 
 
 def _format(file: Path) -> str:
@@ -335,7 +336,7 @@ def _format(file: Path) -> str:
 
 def _watched(source: Source, progress: bool) -> Iterator[Any]:
     if not isinstance(progress, bool):
-        raise InputError(f"progress must be True or False, not {shown(progress)}")
+        raise InputError(f"progress must be True or False, not {quoted(progress)}")
     if not progress:
         return source.batches
     try:

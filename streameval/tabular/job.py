@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.tabular.columns import Columns, Null
 from streameval.windows.base import Window
@@ -85,7 +86,7 @@ class Job:
         state = _built(metrics, threshold)
         if isinstance(state, Sliced):
             if by and by != state.by:
-                raise InputError(f"by is {shown(by)}, but the Sliced is by {shown(state.by)}; leave by out")
+                raise InputError(f"by is {quoted(by)}, but the Sliced is by {quoted(state.by)}; leave by out")
             columns = Columns(actual, predicted, scores, weight, mask, state.by, null)
         elif by:
             state = Sliced(state, by=by)
@@ -156,7 +157,7 @@ def _built(
     if isinstance(metrics, Accumulator | Sliced):
         if threshold is not None:
             raise InputError(
-                f"threshold={shown(threshold)} goes with names of metrics, but metrics is an object; build that with "
+                f"threshold={quoted(threshold)} goes with names of metrics, but metrics is an object; build that with "
                 "this threshold"
             )
         if metrics.examples:
@@ -178,5 +179,5 @@ def _empty(data: bytes) -> State:
 
 def _told(state: object) -> State:
     if not isinstance(state, Evaluator | Metric | Sliced):
-        raise InputError(f"a job counts with an Evaluator, a metric or a Sliced, not {shown(state)}")
+        raise InputError(f"a job counts with an Evaluator, a metric or a Sliced, not {quoted(state)}")
     return state

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, did_you_mean, shown
+from streameval.errors import InputError
+from streameval.schema.text import quoted, suggestion
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
 
@@ -119,10 +120,10 @@ def _value(row: Any, name: str, role: str) -> Any:
         return getattr(row, name)
     elif not names:
         raise InputError(
-            f"a row must be a mapping or have the columns as attributes, or be a table of many rows, not {shown(row)}"
+            f"a row must be a mapping or have the columns as attributes, or be a table of many rows, not {quoted(row)}"
         )
-    told = f"; the row has {shown(names)}"
-    raise InputError(f"there is no column {name!r} ({role}){did_you_mean(name, map(str, names)) or told}")
+    told = f"; the row has {quoted(names)}"
+    raise InputError(f"there is no column {name!r} ({role}){suggestion(name, map(str, names)) or told}")
 
 
 def _filled(values: list[Any], name: str, null: str, empty: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
-from streameval.errors import FormatError, InputError, MergeError, StreamevalError, shown
+from streameval.errors import FormatError, InputError, MergeError, StreamevalError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import WINDOWS, Saved, SavedWindow, decode, encode
 from streameval.evaluation.evaluator import Evaluator, MetricLike
@@ -17,6 +17,7 @@ from streameval.evaluation.value import Mergeable
 from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.states.content import Content
 from streameval.wire.files import write_file
 
@@ -41,7 +42,7 @@ class Window(Mergeable, ABC, Generic[A]):
                 f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
             )
         if not isinstance(evaluator, Evaluator | Metric):
-            raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {shown(evaluator)}")
+            raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
         if evaluator.examples:
             raise InputError(
                 f"{name} starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
@@ -89,7 +90,7 @@ class Window(Mergeable, ABC, Generic[A]):
         if isinstance(current, Evaluator):
             return current.get() if metric is None else current.get(metric)
         if metric is not None:
-            raise InputError(f"a window over a single metric answers for it alone, not for {shown(metric)}")
+            raise InputError(f"a window over a single metric answers for it alone, not for {quoted(metric)}")
         return current.get() if isinstance(current, Metric) else None
 
     @property
@@ -177,7 +178,7 @@ class Window(Mergeable, ABC, Generic[A]):
             )
         given = other._parameters()
         found = [
-            f"{name} differs ({shown(mine)} and {shown(given.get(name))})"
+            f"{name} differs ({quoted(mine)} and {quoted(given.get(name))})"
             for name, mine in self._parameters().items()
             # 3 examples and 3.0 seconds are not the same.
             if mine != given.get(name) or type(mine) is not type(given.get(name))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError, shown
+from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight, read_one
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Example
+from streameval.schema.text import quoted
 from streameval.states.decisions import Decisions
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import Joint, Several
@@ -115,13 +116,13 @@ class Blocks(Window[A]):
         if not low <= key < high:
             index = int((clock.exact(key) - self._exact_origin()) // clock.exact_period())
             if abs(index) >= 2**62:
-                raise InputError(f"t {shown(t)} is more than 2**62 periods from the origin")
+                raise InputError(f"t {quoted(t)} is more than 2**62 periods from the origin")
             try:
                 start, end = self._edges(index)
                 clock.value(start, None), clock.value(end, None)
                 self._bounds = clock.ceil(start), clock.ceil(end), index, clock.plain(start)
             except OverflowError:
-                raise InputError(f"t {shown(t)} is too near the end of all times") from None
+                raise InputError(f"t {quoted(t)} is too near the end of all times") from None
         return index
 
     def _place(self, clock: Clock, key: int, index: int) -> float:
@@ -367,7 +368,7 @@ class Blocks(Window[A]):
         index = self._index(clock, key, t)
         self._check(held, max(index, held.newest or index), aware, "t")
         if held.newest is not None and (index < held.newest or key < held.latest):
-            raise InputError(f"t goes back: {shown(t)} is before the time so far")
+            raise InputError(f"t goes back: {quoted(t)} is before the time so far")
         self._held = self._pruned(Held(index, held.blocks, aware, self._seen(held.latest, key)))
 
     def merge(self, other: Self) -> None:

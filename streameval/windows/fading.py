@@ -9,11 +9,12 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from streameval.errors import InputError, as_number, shown
+from streameval.errors import InputError
 from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import DenseBatch, ScoreBatch
+from streameval.schema.text import number_or_none, quoted
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import Joint
 from streameval.windows.base import A
@@ -78,7 +79,7 @@ class Fading(Blocks[A]):
 
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         self._past = self._read = None
-        if as_number(half_life) is not None and isinstance(half_life, int | np.integer):
+        if number_or_none(half_life) is not None and isinstance(half_life, int | np.integer):
             self._begin(evaluator, None, whole(half_life, "half_life"), _KEEP, 0, None)
         else:
             self._begin(evaluator, clock_of(half_life, "half_life"), 0, _KEEP, 0, None)
@@ -95,7 +96,7 @@ class Fading(Blocks[A]):
             place = self._place(self._clock, key, index)
         heavier = checked_weight(weight) * power(place)
         if math.isinf(heavier):
-            raise InputError(f"weight {shown(weight)} is too large to fade; divide all weights by some number")
+            raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
         return heavier
 
     def _weighed(self, joint: Joint, places: FloatArray) -> Joint:

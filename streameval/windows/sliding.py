@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError, shown
+from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight, read_one
 from streameval.kernel import DONE
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Example
+from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS, Recorded, Tail
 from streameval.states.recording import Recording
 from streameval.states.state_set import Joint
@@ -333,7 +334,7 @@ class TimeRolling(_Recent[A]):
         agreed(aware, self._aware)
         if key < latest:
             raise InputError(
-                f"t goes back: {shown(t)} is before {shown(self.latest)}; give examples in the order of their times"
+                f"t goes back: {quoted(t)} is before {quoted(self.latest)}; give examples in the order of their times"
             )
 
     def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:

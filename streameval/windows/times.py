@@ -15,8 +15,9 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, as_number, shown
+from streameval.errors import FormatError, InputError
 from streameval.kernel.types import FloatArray, IntArray
+from streameval.schema.text import number_or_none, quoted
 from streameval.states.history import ALWAYS
 
 __all__ = ["Calendar", "Clock", "Line", "Period", "Time", "agreed", "clock_of", "saved_clock", "whole"]
@@ -63,7 +64,7 @@ class Calendar:
         if isinstance(t, date):
             return (t.toordinal() - _EPOCH.toordinal()) * _DAY, False
         raise InputError(
-            f"{name} must be a datetime, date or numpy.datetime64, as the period is a timedelta, not {shown(t)}"
+            f"{name} must be a datetime, date or numpy.datetime64, as the period is a timedelta, not {quoted(t)}"
         )
 
     def keys(self, times: object) -> tuple[IntArray, bool | None]:
@@ -154,13 +155,13 @@ class Line:
         if type(t) is float and t - t == 0.0:
             return _key_of(t), None
         t = t.item() if isinstance(t, np.generic) else t
-        number = as_number(t)
+        number = number_or_none(t)
         if number is None:
-            raise InputError(f"{name} must be a number, as the period is a number, not {shown(t)}")
+            raise InputError(f"{name} must be a number, as the period is a number, not {quoted(t)}")
         if not math.isfinite(number):
-            raise InputError(f"{name} must be finite, not {shown(t)}")
+            raise InputError(f"{name} must be finite, not {quoted(t)}")
         if number != t:
-            raise InputError(f"{name} {shown(t)} has no exact float64; round it first")
+            raise InputError(f"{name} {quoted(t)} has no exact float64; round it first")
         return _key_of(number), None
 
     def keys(self, times: object) -> tuple[IntArray, bool | None]:
@@ -243,17 +244,17 @@ def clock_of(period: object, name: str) -> Clock:
     if isinstance(period, timedelta):
         micro = period.days * _DAY + period.seconds * 1_000_000 + period.microseconds
         if period != period or getattr(period, "nanoseconds", False):
-            raise InputError(f"{name} must be a whole number of microseconds, not {shown(period)}")
+            raise InputError(f"{name} must be a whole number of microseconds, not {quoted(period)}")
         if not 0 < micro < _FAR:
-            raise InputError(f"{name} must be longer than 0 and shorter than 100,000 years, not {shown(period)}")
+            raise InputError(f"{name} must be longer than 0 and shorter than 100,000 years, not {quoted(period)}")
         return Calendar(micro)
-    number = as_number(period)
+    number = number_or_none(period)
     if number is None:
-        raise InputError(f"{name} must be a datetime.timedelta or a number, not {shown(period)}")
+        raise InputError(f"{name} must be a datetime.timedelta or a number, not {quoted(period)}")
     if not 0.0 < number < math.inf:
-        raise InputError(f"{name} must be finite and greater than 0, not {shown(period)}")
+        raise InputError(f"{name} must be finite and greater than 0, not {quoted(period)}")
     if number != period:
-        raise InputError(f"{name} {shown(period)} has no exact float64; round it first")
+        raise InputError(f"{name} {quoted(period)} has no exact float64; round it first")
     return Line(number)
 
 
@@ -277,10 +278,10 @@ def agreed(aware: bool | None, so_far: bool | None) -> None:
 
 def whole(value: object, name: str, low: int = 1) -> int:
     """A number of examples or windows."""
-    if as_number(value) is None or not isinstance(value, int | np.integer):
-        raise InputError(f"{name} must be an integer, not {shown(value)}")
+    if number_or_none(value) is None or not isinstance(value, int | np.integer):
+        raise InputError(f"{name} must be an integer, not {quoted(value)}")
     if not low <= value < 2**62:
-        raise InputError(f"{name} must be at least {low} and below 2**62, not {shown(value)}")
+        raise InputError(f"{name} must be at least {low} and below 2**62, not {quoted(value)}")
     return int(value)
 
 
@@ -301,16 +302,18 @@ def _number_of(key: int) -> float:
 
 def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
     if isinstance(times, str | bytes) or not hasattr(times, "__iter__"):
-        raise InputError(f"times must be one time per example, not {shown(times)}")
+        raise InputError(f"times must be one time per example, not {quoted(times)}")
     array = np.asarray(times if hasattr(times, "__array__") else list(times))
     if array.ndim != 1 or array.dtype.kind not in "iufMO" or np.ma.is_masked(times):
-        raise InputError(f"times must be one time per example, not {shown(times)}")
+        raise InputError(f"times must be one time per example, not {quoted(times)}")
     return array
 
 
 def _too_fine(t: object, name: str) -> InputError:
-    return InputError(f"{name} {shown(t)} is finer than a microsecond; round it first, so that it is clear what counts")
+    return InputError(
+        f"{name} {quoted(t)} is finer than a microsecond; round it first, so that it is clear what counts"
+    )
 
 
 def _out_of_range(t: object, name: str) -> InputError:
-    return InputError(f"{name} {shown(t)} is not within the years 1 to 9999 (in UTC, if it has a time zone)")
+    return InputError(f"{name} {quoted(t)} is not within the years 1 to 9999 (in UTC, if it has a time zone)")

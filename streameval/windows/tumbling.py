@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Generic
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
+from streameval.schema.text import quoted
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks
 from streameval.windows.times import Period, Time, clock_of, whole
@@ -86,7 +87,7 @@ class Tumbling(Blocks[A]):
             raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
         if size is not None:
             if origin is not None:
-                raise InputError(f"origin={shown(origin)} has no meaning with size; leave it out, or give a period")
+                raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
             self._begin(evaluator, None, whole(size, "size"), int(keep), 0, None)
             return
         clock = clock_of(period, "period")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 import zlib
 
-from streameval.errors import FormatError, shown
+from streameval.errors import FormatError
+from streameval.schema.text import quoted
 
 __all__ = ["CHECKPOINT", "LEDGER", "MAGIC", "SLICES", "VERSION", "kind_of", "opened", "refuse_holder", "sealed"]
 
@@ -29,7 +30,7 @@ def sealed(kind: int, parts: list[bytes]) -> bytes:
 def opened(data: bytes) -> bytes:
     """What `sealed` made, without the checksum, or `FormatError`; the kind stands at ``len(MAGIC) + 1``."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise FormatError(f"from_bytes needs bytes, not {shown(data)}")
+        raise FormatError(f"from_bytes needs bytes, not {quoted(data)}")
     data = bytes(data)
     if data[: len(MAGIC)] != MAGIC:
         raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")

@@ -9,7 +9,8 @@ import apache_beam as beam
 from apache_beam.typehints.decorators import IOTypeHints
 
 from streameval.adapters.beam.coding import StateCoder
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_rows, is_table
 
@@ -35,7 +36,7 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
 
     def __init__(self, job: Job) -> None:
         if not isinstance(job, Job):
-            raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {shown(job)}")
+            raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
         self._job = job
 
     def create_accumulator(self) -> Any:

@@ -10,7 +10,8 @@ import apache_beam as beam
 from apache_beam.transforms.trigger import AccumulationMode
 from apache_beam.transforms.window import GlobalWindow
 
-from streameval.errors import InputError, MergeError, shown
+from streameval.errors import InputError, MergeError
+from streameval.schema.text import quoted
 from streameval.tabular.job import State
 from streameval.windows.loading import restored
 
@@ -129,7 +130,7 @@ class Panes:
         names = ("accumulating", "discarding")
         codes = (AccumulationMode.ACCUMULATING, AccumulationMode.DISCARDING)
         if isinstance(mode, bool) or mode not in (*names, *codes):
-            raise InputError(f"mode must be 'accumulating' or 'discarding', not {shown(mode)}")
+            raise InputError(f"mode must be 'accumulating' or 'discarding', not {quoted(mode)}")
         self._replaces, self._sessions = mode in (names[0], codes[0]), bool(sessions)
         self._held: dict[Hashable, tuple[Place, _Held]] = {}
 

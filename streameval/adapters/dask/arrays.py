@@ -10,9 +10,10 @@ from typing import Any
 import dask
 
 from streameval.adapters.dask.tree import Scheduler, merged, run
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job, State
 
 __all__ = ["evaluate_arrays"]
@@ -67,7 +68,7 @@ def evaluate_arrays(
     by = None if where is None else list(where)
     job = Job.of(metrics, actual="y_true", predicted="y_pred", by=by, threshold=threshold)
     if job.columns.by and set(job.columns.by) != set(where or ()):
-        raise InputError(f"slices are by {shown(job.columns.by)}, so where must have an array for each of these names")
+        raise InputError(f"slices are by {quoted(job.columns.by)}, so where must have an array for each of these names")
     given = {"y_true": y_true, "y_pred": y_pred, "weights": weights, "mask": mask}
     given = {name: array for name, array in given.items() if array is not None}
     slicing = {name: (where or {})[name] for name in job.columns.by}
@@ -84,7 +85,7 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
     for name, array in arrays.items():
         wide = name in ("y_true", "y_pred", "mask")
         if not (dask.is_dask_collection(array) and hasattr(array, "chunks")):
-            raise InputError(f"{name} must be an array of Dask, not {shown(array)}; dask.array.from_array makes one")
+            raise InputError(f"{name} must be an array of Dask, not {quoted(array)}; dask.array.from_array makes one")
         if array.ndim != (2 if wide else 1):
             told = "2-D, examples x labels" if wide else "1-D, a value for each example"
             raise InputError(f"{name} must be {told}, but its shape is {array.shape}")
@@ -95,7 +96,7 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
             unknown = any(map(math.isnan, (*array.chunks[0], *first.chunks[0])))
             if unknown or sum(array.chunks[0]) != sum(first.chunks[0]):
                 raise InputError(
-                    f"y_true has the chunks {shown(first.chunks[0])} and {name} {shown(array.chunks[0])} along "
+                    f"y_true has the chunks {quoted(first.chunks[0])} and {name} {quoted(array.chunks[0])} along "
                     "examples; give arrays of one length, and compute_chunk_sizes() where they are unknown"
                 )
             array = array.rechunk({0: first.chunks[0]})

@@ -13,9 +13,10 @@ import dask
 from dask.delayed import Delayed
 
 from streameval.adapters.dask.tree import Scheduler, merged, run
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.tabular import evaluate as tables
 from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Null
@@ -134,7 +135,7 @@ def _files(collection: Any) -> list[str] | None:
     files = [file for path in map(os.fspath, paths) for file in (sorted(glob(path, recursive=True)) or [path])]  # noqa: PTH207  # absolute ones too
     for file in files:
         if not Path(file).is_file():
-            raise InputError(f"there is no file {shown(file, 300)}; give a pattern or paths of files, not a folder")
+            raise InputError(f"there is no file {quoted(file, 300)}; give a pattern or paths of files, not a folder")
     return [str(Path(file).absolute()) for file in files]
 
 
@@ -165,7 +166,7 @@ def _parts(collection: Any, job: Job) -> Sequence[Delayed]:
             return list(collection.to_delayed())
     hint = "; for arrays see evaluate_arrays" if hasattr(collection, "chunks") else ""
     raise InputError(
-        f"collection must be a data frame or a bag of Dask, or delayed objects, not {shown(collection)}{hint}"
+        f"collection must be a data frame or a bag of Dask, or delayed objects, not {quoted(collection)}{hint}"
     )
 
 

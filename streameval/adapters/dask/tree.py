@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import dask
 from dask.base import get_scheduler
 
-from streameval.errors import DependencyError, InputError, StreamevalError, shown
+from streameval.errors import DependencyError, InputError, StreamevalError
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ Scheduler = str | Callable[..., Any] | None
 def merged(job: Job, states: Sequence[Delayed], split_every: int) -> Delayed:
     """One delayed state, bytes, of many: merged so many at a time, so that no task waits for all of them."""
     if type(split_every) is not int or split_every < 2:
-        raise InputError(f"split_every must be an integer of at least 2, not {shown(split_every)}")
+        raise InputError(f"split_every must be an integer of at least 2, not {quoted(split_every)}")
     merge = dask.delayed(partial(_merge, job), name="streameval-merge", traverse=False)
     level = list(states)
     while len(level) != 1:
@@ -42,7 +43,7 @@ def _merge(job: Job, *states: bytes) -> bytes:
 def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress: bool) -> State:
     """Compute a delayed state, by the scheduler that Dask would use for the collection unless told otherwise."""
     if not isinstance(progress, bool):
-        raise InputError(f"progress must be True or False, not {shown(progress)}")
+        raise InputError(f"progress must be True or False, not {quoted(progress)}")
     chosen = get_scheduler(scheduler=scheduler, collections=[collection])
     client: Any = getattr(chosen, "__self__", None)
     with _our_errors():

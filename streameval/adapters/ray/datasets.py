@@ -10,9 +10,10 @@ import pyarrow as pa
 import ray.data
 
 from streameval import errors
-from streameval.errors import InputError, StreamevalError, shown
+from streameval.errors import InputError, StreamevalError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Null
 from streameval.tabular.job import Job, State
@@ -77,7 +78,7 @@ def evaluate(
         threshold=threshold,
     )
     if not isinstance(dataset, ray.data.Dataset):
-        raise InputError(f"dataset must be a ray.data.Dataset, not {shown(dataset)}; ray.data.from_items makes one")
+        raise InputError(f"dataset must be a ray.data.Dataset, not {quoted(dataset)}; ray.data.from_items makes one")
     known = _check(dataset, job)
     part = dataset.select_columns(list(job.columns.names)) if known else dataset
     states = part.map_batches(partial(_counted, job), batch_format="pyarrow", batch_size=None, zero_copy_batch=True)

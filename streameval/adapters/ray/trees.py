@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import ray
 from ray.exceptions import RayTaskError
 
-from streameval.errors import InputError, MergeError, StreamevalError, shown
+from streameval.errors import InputError, MergeError, StreamevalError
+from streameval.schema.text import quoted
 from streameval.tabular.job import State
 from streameval.windows.loading import restored
 
@@ -53,15 +54,15 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> S
     {'f1_micro': 0.5}
     """
     if type(at_once) is not int or at_once < 2:
-        raise InputError(f"at_once must be an integer of at least 2, not {shown(at_once)}")
+        raise InputError(f"at_once must be an integer of at least 2, not {quoted(at_once)}")
     if isinstance(states, ray.ObjectRef) or not isinstance(states, Iterable):
-        raise InputError(f"states must be a list of references, not {shown(states)}")
+        raise InputError(f"states must be a list of references, not {quoted(states)}")
     level = list(states)
     if not level:
         raise InputError("states is empty; give a reference to one state at least")
     for ref in level:
         if not isinstance(ref, ray.ObjectRef):
-            raise InputError(f"states must hold references, not {shown(ref)}; ray.put makes one")
+            raise InputError(f"states must hold references, not {quoted(ref)}; ray.put makes one")
     task = ray.remote(_merged)
     while True:
         level = [task.remote(*level[start : start + at_once]) for start in range(0, len(level), at_once)]
@@ -89,7 +90,7 @@ def _state_of(state: object) -> Any:
         return restored(state)
     if hasattr(state, "to_bytes") and hasattr(state, "merge") and hasattr(state, "copy"):
         return state
-    raise MergeError(f"cannot merge {shown(state)}; return an Evaluator, or its to_bytes(), from each task")
+    raise MergeError(f"cannot merge {quoted(state)}; return an Evaluator, or its to_bytes(), from each task")
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, cast
 
 from streameval.adapters.river.metric import MultiLabelMetric, Row, pass_on
-from streameval.errors import InputError, MetricError, RevertError, shown
+from streameval.errors import InputError, MetricError, RevertError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.metrics.naming import ENTRIES, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
 __all__ = ["RiverMetric"]
@@ -83,7 +84,7 @@ class RiverMetric(MultiLabelMetric):
         read = self._read()
         better = read.bigger_is_better if isinstance(read, Metric) else None
         if better is None:
-            raise NotImplementedError(f"{shown(self.metric)} has no direction; compare a single metric of quality")
+            raise NotImplementedError(f"{quoted(self.metric)} has no direction; compare a single metric of quality")
         return better
 
     def clone(self, *_: object, **__: object) -> RiverMetric:
@@ -110,6 +111,6 @@ def _fresh(metric: str | MetricSpec) -> Metric:
     spec = parse_spec(metric) if isinstance(metric, str) else metric
     if not isinstance(spec, MetricSpec):
         raise MetricError(
-            f"a metric must be a name, a spec, a metric object, an Evaluator or a window, not {shown(metric)}"
+            f"a metric must be a name, a spec, a metric object, an Evaluator or a window, not {quoted(metric)}"
         )
     return Metric.from_spec(spec)

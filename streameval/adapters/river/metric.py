@@ -12,7 +12,7 @@ from river.compose import Pipeline
 from river.metrics.base import Metrics
 from river.metrics.multioutput.base import MultiOutputMetric
 
-from streameval.errors import InputError, MergeError, MetricError, shown
+from streameval.errors import InputError, MergeError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics.entry import Entry
 from streameval.metrics.naming import build_spec
@@ -20,6 +20,7 @@ from streameval.metrics.spec import Average, MetricSpec
 from streameval.metrics.views import part_of
 from streameval.progressive.target import all_read_scores
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
 __all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "pass_on"]
@@ -139,7 +140,7 @@ class CountedMetric(MultiLabelMetric):
 
     def _fits(self, other: object) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
-            told = other._spec.key if isinstance(other, CountedMetric) else shown(other)
+            told = other._spec.key if isinstance(other, CountedMetric) else quoted(other)
             raise MergeError(f"cannot merge: metrics differ ({self._spec.key} and {told}); build both alike")
 
     def snapshot(self) -> Evaluator:
@@ -202,7 +203,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
         members: list[MultiOutputMetric] = []
         for member in metrics:
             if isinstance(member, type) or not callable(getattr(member, "update", None)):
-                raise MetricError(f"metrics holds {shown(member)}, which is no metric object; write [MicroF1(), ...]")
+                raise MetricError(f"metrics holds {quoted(member)}, which is no metric object; write [MicroF1(), ...]")
             if isinstance(member, CountedMetric):
                 counts = next((known for known in shared if known == member._counts), None)
                 if counts is None:

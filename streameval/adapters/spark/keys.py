@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import BinaryType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
 from streameval.adapters.spark.frames import check, mapped
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.tabular.columns import Null
 from streameval.tabular.job import Job
@@ -69,7 +70,7 @@ def evaluate_by_key(
     """
     names = (keys,) if isinstance(keys, str) else tuple(keys)
     if not names or set(names) & set(_MADE):
-        raise InputError(f"keys is {shown(keys)}; name one column or more, none of them {' or '.join(_MADE)}")
+        raise InputError(f"keys is {quoted(keys)}; name one column or more, none of them {' or '.join(_MADE)}")
     job = Job.of(
         metrics,
         actual=actual,
@@ -82,7 +83,7 @@ def evaluate_by_key(
     )
     fresh = job.fresh()
     if isinstance(fresh, Sliced):
-        raise InputError(f"metrics is a Sliced by {shown(fresh.by)}; give what it is of, and its names as keys")
+        raise InputError(f"metrics is a Sliced by {quoted(fresh.by)}; give what it is of, and its names as keys")
     cross = [names] if len(names) > 1 else []
     parts = Job.of(
         Sliced(fresh, by=names, cross=cross, most=2**62),

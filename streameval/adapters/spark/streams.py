@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from streameval.adapters.spark.batches import Folder, Memory, Span, counting
 from streameval.adapters.spark.frames import check
 from streameval.adapters.spark.tables import merged, states
-from streameval.errors import InputError, MergeError, shown
+from streameval.errors import InputError, MergeError
+from streameval.schema.text import quoted
 from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ class StreamEvaluation:
 
     def __init__(self, job: Job, path: str | os.PathLike[str] | None = None, *, keep: int = 100) -> None:
         if not isinstance(job, Job):
-            raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {shown(job)}")
+            raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
         if type(keep) is not int or keep < 1:
-            raise InputError(f"keep must be an integer of at least 1, not {shown(keep)}")
+            raise InputError(f"keep must be an integer of at least 1, not {quoted(keep)}")
         self._job, self._keep = job, keep
         self._store = Memory() if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
@@ -158,7 +159,7 @@ class StreamEvaluation:
 
 def _check_id(batch_id: object) -> None:
     if type(batch_id) is not int or batch_id < 0:
-        raise InputError(f"batch_id must be an integer of at least 0, not {shown(batch_id)}")
+        raise InputError(f"batch_id must be an integer of at least 0, not {quoted(batch_id)}")
 
 
 def _revived(job: Job, path: str, keep: int) -> StreamEvaluation:

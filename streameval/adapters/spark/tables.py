@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streameval.adapters.spark.frames import check, mapped, our_errors
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 from streameval.tabular.columns import Null
 from streameval.tabular.job import Job, State
 
@@ -91,7 +92,7 @@ def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
         If ``tasks`` is not a positive integer.
     """
     if tasks is not None and (type(tasks) is not int or tasks < 1):
-        raise InputError(f"tasks must be an integer of at least 1, not {shown(tasks)}")
+        raise InputError(f"tasks must be an integer of at least 1, not {quoted(tasks)}")
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         yield _row(job.state(batches))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from streameval.errors import InputError, MergeError, StreamevalError, shown
+from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.evaluation.counting import Accumulator
+from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 from streameval.windows.loading import restored
@@ -90,7 +91,7 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
 def _answer(evaluator: object) -> bytes:
     """What the other ranks are told, also of what goes wrong here, so that they do not wait for this one."""
     if not isinstance(evaluator, Accumulator | Sliced | Window):
-        told = f"an Evaluator, a metric, a Sliced or a window can be synced, not {shown(evaluator)}"
+        told = f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
         return _ERROR + told.encode(errors="replace")
     try:
         return _STATE + evaluator.to_bytes()

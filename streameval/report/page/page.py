@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Protocol
 
-from streameval.errors import InputError, shown
+from streameval.errors import InputError
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.page.labels import label_section
@@ -21,6 +21,7 @@ from streameval.report.page.scores import curve_section, ranking_section
 from streameval.report.page.stream import course_section, slice_section
 from streameval.report.text import printable
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 
 __all__ = ["HasColumns", "html_page"]
 
@@ -43,11 +44,11 @@ def html_page(
 ) -> str:
     """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
     if not isinstance(title, str):
-        raise InputError(f"title must be a string, not {shown(title)}")
+        raise InputError(f"title must be a string, not {quoted(title)}")
     if type(max_labels) is not int or max_labels < 1:
-        raise InputError(f"max_labels must be an integer of at least 1, not {shown(max_labels)}")
+        raise InputError(f"max_labels must be an integer of at least 1, not {quoted(max_labels)}")
     if trace is not None and not callable(getattr(trace, "columns", None)):
-        raise InputError(f"trace must be a Trace, not {shown(trace)}")
+        raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     made = [
         headline_section(readings, specs),
         averages_section(readings),

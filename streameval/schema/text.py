@@ -1,0 +1,39 @@
+"""Values in messages, and words that were meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+__all__ = ["number_or_none", "quoted", "suggestion"]
+
+
+def number_or_none(value: object) -> float | None:
+    """A real number as a float64, infinite where too large; None for anything else, booleans and strings among it."""
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
+        return None  # numpy counts a duration among its integers
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def quoted(value: object, limit: int = 60) -> str:
+    """A short ``repr`` for messages: never fails, never floods a log."""
+    try:
+        text = repr(value)
+    except Exception:  # a foreign __repr__ may raise anything; the message matters more
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def suggestion(word: object, known: Iterable[str]) -> str:
+    """A hint naming the nearest known word, or nothing."""
+    if not isinstance(word, str) or len(word) > 100:
+        return ""
+    import difflib  # only once something is wrong, so that importing the package stays quick
+
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""
