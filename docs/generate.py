@@ -5,10 +5,10 @@ Run ``python docs/generate.py`` after changing the catalogue; a test compares.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from streameval.adapters.river.classes import CLASSES
-from streameval.adapters.river.metric import CountedMetric
 from streameval.evaluation.metric import score_options
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.entry import Entry, Parameter
@@ -48,26 +48,97 @@ def reference() -> str:
     return "\n".join(lines) + "\n"
 
 
+STUB = """\
+# Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypedDict, Unpack
+
+{imports}
+
+class _Options(TypedDict, total=False):
+    zero_division: float | None
+    labels: Iterable[Label] | None
+    unknown: Unknown
+    threshold: float | Mapping[Label, float] | Iterable[float] | None
+
+class _OfDecisions(_Options, total=False):
+    empty: Empty
+"""
+
+SCORES = """
+class _OfCurves(_Options, total=False):
+    nan: Nan
+
+class _OfRankings(_OfCurves, total=False):
+    ties: Ties
+
+class _OfGains(_OfRankings, total=False):
+    inverse_propensities: Mapping[Label, float] | None
+"""
+
+
 def stub() -> str:
-    return "\n".join(
-        [
-            "# Written by docs/generate.py from the catalogue.",
-            "",
-            "from collections.abc import Iterable, Mapping",
-            "from typing import Literal",
-            "",
-            "from streameval.schema.config import Nan, Ties, Unknown",
-            "from streameval.schema.labels import Label",
-            "from streameval.metrics.spec import Empty",
-            "from streameval.evaluation.metric import Metric",
-            "",
-            "__all__ = [",
-            *(f'    "{entry.class_name}",' for entry in catalogue()),
-            "]",
-            "",
-            *(line for entry in catalogue() for line in _class(entry)),
-        ]
-    )
+    imports = """\
+from streameval.evaluation.metric import Metric
+from streameval.metrics.spec import Empty
+from streameval.schema.config import Nan, Ties, Unknown
+from streameval.schema.labels import Label"""
+    bodies = {entry.class_name: _body([*_own(entry), _average(entry)], entry) for entry in catalogue()}
+    return STUB.format(imports=imports) + SCORES + "\n" + _classes(bodies, "Metric")
+
+
+def river_stub() -> str:
+    imports = """\
+from streameval.adapters.river.metric import CountedMetric
+from streameval.metrics.spec import Empty
+from streameval.schema.config import Unknown
+from streameval.schema.labels import Label"""
+    bodies = {name: _body(_own(made._entry), made._entry) for name, made in CLASSES.items()}
+    return STUB.format(imports=imports) + "\n" + _classes(bodies, "CountedMetric")
+
+
+def _classes(bodies: dict[str, str], base: str) -> str:
+    """Classes by name; those with equal bodies inherit them, from a base that is named after the first."""
+    uses = Counter(bodies.values())
+    lines, bases = [], {}
+    for name, body in bodies.items():
+        if uses[body] == 1:
+            lines += [f"class {name}({base}):", body]
+            continue
+        if body not in bases:
+            bases[body] = f"_Like{name}"
+            lines += [f"class {bases[body]}({base}):", body]
+        lines.append(f"class {name}({bases[body]}): ...")
+    return "\n".join(lines) + "\n"
+
+
+def _body(own: list[str], entry: Entry) -> str:
+    names = [name for name, _ in score_options(entry)]
+    if entry.state == "decisions":
+        options = "_OfDecisions"
+    else:
+        options = {"nan": "_OfCurves", "ties": "_OfRankings", "inverse_propensities": "_OfGains"}.get(
+            names[-1] if names else "", "_Options"
+        )
+    parts = ["self", *(["*", *own] if own else []), f"**options: Unpack[{options}]"]
+    line = f"    def __init__({', '.join(parts)}) -> None: ..."
+    if len(line) > 120:
+        line = "\n".join(["    def __init__(", *(f"        {part}," for part in parts), "    ) -> None: ..."])
+        line = line.replace(f"Unpack[{options}],", f"Unpack[{options}]")
+    return line
+
+
+def _own(entry: Entry) -> list[str]:
+    return [f"{p.name}: {kind_of(p)} = {p.default!r}" for p in entry.parameters]
+
+
+def _average(entry: Entry) -> str:
+    named = ", ".join(f'"{average}"' for average in entry.averages if average is not None)
+    kinds = [f"Literal[{named}]"] if named else []
+    kinds += ["None"] if None in entry.averages else []
+    default = "None" if entry.default is None else f'"{entry.default}"'
+    return f"average: {' | '.join(kinds)} = {default}"
 
 
 def kind_of(parameter: Parameter) -> str:
@@ -75,75 +146,6 @@ def kind_of(parameter: Parameter) -> str:
         return "Literal[" + ", ".join(f'"{choice}"' for choice in parameter.choices) + "]"
     kind = "bool" if isinstance(parameter.default, bool) else "int" if parameter.whole else "float"
     return f"{kind} | None" if parameter.default is None else kind
-
-
-def _class(entry: Entry) -> list[str]:
-    named = ", ".join(f'"{average}"' for average in entry.averages if average is not None)
-    kinds = [f"Literal[{named}]"] if named else []
-    kinds += ["None"] if None in entry.averages else []
-    default = "None" if entry.default is None else f'"{entry.default}"'
-    return [
-        f"class {entry.class_name}(Metric):",
-        "    def __init__(",
-        "        self,",
-        "        *,",
-        *(f"        {p.name}: {kind_of(p)} = {p.default!r}," for p in entry.parameters),
-        f"        average: {' | '.join(kinds)} = {default},",
-        "        zero_division: float | None = None,",
-        *(['        empty: Empty = "zero_division",'] if entry.state == "decisions" else []),
-        "        labels: Iterable[Label] | None = None,",
-        '        unknown: Unknown = "error",',
-        "        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,",
-        *(SCORE_OPTIONS[name] for name, _ in score_options(entry)),
-        "    ) -> None: ...",
-        "",
-    ]
-
-
-SCORE_OPTIONS = {
-    "nan": '        nan: Nan = "error",',
-    "ties": '        ties: Ties = "shared",',
-    "inverse_propensities": "        inverse_propensities: Mapping[Label, float] | None = None,",
-}
-
-
-def river_stub() -> str:
-    return "\n".join(
-        [
-            "# Written by docs/generate.py from the catalogue.",
-            "",
-            "from collections.abc import Iterable, Mapping",
-            "from typing import Literal",
-            "",
-            "from streameval.adapters.river.metric import CountedMetric",
-            "from streameval.schema.config import Unknown",
-            "from streameval.schema.labels import Label",
-            "from streameval.metrics.spec import Empty",
-            "",
-            "__all__ = [",
-            *(f'    "{name}",' for name in CLASSES),
-            "]",
-            "",
-            *(line for name, made in CLASSES.items() for line in _river_class(name, made)),
-        ]
-    )
-
-
-def _river_class(name: str, made: type[CountedMetric]) -> list[str]:
-    return [
-        f"class {name}(CountedMetric):",
-        "    def __init__(",
-        "        self,",
-        "        *,",
-        *(f"        {p.name}: {kind_of(p)} = {p.default!r}," for p in made._entry.parameters),
-        "        zero_division: float | None = None,",
-        *(['        empty: Empty = "zero_division",'] if made._entry.state == "decisions" else []),
-        "        labels: Iterable[Label] | None = None,",
-        '        unknown: Unknown = "error",',
-        "        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,",
-        "    ) -> None: ...",
-        "",
-    ]
 
 
 FILES = {

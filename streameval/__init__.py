@@ -125,4 +125,4 @@ __all__ = [
     "progressive_evaluate",
     "score",
 ]
-__all__ += _classes.__all__
+__all__ += vars(_classes)["__all__"]  # the stub has none

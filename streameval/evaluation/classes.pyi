@@ -1,360 +1,80 @@
-# Written by docs/generate.py from the catalogue.
+# Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
+from streameval.evaluation.metric import Metric
+from streameval.metrics.spec import Empty
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.metrics.spec import Empty
-from streameval.evaluation.metric import Metric
 
-__all__ = [
-    "Precision",
-    "Recall",
-    "F1",
-    "FBeta",
-    "Jaccard",
-    "Accuracy",
-    "Specificity",
-    "NegativePredictiveValue",
-    "FalsePositiveRate",
-    "FalseNegativeRate",
-    "FalseDiscoveryRate",
-    "FalseOmissionRate",
-    "BalancedAccuracy",
-    "MatthewsCorrelation",
-    "CohenKappa",
-    "Informedness",
-    "Markedness",
-    "Prevalence",
-    "PredictedPrevalence",
-    "GeometricMean",
-    "FowlkesMallows",
-    "HarmonicAccuracy",
-    "AlphaEvaluation",
-    "FBetaOfAverages",
-    "SubsetAccuracy",
-    "ZeroOneLoss",
-    "HammingLoss",
-    "HammingScore",
-    "AnyHitAccuracy",
-    "ContainAccuracy",
-    "BelongAccuracy",
-    "LabelCardinality",
-    "PredictedCardinality",
-    "LabelDensity",
-    "PredictedDensity",
-    "ImbalanceRatio",
-    "MeanImbalanceRatio",
-    "OneError",
-    "CoverageError",
-    "RankingLoss",
-    "ErrorSetSize",
-    "IsError",
-    "MarginLoss",
-    "LabelRankingAveragePrecision",
-    "PrecisionAt",
-    "RecallAt",
-    "F1At",
-    "HitAt",
-    "AbandonmentAt",
-    "RPrecision",
-    "MeanAveragePrecisionAt",
-    "MeanReciprocalRank",
-    "DiscountedCumulativeGain",
-    "NormalizedDiscountedCumulativeGain",
-    "PropensityScoredPrecisionAt",
-    "PropensityScoredNDCGAt",
-    "LabelCoverageAt",
-    "RocAuc",
-    "AveragePrecision",
-    "RecallAtPrecision",
-    "PrecisionAtRecall",
-    "SensitivityAtSpecificity",
-    "SpecificityAtSensitivity",
-    "EqualErrorRate",
-    "BrierScore",
-    "LogLoss",
-    "ExpectedCalibrationError",
-    "MLCMPrecision",
-    "MLCMRecall",
-    "MLCMF1",
-    "Scumble",
-    "ScumbleVariation",
-    "DistinctLabelsets",
-    "ProportionDistinctLabelsets",
-    "UniqueLabelsets",
-    "ProportionUniqueLabelsets",
-    "LabelsetPeak",
-    "LabelsetDiversity",
-    "DependentPairs",
-]
+class _Options(TypedDict, total=False):
+    zero_division: float | None
+    labels: Iterable[Label] | None
+    unknown: Unknown
+    threshold: float | Mapping[Label, float] | Iterable[float] | None
 
-class Precision(Metric):
+class _OfDecisions(_Options, total=False):
+    empty: Empty
+
+class _OfCurves(_Options, total=False):
+    nan: Nan
+
+class _OfRankings(_OfCurves, total=False):
+    ties: Ties
+
+class _OfGains(_OfRankings, total=False):
+    inverse_propensities: Mapping[Label, float] | None
+
+class _LikePrecision(Metric):
     def __init__(
         self,
         *,
         average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
-class Recall(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class F1(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
+class Precision(_LikePrecision): ...
+class Recall(_LikePrecision): ...
+class F1(_LikePrecision): ...
 class FBeta(Metric):
     def __init__(
         self,
         *,
         beta: float = 1.0,
         average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
-class Jaccard(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class Accuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class Specificity(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class NegativePredictiveValue(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class FalsePositiveRate(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class FalseNegativeRate(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class FalseDiscoveryRate(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class FalseOmissionRate(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class BalancedAccuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class MatthewsCorrelation(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class CohenKappa(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class Informedness(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class Markedness(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class Prevalence(Metric):
+class Jaccard(_LikePrecision): ...
+class Accuracy(_LikePrecision): ...
+class Specificity(_LikePrecision): ...
+class NegativePredictiveValue(_LikePrecision): ...
+class FalsePositiveRate(_LikePrecision): ...
+class FalseNegativeRate(_LikePrecision): ...
+class FalseDiscoveryRate(_LikePrecision): ...
+class FalseOmissionRate(_LikePrecision): ...
+class BalancedAccuracy(_LikePrecision): ...
+class MatthewsCorrelation(_LikePrecision): ...
+class CohenKappa(_LikePrecision): ...
+class Informedness(_LikePrecision): ...
+class Markedness(_LikePrecision): ...
+class _LikePrevalence(Metric):
     def __init__(
         self,
         *,
         average: Literal["micro", "macro", "weighted", "samples"] | None = None,
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
-class PredictedPrevalence(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = None,
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class GeometricMean(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class FowlkesMallows(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
+class Prevalence(_LikePrevalence): ...
+class PredictedPrevalence(_LikePrevalence): ...
+class GeometricMean(_LikePrecision): ...
+class FowlkesMallows(_LikePrecision): ...
 class HarmonicAccuracy(Metric):
     def __init__(
         self,
         *,
         average: Literal["micro", "macro", "weighted", "samples"] | None = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
 class AlphaEvaluation(Metric):
     def __init__(
         self,
@@ -363,196 +83,49 @@ class AlphaEvaluation(Metric):
         beta: float = 1.0,
         gamma: float = 1.0,
         average: Literal["micro", "macro", "samples"] | None = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
 class FBetaOfAverages(Metric):
     def __init__(
         self,
         *,
         beta: float = 1.0,
         average: Literal["macro", "weighted", "samples"] = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
-class SubsetAccuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class ZeroOneLoss(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class HammingLoss(Metric):
+class _LikeSubsetAccuracy(Metric):
+    def __init__(self, *, average: Literal["samples"] = "samples", **options: Unpack[_OfDecisions]) -> None: ...
+class SubsetAccuracy(_LikeSubsetAccuracy): ...
+class ZeroOneLoss(_LikeSubsetAccuracy): ...
+class _LikeHammingLoss(Metric):
     def __init__(
         self,
         *,
         average: Literal["micro", "macro", "weighted", "samples"] | None = "micro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_OfDecisions]
     ) -> None: ...
-
-class HammingScore(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "micro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class AnyHitAccuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class ContainAccuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class BelongAccuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class LabelCardinality(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class PredictedCardinality(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class LabelDensity(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class PredictedDensity(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
+class HammingLoss(_LikeHammingLoss): ...
+class HammingScore(_LikeHammingLoss): ...
+class AnyHitAccuracy(_LikeSubsetAccuracy): ...
+class ContainAccuracy(_LikeSubsetAccuracy): ...
+class BelongAccuracy(_LikeSubsetAccuracy): ...
+class LabelCardinality(_LikeSubsetAccuracy): ...
+class PredictedCardinality(_LikeSubsetAccuracy): ...
+class LabelDensity(_LikeSubsetAccuracy): ...
+class PredictedDensity(_LikeSubsetAccuracy): ...
 class ImbalanceRatio(Metric):
-    def __init__(
-        self,
-        *,
-        average: None = None,
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
+    def __init__(self, *, average: None = None, **options: Unpack[_OfDecisions]) -> None: ...
 class MeanImbalanceRatio(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["macro"] = "macro",
-        zero_division: float | None = None,
-        empty: Empty = "zero_division",
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class OneError(Metric):
+    def __init__(self, *, average: Literal["macro"] = "macro", **options: Unpack[_OfDecisions]) -> None: ...
+class _LikeOneError(Metric):
     def __init__(
         self,
         *,
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
+class OneError(_LikeOneError): ...
 class CoverageError(Metric):
     def __init__(
         self,
@@ -560,70 +133,12 @@ class CoverageError(Metric):
         minus_one: bool = False,
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
-class RankingLoss(Metric):
-    def __init__(
-        self,
-        *,
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
-class ErrorSetSize(Metric):
-    def __init__(
-        self,
-        *,
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
-class IsError(Metric):
-    def __init__(
-        self,
-        *,
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
-class MarginLoss(Metric):
-    def __init__(
-        self,
-        *,
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
+class RankingLoss(_LikeOneError): ...
+class ErrorSetSize(_LikeOneError): ...
+class IsError(_LikeOneError): ...
+class MarginLoss(_LikeOneError): ...
 class LabelRankingAveragePrecision(Metric):
     def __init__(
         self,
@@ -631,15 +146,9 @@ class LabelRankingAveragePrecision(Metric):
         tied: Literal["worst", "best"] = 'worst',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
-class PrecisionAt(Metric):
+class _LikePrecisionAt(Metric):
     def __init__(
         self,
         *,
@@ -648,15 +157,10 @@ class PrecisionAt(Metric):
         unranked: Literal["never", "last"] = 'never',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
-class RecallAt(Metric):
+class PrecisionAt(_LikePrecisionAt): ...
+class _LikeRecallAt(Metric):
     def __init__(
         self,
         *,
@@ -664,63 +168,12 @@ class RecallAt(Metric):
         unranked: Literal["never", "last"] = 'never',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
-class F1At(Metric):
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        divisor: Literal["k", "ranked"] = 'k',
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
-class HitAt(Metric):
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
-class AbandonmentAt(Metric):
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
+class RecallAt(_LikeRecallAt): ...
+class F1At(_LikePrecisionAt): ...
+class HitAt(_LikeRecallAt): ...
+class AbandonmentAt(_LikeRecallAt): ...
 class RPrecision(Metric):
     def __init__(
         self,
@@ -728,14 +181,8 @@ class RPrecision(Metric):
         unranked: Literal["never", "last"] = 'never',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
 class MeanAveragePrecisionAt(Metric):
     def __init__(
         self,
@@ -745,15 +192,9 @@ class MeanAveragePrecisionAt(Metric):
         unranked: Literal["never", "last"] = 'never',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
-class MeanReciprocalRank(Metric):
+class _LikeMeanReciprocalRank(Metric):
     def __init__(
         self,
         *,
@@ -761,14 +202,9 @@ class MeanReciprocalRank(Metric):
         unranked: Literal["never", "last"] = 'never',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
+class MeanReciprocalRank(_LikeMeanReciprocalRank): ...
 class DiscountedCumulativeGain(Metric):
     def __init__(
         self,
@@ -778,30 +214,9 @@ class DiscountedCumulativeGain(Metric):
         unranked: Literal["never", "last"] = 'never',
         degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
-class NormalizedDiscountedCumulativeGain(Metric):
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-    ) -> None: ...
-
+class NormalizedDiscountedCumulativeGain(_LikeMeanReciprocalRank): ...
 class PropensityScoredPrecisionAt(Metric):
     def __init__(
         self,
@@ -809,15 +224,8 @@ class PropensityScoredPrecisionAt(Metric):
         k: int = 5,
         normalize: bool = True,
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None,
+        **options: Unpack[_OfGains]
     ) -> None: ...
-
 class PropensityScoredNDCGAt(Metric):
     def __init__(
         self,
@@ -826,15 +234,8 @@ class PropensityScoredNDCGAt(Metric):
         norm: Literal["k", "min"] = 'k',
         normalize: bool = True,
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
-        inverse_propensities: Mapping[Label, float] | None = None,
+        **options: Unpack[_OfGains]
     ) -> None: ...
-
 class LabelCoverageAt(Metric):
     def __init__(
         self,
@@ -842,115 +243,58 @@ class LabelCoverageAt(Metric):
         k: int = 5,
         of: Literal["true", "all"] = 'true',
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-        ties: Ties = "shared",
+        **options: Unpack[_OfRankings]
     ) -> None: ...
-
 class RocAuc(Metric):
     def __init__(
         self,
         *,
         max_fpr: float = 1.0,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
-class AveragePrecision(Metric):
+class _LikeAveragePrecision(Metric):
     def __init__(
         self,
         *,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
+class AveragePrecision(_LikeAveragePrecision): ...
 class RecallAtPrecision(Metric):
     def __init__(
         self,
         *,
         precision: float = 0.5,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
 class PrecisionAtRecall(Metric):
     def __init__(
         self,
         *,
         recall: float = 0.5,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
 class SensitivityAtSpecificity(Metric):
     def __init__(
         self,
         *,
         specificity: float = 0.5,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
 class SpecificityAtSensitivity(Metric):
     def __init__(
         self,
         *,
         sensitivity: float = 0.5,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
-class EqualErrorRate(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-    ) -> None: ...
-
-class BrierScore(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
-    ) -> None: ...
-
+class EqualErrorRate(_LikeAveragePrecision): ...
+class BrierScore(_LikeAveragePrecision): ...
 class LogLoss(Metric):
     def __init__(
         self,
@@ -958,13 +302,8 @@ class LogLoss(Metric):
         eps: float = 2.220446049250313e-16,
         cap: float | None = None,
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
 class ExpectedCalibrationError(Metric):
     def __init__(
         self,
@@ -972,145 +311,35 @@ class ExpectedCalibrationError(Metric):
         buckets: int = 15,
         strategy: Literal["uniform", "quantile"] = 'uniform',
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        nan: Nan = "error",
+        **options: Unpack[_OfCurves]
     ) -> None: ...
-
-class MLCMPrecision(Metric):
+class _LikeMLCMPrecision(Metric):
     def __init__(
         self,
         *,
         values: Literal["counts", "shares", "contributions"] = 'counts',
         average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_Options]
     ) -> None: ...
-
-class MLCMRecall(Metric):
-    def __init__(
-        self,
-        *,
-        values: Literal["counts", "shares", "contributions"] = 'counts',
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class MLCMF1(Metric):
-    def __init__(
-        self,
-        *,
-        values: Literal["counts", "shares", "contributions"] = 'counts',
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
+class MLCMPrecision(_LikeMLCMPrecision): ...
+class MLCMRecall(_LikeMLCMPrecision): ...
+class MLCMF1(_LikeMLCMPrecision): ...
 class Scumble(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] | None = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class ScumbleVariation(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class DistinctLabelsets(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class ProportionDistinctLabelsets(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class UniqueLabelsets(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class ProportionUniqueLabelsets(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class LabelsetPeak(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
-class LabelsetDiversity(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-    ) -> None: ...
-
+    def __init__(self, *, average: Literal["samples"] | None = "samples", **options: Unpack[_Options]) -> None: ...
+class _LikeScumbleVariation(Metric):
+    def __init__(self, *, average: Literal["samples"] = "samples", **options: Unpack[_Options]) -> None: ...
+class ScumbleVariation(_LikeScumbleVariation): ...
+class DistinctLabelsets(_LikeScumbleVariation): ...
+class ProportionDistinctLabelsets(_LikeScumbleVariation): ...
+class UniqueLabelsets(_LikeScumbleVariation): ...
+class ProportionUniqueLabelsets(_LikeScumbleVariation): ...
+class LabelsetPeak(_LikeScumbleVariation): ...
+class LabelsetDiversity(_LikeScumbleVariation): ...
 class DependentPairs(Metric):
     def __init__(
         self,
         *,
         critical: float = 6.635,
         average: Literal["samples"] = "samples",
-        zero_division: float | None = None,
-        labels: Iterable[Label] | None = None,
-        unknown: Unknown = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        **options: Unpack[_Options]
     ) -> None: ...
