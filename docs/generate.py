@@ -15,7 +15,6 @@ from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import choice_text
 
 ROOT = Path(__file__).resolve().parent.parent
-DIRECTION = {True: "higher", False: "lower", None: "describes the data"}
 
 
 def reference() -> str:
@@ -38,7 +37,7 @@ def reference() -> str:
             f"{entry.summary}<br>{entry.formula}",
             ", ".join(average or "per_label" for average in averages),
             f"[{entry.low:g}, {entry.high:g}]",
-            DIRECTION[entry.bigger_is_better],
+            entry.direction.removesuffix(" is better"),
             ", ".join(f"`{p.name}` in {p.range}, default {choice_text(p.default)}" for p in entry.parameters) or "—",
             ", ".join(f"`{alias}`" for alias in entry.aliases) or "—",
         )

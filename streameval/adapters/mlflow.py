@@ -12,8 +12,7 @@ from streameval.adapters.monitoring import Monitored, checked_most, frozen, most
 from streameval.errors import DependencyError, InputError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics.naming import evaluate
-from streameval.report.text import printable
-from streameval.schema.text import quoted
+from streameval.schema.text import printable, quoted
 
 try:
     import mlflow

@@ -14,9 +14,8 @@ from streameval.evaluation.metric import Metric
 from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.label_table import LabelTable
-from streameval.report.text import printable
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import printable, quoted
 from streameval.windows.base import Window
 
 __all__ = [
@@ -74,7 +73,7 @@ def choices_of(spec: MetricSpec) -> dict[str, str]:
 def help_of(spec: MetricSpec) -> str:
     """What a metric says, and its range and direction."""
     entry = ENTRIES[spec.name]
-    better = {True: "; higher is better", False: "; lower is better", None: ""}[entry.bigger_is_better]
+    better = "" if entry.bigger_is_better is None else f"; {entry.direction}"
     return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from streameval.cli.sheets import Cell, Sheet, Shown, number, sheets_of, values_of
 from streameval.evaluation.evaluator import Evaluator
-from streameval.report.text import printable
+from streameval.schema.text import printable
 
 __all__ = ["Format", "console_of", "csv_text", "drawn", "json_text", "markdown", "plain_json", "show", "table_of"]
 

@@ -12,8 +12,8 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.metrics.naming import ENTRIES
 from streameval.metrics.spec import MetricSpec
-from streameval.report.text import printable
 from streameval.schema.labels import Label
+from streameval.schema.text import printable
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 

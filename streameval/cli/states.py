@@ -10,8 +10,7 @@ from streameval.cli.sheets import Shown
 from streameval.delivery.load import load
 from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.report.text import printable
-from streameval.schema.text import suggestion
+from streameval.schema.text import printable, suggestion
 
 __all__ = ["load_state", "merged", "write_results"]
 

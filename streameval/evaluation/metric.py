@@ -172,7 +172,7 @@ def summary_of(entry: Entry, without: str = "") -> str:
         "",
         f"    {entry.formula}",
         "",
-        f"Range [{entry.low:g}, {entry.high:g}]; {_direction(entry)}. Source: {entry.source}.",
+        f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}.",
         "",
         "Parameters",
         "----------",
@@ -206,10 +206,6 @@ def summary_of(entry: Entry, without: str = "") -> str:
         "    As for `Evaluator`.",
     ]
     return "\n".join(lines)
-
-
-def _direction(entry: Entry) -> str:
-    return {True: "higher is better", False: "lower is better", None: "describes the data"}[entry.bigger_is_better]
 
 
 def signature_of(entry: Entry) -> inspect.Signature:

@@ -11,10 +11,10 @@ from streameval.evaluation.metric import Metric
 from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.report.text import AVERAGE_NAMES, printable
+from streameval.report.text import AVERAGE_NAMES
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import printable, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -94,6 +94,11 @@ class Entry:
     part: Callable[[MetricSpec], Part] | None = None
 
     @property
+    def direction(self) -> str:
+        """The direction in words."""
+        return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
+
+    @property
     def scored(self) -> bool:
         """Whether it is read from scores, not from decisions."""
         return self.state in ("rankings", "curves")

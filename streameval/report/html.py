@@ -9,8 +9,9 @@ from html import escape
 from streameval.errors import MetricError
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
-from streameval.report.text import COLUMNS, averages_of, chosen, headline, label_rows, printable
+from streameval.report.text import COLUMNS, averages_of, chosen, headline, label_rows
 from streameval.schema.labels import Label
+from streameval.schema.text import printable
 
 __all__ = ["html_report"]
 

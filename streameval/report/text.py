@@ -11,12 +11,11 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import printable
 from streameval.states.views import Tables
 
 __all__ = [
-    "AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "cut", "headline", "label_rows", "number_text", "printable",
-    "text_report",
+    "AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "cut", "headline", "label_rows", "number_text", "text_report",
 ]  # fmt: skip
 
 COLUMNS = ("precision", "recall", "f1")
@@ -90,15 +89,6 @@ def text_report(readings: Readings, specs: tuple[MetricSpec, ...], *, digits: in
 
 def _metric_lines(singles: list[tuple[MetricSpec, float]], left: int, digits: int) -> list[str]:
     return [f"{spec.key:<{left}}{number_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
-
-
-def printable(label: Label) -> str:
-    """A label on one line, whatever it holds."""
-    try:
-        text = str(label)
-    except ValueError:  # Python does not write integers of many thousand digits
-        text = quoted(label)
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 
 def cut(name: str, width: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["number_or_none", "quoted", "suggestion"]
+__all__ = ["number_or_none", "printable", "quoted", "suggestion"]
 
 
 def number_or_none(value: object) -> float | None:
@@ -18,6 +18,15 @@ def number_or_none(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def printable(label: object) -> str:
+    """A label on one line, whatever it holds."""
+    try:
+        text = str(label)
+    except ValueError:  # Python does not write integers of many thousand digits
+        text = quoted(label)
+    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 
 def quoted(value: object, limit: int = 60) -> str:

@@ -210,7 +210,7 @@ class Sliced(Shelves[A], Mergeable):
     def report(self, by: str | tuple[str, ...] | None = None, *, digits: int = 4) -> str:
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
         from streameval.report.slices import Row, slices_report  # only when asked
-        from streameval.report.text import printable
+        from streameval.schema.text import printable
 
         def row(title: str, name: str, part: A) -> Row:
             answer: Any = read(part, None)

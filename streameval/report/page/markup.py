@@ -10,8 +10,8 @@ from html import escape
 from typing import Any, Literal, TypeAlias
 
 from streameval.metrics.averaging import as_float
-from streameval.report.text import printable
 from streameval.schema.labels import Label
+from streameval.schema.text import printable
 
 __all__ = [
     "MINUS", "NOTHING", "Column", "Kind", "Section", "Table", "count_text", "escaped", "label_text", "label_texts",

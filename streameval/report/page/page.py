@@ -19,9 +19,8 @@ from streameval.report.page.metrics import averages_section, facts, headline_sec
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.scores import curve_section, ranking_section
 from streameval.report.page.stream import course_section, slice_section
-from streameval.report.text import printable
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import printable, quoted
 
 __all__ = ["HasColumns", "html_page"]
 

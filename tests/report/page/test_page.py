@@ -21,7 +21,7 @@ import streameval as se
 from streameval.errors import InputError
 from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
 from streameval.report.page.markup import label_text, label_texts, number_text, safe_json
-from streameval.report.text import printable
+from streameval.schema.text import printable
 from tests.support.effort import cases
 from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
 from tests.support.streams import feed_many, streams
