@@ -28,6 +28,7 @@ LAWS = {
     "round trip": "from_bytes(to_bytes()) gives an equal state that goes on like the original",
     "copy": "a copy is equal and independent",
     "inverse": "reverting what was counted, in any order, gives the state before",
+    "unmerge": "unmerging what was merged gives the state before, and what is no part of it is refused",
     "atomic": "an example that is refused leaves the state as it was",
 }
 """What is checked, in this order."""
@@ -44,9 +45,9 @@ class BrokenLawError(StreamevalError, AssertionError):
         The smallest list of examples found that shows it.
     """
 
-    def __init__(self, law: str, told: str, examples: Sequence[object]) -> None:
+    def __init__(self, law: str, problem: str, examples: Sequence[object]) -> None:
         shown_examples = ", ".join(quoted(example, 200) for example in examples)
-        super().__init__(f"{law}: {told}; the law is that {LAWS[law]}. Seen with the examples [{shown_examples}]")
+        super().__init__(f"{law}: {problem}; the law is that {LAWS[law]}. Seen with the examples [{shown_examples}]")
         self.law, self.examples = law, list(examples)
 
 
@@ -57,9 +58,11 @@ def check_mergeable(
     update: Callable[[S, Any], object] | None = None,
     merge: Callable[[S, S], S | None] | None = None,
     revert: Callable[[S, Any], object] | None = None,
+    update_many: Callable[[S, list[Any]], object] | None = None,
     key: Callable[[S], object] | None = None,
     refused: Iterable[Any] = (),
     ordered: bool = False,
+    laws: Iterable[str] = tuple(LAWS),
     rounds: int = 20,
     seed: int = 0,
 ) -> None:
@@ -69,8 +72,8 @@ def check_mergeable(
     ----------
     factory
         Makes an empty state: ``update(*example)`` and ``merge(other)`` are its least. ``get``, ``==``, ``copy``,
-        ``to_bytes`` with ``from_bytes`` of its class, ``update_many`` and ``revert`` are put to the test where they are
-        there.
+        ``to_bytes`` with ``from_bytes`` of its class, ``update_many``, ``revert`` and ``unmerge`` are put to the test
+        where they are there.
     examples
         What it counts: tuples of arguments of ``update``; ten or so that differ as much as they can.
     update
@@ -79,6 +82,8 @@ def check_mergeable(
         How it merges, if not by ``state.merge(other)``. It may return the result instead of changing the first.
     revert
         How it takes an example back, if not by ``state.revert(*example)``.
+    update_many
+        How it counts a list of examples, if not by ``state.update_many(y_true, y_pred)``.
     key
         What two states must have in common to be the same; by default their bytes, and ``==`` and ``get()`` too where
         there are such.
@@ -86,6 +91,8 @@ def check_mergeable(
         Examples that ``update`` must refuse with an exception.
     ordered
         Whether each shard must count its examples in the order given, as where they have times.
+    laws
+        Which laws to check, by name; all of `LAWS` unless some cannot hold.
     rounds
         How many random orders, shardings and trees to try for each law.
     seed
@@ -114,8 +121,8 @@ def check_mergeable(
         ...
     streameval.testing.BrokenLawError: split: ... Seen with the examples [(3,), (5,)]
     """
-    given = list(examples)
-    if not given:
+    listed = list(examples)
+    if not listed:
         raise InputError("examples is empty, and no law can be seen without examples; give ten or so")
     if merge is None and not hasattr(factory(), "merge"):
         raise InputError(f"{type(factory()).__name__} has no merge(other); say with merge= how it merges")
@@ -124,14 +131,17 @@ def check_mergeable(
         raise InputError(f"nothing tells when two {type(empty).__name__} are the same; give key=")
     refused = list(refused)
     if update is None:
-        for example in (*given, *refused):
+        for example in (*listed, *refused):
             _arguments(example)
-    laws = _Laws(factory, update, merge, revert, key, refused, ordered, rounds, seed)
-    for law in LAWS:
-        told = laws.broken(law, given)
-        if told is not None:
-            least = laws.smallest(law, given)
-            raise BrokenLawError(law, laws.broken(law, least) or told, least)
+    names = list(laws)
+    if unknown := [name for name in names if name not in LAWS]:
+        raise InputError(f"laws names {quoted(unknown[0])}; the laws are {', '.join(LAWS)}")
+    checks = _Laws(factory, update, merge, revert, update_many, key, refused, ordered, rounds, seed)
+    for law in names:
+        reason = checks.broken(law, listed)
+        if reason is not None:
+            least = checks.smallest(law, listed)
+            raise BrokenLawError(law, checks.broken(law, least) or reason, least)
 
 
 class _Laws(Generic[S]):
@@ -143,6 +153,7 @@ class _Laws(Generic[S]):
         update: Callable[[S, Any], object] | None,
         merge: Callable[[S, S], S | None] | None,
         revert: Callable[[S, Any], object] | None,
+        update_many: Callable[[S, list[Any]], object] | None,
         key: Callable[[S], object] | None,
         refused: list[Any],
         ordered: bool,
@@ -153,6 +164,7 @@ class _Laws(Generic[S]):
         self.rounds, self.seed = rounds, seed
         self.has = set(dir(factory()))
         self._update, self._merge, self._revert, self._key = update, merge, revert, key
+        self._update_many = update_many
 
     # -- what a state does --------------------------------------------------------------------------------------------
 
@@ -216,11 +228,11 @@ class _Laws(Generic[S]):
         drawn = random.Random(f"{self.seed} {law}")  # noqa: S311  # no secret
         for _ in range(self.rounds):
             try:
-                told = check(examples, drawn)
+                problem = check(examples, drawn)
             except Exception as error:  # whatever the state raises breaks the law that was on trial
-                told = f"{type(error).__name__}: {error}"
-            if told is not None:
-                return told
+                problem = f"{type(error).__name__}: {error}"
+            if problem is not None:
+                return problem
         return None
 
     def smallest(self, law: str, examples: list[Any]) -> list[Any]:
@@ -248,22 +260,22 @@ class _Laws(Generic[S]):
         state, other = self.fed(examples), self.fed(examples)
         for _ in range(3):
             self.read(state)
-        told = self.differ(state, other)
-        if told is None and examples:
+        problem = self.differ(state, other)
+        if problem is None and examples:
             for target in (state, other):
                 self.update(target, examples[-1])
-            told = self.differ(state, other)
-        return told and f"after reading, {told}"
+            problem = self.differ(state, other)
+        return problem and f"after reading, {problem}"
 
     def law_same(self, examples: list[Any], _: random.Random) -> str | None:
         return self.differ(self.fed(examples), self.fed(examples))
 
     def law_zero(self, examples: list[Any], _: random.Random) -> str | None:
-        told = self.differ(self.merged(self.fed(examples), self.factory()), self.fed(examples))
-        if told is not None:
-            return f"with an empty state merged, {told}"
-        told = self.differ(self.merged(self.factory(), self.fed(examples)), self.fed(examples))
-        return told and f"merged into an empty state, {told}"
+        problem = self.differ(self.merged(self.fed(examples), self.factory()), self.fed(examples))
+        if problem is not None:
+            return f"with an empty state merged, {problem}"
+        problem = self.differ(self.merged(self.factory(), self.fed(examples)), self.fed(examples))
+        return problem and f"merged into an empty state, {problem}"
 
     def law_commutative(self, examples: list[Any], drawn: random.Random) -> str | None:
         first, second = _dealt(examples, 2, drawn)
@@ -283,40 +295,43 @@ class _Laws(Generic[S]):
             taken = shards.pop(drawn.randrange(len(shards)))
             at = drawn.randrange(len(shards))
             shards[at] = self.merged(shards[at], taken)
-        told = self.differ(shards[0], self.fed(examples))
-        return told and f"{sizes} shards merged and one pass: {told}"
+        problem = self.differ(shards[0], self.fed(examples))
+        return problem and f"{sizes} shards merged and one pass: {problem}"
 
     def law_batch(self, examples: list[Any], drawn: random.Random) -> str | None:
-        plain = all(isinstance(example, tuple) and len(example) == 2 for example in examples)
-        if "update_many" not in self.has or self._update is not None or not plain or not examples:
-            return None
-        state: Any = self.factory()
+        count = self._update_many
+        if count is None:
+            plain = all(isinstance(example, tuple) and len(example) == 2 for example in examples)
+            if "update_many" not in self.has or self._update is not None or not plain:
+                return None
+            count = _update_many
+        state = self.factory()
         cut = drawn.randint(0, len(examples))
         for part in (examples[:cut], examples[cut:]):
             if part:
-                state.update_many(*map(list, zip(*part, strict=True)))
+                count(state, part)
         return self.differ(state, self.fed(examples))
 
     def law_no_aliasing(self, examples: list[Any], drawn: random.Random) -> str | None:
         first, second = _dealt(examples, 2, drawn)
         other = self.fed(second)
         merged = self.merged(self.fed(first), other)
-        told = self.differ(other, self.fed(second))
-        if told is not None:
-            return f"the argument of merge was changed: {told}"
+        problem = self.differ(other, self.fed(second))
+        if problem is not None:
+            return f"the argument of merge was changed: {problem}"
         before = self.twin(merged)
         more = examples[-1:] if self.ordered else examples
         for example in more:
             self.update(other, example)
-        told = self.differ(merged, before)
-        if told is not None:
-            return f"updating what was merged changed the result of merging: {told}"
+        problem = self.differ(merged, before)
+        if problem is not None:
+            return f"updating what was merged changed the result of merging: {problem}"
         other = self.fed(second)
         merged = self.merged(self.fed(first), other)
         for example in more:
             self.update(merged, example)
-        told = self.differ(other, self.fed(second))
-        return told and f"updating the result of merging changed what was merged: {told}"
+        problem = self.differ(other, self.fed(second))
+        return problem and f"updating the result of merging changed what was merged: {problem}"
 
     def law_self(self, examples: list[Any], _: random.Random) -> str | None:
         state = self.fed(examples)
@@ -330,9 +345,9 @@ class _Laws(Generic[S]):
         state: Any = self.fed(first)
         data = state.to_bytes()
         back = type(state).from_bytes(data)
-        told = self.differ(back, state)
-        if told is not None:
-            return f"what was read back: {told}"
+        problem = self.differ(back, state)
+        if problem is not None:
+            return f"what was read back: {problem}"
         for example in second:
             self.update(back, example)
         if back.to_bytes() != self.fed([*first, *second]).to_bytes():  # type: ignore[attr-defined]
@@ -348,19 +363,37 @@ class _Laws(Generic[S]):
         first, second = examples[:cut], examples[cut:]
         state: Any = self.fed(first)
         twin = state.copy()
-        told = self.differ(state, twin)
+        problem = self.differ(state, twin)
         for example in second:
             self.update(twin, example)
-        return told or self.differ(state, self.fed(first)) or self.differ(twin, self.fed([*first, *second]))
+        return problem or self.differ(state, self.fed(first)) or self.differ(twin, self.fed([*first, *second]))
 
     def law_inverse(self, examples: list[Any], drawn: random.Random) -> str | None:
         if "revert" not in self.has and self._revert is None:
             return None
-        kept, passing = _dealt(examples, 2, drawn)
-        state = self.fed(drawn.sample([*kept, *passing], len(examples)))
+        remaining, passing = _dealt(examples, 2, drawn)
+        state = self.fed(drawn.sample([*remaining, *passing], len(examples)))
         for example in drawn.sample(passing, len(passing)):
             self.revert(state, example)
-        return self.differ(state, self.fed(kept))
+        return self.differ(state, self.fed(remaining))
+
+    def law_unmerge(self, examples: list[Any], drawn: random.Random) -> str | None:
+        if "unmerge" not in self.has:
+            return None
+        first, second = _dealt(examples, 2, drawn)
+        state: Any = self.merged(self.fed(first), self.fed(second))
+        part: Any = self.fed(second)
+        state.unmerge(part)
+        problem = self.differ(state, self.fed(first)) or self.differ(part, self.fed(second))
+        if problem is not None or self.differ(part, self.factory()) is None:
+            return problem
+        state = self.factory()
+        try:
+            state.unmerge(part)
+        except StreamevalError:
+            problem = self.differ(state, self.factory())
+            return problem and f"a refused unmerge changed the state: {problem}"
+        return "an empty state let itself be unmerged"
 
     def law_atomic(self, examples: list[Any], _: random.Random) -> str | None:
         state = self.fed(examples)
@@ -371,9 +404,9 @@ class _Laws(Generic[S]):
                 pass
             else:
                 return f"{quoted(example)} was not refused"
-            told = self.differ(state, self.fed(examples))
-            if told is not None:
-                return f"after {quoted(example)} was refused, {told}"
+            problem = self.differ(state, self.fed(examples))
+            if problem is not None:
+                return f"after {quoted(example)} was refused, {problem}"
         return None
 
 
@@ -383,6 +416,10 @@ def _arguments(example: Any) -> tuple[Any, ...]:
             f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is"
         )
     return example
+
+
+def _update_many(state: Any, examples: list[Any]) -> None:
+    state.update_many(*map(list, zip(*examples, strict=True)))
 
 
 def _dealt(examples: list[Any], shards: int, drawn: random.Random) -> list[list[Any]]:

@@ -108,6 +108,11 @@ class Sound:
     def merge(self, other: Sound) -> None:
         self.counts = self.counts + other.counts
 
+    def unmerge(self, other: Sound) -> None:
+        if not other.counts <= self.counts:
+            raise se.MergeError("no part of it")
+        self.counts = self.counts - other.counts
+
     def get(self) -> dict[str, int]:
         return dict(sorted(self.counts.items()))
 
@@ -268,6 +273,22 @@ class Residue(Sound):
         self.counts.subtract(words)
 
 
+class Forgetful(Sound):
+    """Unmerges one of each word, however often it was counted."""
+
+    def unmerge(self, other: Sound) -> None:
+        if not other.counts <= self.counts:
+            raise se.MergeError("no part of it")
+        self.counts = self.counts - Counter(set(other.counts))
+
+
+class Obliging(Sound):
+    """Unmerges whatever it is asked to."""
+
+    def unmerge(self, other: Sound) -> None:
+        self.counts = self.counts - other.counts
+
+
 class Atomic(Sound):
     def update(self, *words: str) -> None:
         for word in words:
@@ -285,7 +306,8 @@ BROKEN = {
     Fresh: "fresh", Same: "same", Reading: "reading", Zero: "zero", Overwrites: "commutative",
     Associative: "associative", Split: "split", Order: "split", Batch: "batch", Aliasing: "no aliasing",
     EatsArgument: "no aliasing", Self: "self", RoundTrip: "round trip", GoesOn: "round trip", Copy: "copy",
-    Inverse: "inverse", Residue: "inverse", Atomic: "atomic", Lenient: "atomic",
+    Inverse: "inverse", Residue: "inverse", Forgetful: "unmerge",
+    Obliging: "unmerge", Atomic: "atomic", Lenient: "atomic",
 }  # fmt: skip
 WORDS = [("x", "y"), ("y", "y"), ("z", "x"), ("u", "v"), ("y", "w"), ("x", "x")]
 
@@ -353,6 +375,8 @@ def test_what_cannot_be_checked_is_refused():
         check_mergeable(object, [(1,)])
     with pytest.raises(se.InputError, match="must be a tuple of arguments"):
         check_mergeable(Sound, ["x"])
+    with pytest.raises(se.InputError, match=r"laws names 'inverses'"):
+        check_mergeable(Sound, WORDS, laws=["inverses"])
 
     class Bare:
         __slots__ = ()
