@@ -186,7 +186,7 @@ def metric_classes() -> str:
         "# Metric classes",
         "",
         "One class for each entry of the [catalogue](../metrics.md). They all have what a",
-        "[`Metric`](evaluators.md#streameval.evaluation.metric.Metric) has: `update`, `update_many`, `revert`, `merge`,",
+        "[`Metric`](evaluators.md#streameval.evaluation.metric.Metric): `update`, `update_many`, `revert`, `merge`,",
         "`get` and so on.",
     ]
     titles = {"decisions": "Decisions", "rankings": "Rankings", "curves": "Curves", "pairs": "Pairs of labels"}
