@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from streameval.cli.rows import Block, Given, Place, UserError
 from streameval.cli.sources import Source
 from streameval.errors import DependencyError, StreamevalError
-from streameval.tabular.arrow import in_columns
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import State
 from streameval.windows.sliding import Rolling
@@ -70,7 +69,7 @@ class Counting:
             self.window.update_many(**{name: value for name, value in given.items() if name != "where"})
 
     def _bad(self, place: Place, error: StreamevalError) -> None:
-        text = in_columns(str(error), self.columns).replace(", row 0 of the batch", "")
+        text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
         told = f"{replace(place, column=getattr(error, 'column', None))}: {text}"
         if not self._skip:
             raise UserError(told) from None

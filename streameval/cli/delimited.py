@@ -12,7 +12,6 @@ from streameval.cli.lines import Stream, blocks_of_lines
 from streameval.cli.rows import Given, Place, Row, RowError, UserError, given_of
 from streameval.errors import InputError
 from streameval.schema.text import quoted
-from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Columns
 
 __all__ = ["read_csv"]
@@ -135,7 +134,7 @@ def _header(block: _CsvBlock, file: str, columns: Columns) -> list[str]:
     if isinstance(names, csv.Error):
         raise UserError(f"{Place(file, line)}: not CSV: {names}")
     try:
-        refuse_missing(columns, names)
+        columns.check_names(names)
     except InputError as error:
         raise UserError(f"{Place(file, line)}: {error}") from None
     for name in columns.names:

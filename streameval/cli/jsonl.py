@@ -13,7 +13,7 @@ from pyarrow import json as arrow_json
 from streameval.cli.lines import BLOCK, Stream, blocks_of_lines
 from streameval.cli.rows import Given, Place, Row, RowError, given_of
 from streameval.errors import StreamevalError
-from streameval.tabular.arrow import read
+from streameval.tabular.arrow import read_table
 from streameval.tabular.columns import Columns
 
 __all__ = ["read_jsonl"]
@@ -58,7 +58,7 @@ class _Parser:
             lines = data.count(b"\n") + (not data.endswith(b"\n"))
             # A null may be a null or a key that is not there.
             doubtful = table.num_rows != lines or any(table.column(name).null_count for name in self.columns.names)
-            return None if doubtful else read(table, self.columns)
+            return None if doubtful else read_table(table, self.columns)
         except (pa.ArrowException, StreamevalError, UnicodeDecodeError):
             self.failures += 1
             return None

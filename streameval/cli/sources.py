@@ -16,7 +16,7 @@ from streameval.cli.lines import Stream
 from streameval.cli.rows import Block, Given, Place, Row, UserError
 from streameval.errors import InputError
 from streameval.schema.text import suggestion
-from streameval.tabular.arrow import read
+from streameval.tabular.arrow import read_table
 from streameval.tabular.columns import Columns
 
 __all__ = ["STDIN", "Source", "sources_of"]
@@ -146,25 +146,25 @@ class _TableBlock:
         self._file, self._first, self._batch, self._columns = file, first, batch, columns
 
     def whole(self) -> Given | None:
-        return read(self._batch, self._columns)
+        return read_table(self._batch, self._columns)
 
     def each(self) -> Iterator[Row]:
         for number in range(self._batch.num_rows):
             yield Place(self._file, row=self._first + number + 1), partial(self._one, number)
 
     def _one(self, number: int) -> Given:
-        return read(self._batch.slice(number, 1), self._columns) or {}
+        return read_table(self._batch.slice(number, 1), self._columns) or {}
 
 
 def _table(source: Source, columns: Columns) -> Iterator[Block]:
     """The rows of a file of Parquet or Arrow."""
     import pyarrow as pa
 
-    from streameval.tabular.evaluate import opened
+    from streameval.tabular.sources import open_source
 
     try:
-        table = opened(source.file, columns, _ROWS)
-        read(table.schema.empty_table(), columns)  # so that columns are looked at even if there are no rows
+        table = open_source(source.file, columns, _ROWS)
+        read_table(table.schema.empty_table(), columns)  # so that columns are looked at even if there are no rows
         rows, first, done, size = table.rows() or 0, 0, 0, source.size or 0
         for batch in table.batches:
             first += batch.num_rows

@@ -16,6 +16,7 @@ from typing import TypeAlias, TypeVar
 from streameval.errors import DependencyError, InputError
 from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
 from streameval.progressive.target import Values, values_of
+from streameval.report.progress import with_bar
 from streameval.schema.text import quoted
 
 __all__ = ["Snapshot", "iter_progressive_evaluate", "progressive_evaluate"]
@@ -226,12 +227,11 @@ def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterat
         raise InputError(f"stream must be an iterable of (x, y), not {quoted(stream)}") from None
     if progress is False or (progress is None and not (sys.stderr and sys.stderr.isatty())):
         return examples
-    try:
-        from tqdm import tqdm
-    except ImportError as error:
-        if progress is None:
-            return examples
-        raise DependencyError("progress=True needs tqdm, which is not installed; pip install tqdm") from error
     if total is None:
         total = len(stream) if isinstance(stream, Sized) else getattr(stream, "n_samples", None)
-    return iter(tqdm(examples, total=total, unit=" examples", file=sys.stderr))
+    try:
+        return with_bar(examples, total, " examples")
+    except DependencyError:
+        if progress:
+            raise
+        return examples

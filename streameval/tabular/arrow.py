@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,128 +9,79 @@ import numpy as np
 from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.kernel.codes import listed_codes
-from streameval.schema.text import quoted, suggestion
-from streameval.tabular.columns import Columns
+from streameval.schema.text import quoted
+from streameval.tabular.columns import Columns, scores_of
 
-__all__ = ["in_columns", "read", "refuse_missing"]
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+except ImportError:
+    raise DependencyError("tables are read through pyarrow, which is not installed; pip install pyarrow") from None
 
-_ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
-_OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
+__all__ = ["ArrowError", "read_table", "without_rows"]
+
+ArrowError = pa.ArrowException
 
 
-def read(batch: object, columns: Columns) -> dict[str, Any] | None:
+def read_table(batch: object, columns: Columns) -> dict[str, Any] | None:
     """The arguments of ``update_many`` that say what a batch holds; None if it has no rows."""
     table = _table_of(batch, columns)
-    given: dict[str, Any] = {}
-    given["y_true"] = _plain_lists(_column(table, columns.actual, "actual"), columns.actual, columns.null)
+    arguments: dict[str, Any] = {"y_true": _plain_lists(table, columns.actual, columns.null)}
     if columns.scores is not None:
-        given["y_pred"] = _scores(table, columns)
+        arguments["y_pred"] = _scores(table, columns)
     elif columns.predicted is not None:
-        column = _column(table, columns.predicted, "predicted")
-        given["y_pred"] = _plain_lists(column, columns.predicted, columns.null)
+        arguments["y_pred"] = _plain_lists(table, columns.predicted, columns.null)
     if columns.mask is not None:
-        given["mask"] = _plain_lists(_column(table, columns.mask, "mask"), columns.mask, columns.null)
+        arguments["mask"] = _plain_lists(table, columns.mask, columns.null)
     if columns.weight is not None:
-        given["weights"] = _numbers(_column(table, columns.weight, "weight"), columns.weight)
+        arguments["weights"] = _numbers(table.column(columns.weight), columns.weight)
     if columns.by:
-        given["where"] = {name: _column(table, name, "by") for name in columns.by}
-    return given if table.num_rows else None
+        arguments["where"] = {name: table.column(name) for name in columns.by}
+    return arguments if table.num_rows else None
 
 
-def in_columns(text: str, columns: Columns) -> str:
-    """A message about an argument, as one about the column that it came from."""
-
-    def column(match: re.Match[str]) -> str:
-        role = _ROLES[match[1]]
-        name = columns.scores if role == "predicted" and columns.scores is not None else getattr(columns, role)
-        return f"column {name!r}" + (f", row {match[3]} of the batch" if match[3] else "")
-
-    return _OPENING.sub(column, text)
+def without_rows(schema: Any) -> Any:
+    """A table of no rows. Arrow's own ``empty_table`` makes no lists of encoded views, as polars has them."""
+    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _table_of(batch: object, columns: Columns) -> Any:
     """The columns that matter of a record batch, a table or a data frame, as Arrow."""
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise DependencyError(
-            "columns are read through pyarrow, which is not installed; pip install pyarrow"
-        ) from error
     if isinstance(batch, pa.RecordBatch | pa.Table):
+        columns.check_names(batch.schema.names)
         return batch
     frame: Any = batch
-    if hasattr(frame, "columns") and hasattr(frame, "iloc"):  # pandas
-        there = [name for name in columns.names if name in frame.columns]
-        names = list(frame.columns)
-        for name in there:
-            if names.count(name) > 1:
-                raise _repeated(name, names.count(name))
-        try:
-            return _table_of_pandas(frame[there], columns)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
-            raise InputError(f"the data frame has a column that is no Arrow type: {error}; give lists") from None
-    if hasattr(frame, "columns") and hasattr(frame, "to_arrow"):  # polars
-        there = [name for name in columns.names if name in frame.columns]
-        return arrow_of_polars(frame.select(there))
-    raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
+    if not hasattr(frame, "columns") or not (hasattr(frame, "iloc") or hasattr(frame, "to_arrow")):
+        raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
+    columns.check_names(frame.columns)
+    if not hasattr(frame, "iloc"):  # polars
+        return arrow_of_polars(frame.select(columns.names))
+    try:
+        return _table_of_pandas(frame[list(columns.names)], columns)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
+        raise InputError(f"the data frame has a column that is no Arrow type: {error}; give lists") from None
 
 
 def _table_of_pandas(frame: Any, columns: Columns) -> Any:
-    """A data frame as Arrow. Lists of texts are coded at once: Arrow would look at each text twice."""
-    import pyarrow as pa
-
-    coded: dict[int, Any] = {}
-    for place, (name, column) in enumerate(frame.items()):
-        if name in (columns.actual, columns.predicted, columns.mask) and column.dtype == object:
-            found = listed_codes(column.tolist())
-            if found is not None:
-                ends, codes, texts = found
-                texts_of_codes = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts, pa.large_string()))
-                coded[place] = pa.LargeListArray.from_arrays(pa.array(ends), texts_of_codes)
-    if not coded:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    arrays, names = list(coded.values()), [frame.columns[place] for place in coded]
-    others = [place for place in range(len(frame.columns)) if place not in coded]
-    if others:
-        rest = pa.Table.from_pandas(frame.iloc[:, others], preserve_index=False)
-        arrays, names = [*arrays, *rest.columns], [*names, *rest.column_names]
-    return pa.Table.from_arrays(arrays, names)
-
-
-def _column(table: Any, name: str, role: str) -> Any:
-    names = table.schema.names
-    found = names.count(name)
-    if found == 1:
-        return table.column(name)
-    if found:
-        raise _repeated(name, found)
-    raise _missing(name, role, names)
-
-
-def _repeated(name: str, found: int) -> InputError:
-    return InputError(f"{found} columns are named {name!r}; give each a name of its own")
-
-
-def _missing(name: str, role: str, names: list[str]) -> InputError:
-    hint = suggestion(name, list(map(str, names)))
-    return InputError(f"there is no column {name!r} ({role}){hint or '; the columns are ' + quoted(names)}")
-
-
-def refuse_missing(columns: Columns, names: list[str]) -> None:
-    """Raise if one of the columns is not among these."""
-    for name, role in columns.roles:
-        if name not in names:
-            raise _missing(name, role, names)
+    """A data frame as Arrow. Lists of strings are coded at once: Arrow would look at each string twice."""
+    lists: dict[str, Any] = {}
+    for name in {name for name, role in columns.roles if role in ("actual", "predicted", "mask")}:
+        coded = listed_codes(frame[name].tolist()) if frame[name].dtype == object else None
+        if coded is not None:
+            ends, codes, strings = coded
+            values = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(strings, pa.large_string()))
+            lists[name] = pa.LargeListArray.from_arrays(pa.array(ends), values)
+    plain = pa.Table.from_pandas(frame.drop(columns=list(lists)), preserve_index=False)
+    return pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
 
 
 def _chunks(column: Any) -> list[Any]:
     return list(column.chunks) if hasattr(column, "chunks") else [column]
 
 
-def _plain_lists(column: Any, name: str, null: str) -> Any:
+def _plain_lists(table: Any, name: str, null: str) -> Any:
     """A column of lists of labels, without nulls, as lists or large lists; or booleans as the rows of an array."""
-    import pyarrow as pa
-
+    column = table.column(name)
     kind = column.type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     is_other = pa.types.is_fixed_size_list(kind) or pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
@@ -161,29 +111,19 @@ def _plain_lists(column: Any, name: str, null: str) -> Any:
         )
     if is_list and not column.null_count and not pa.types.is_null(inner):
         return column
-    return pa.chunked_array([_rebuilt(chunk) for chunk in _chunks(column)], pa.large_list(_label_type(inner)))
+    plain = pa.large_list(pa.string() if pa.types.is_null(inner) else inner)
+    return pa.chunked_array([_rebuilt(chunk) for chunk in _chunks(column)], plain)
 
 
 def _is_label(kind: Any) -> bool:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return bool(text or pa.types.is_integer(kind))
 
 
-def _label_type(kind: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.string() if pa.types.is_null(kind) else kind
-
-
 def _rebuilt(chunk: Any) -> Any:
     """The lists of a chunk of any list type, nulls as empty ones, as a plain list array."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     values = pc.list_flatten(chunk)
@@ -194,8 +134,6 @@ def _rebuilt(chunk: Any) -> Any:
 
 def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
     """Lists of one length, as the rows of an array."""
-    import pyarrow.compute as pc
-
     if column.null_count:
         raise InputError(f"column {name!r} holds null rows, which say nothing of any label; drop them")
     parts = []
@@ -217,8 +155,6 @@ def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
-    import pyarrow as pa
-
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
@@ -229,10 +165,8 @@ def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _scores(table: Any, columns: Columns) -> Any:
-    import pyarrow as pa
-
     name = str(columns.scores)
-    column = _column(table, name, "scores")
+    column = table.column(name)
     kind = column.type
     if column.null_count and columns.null == "error":
         raise InputError(
@@ -240,17 +174,22 @@ def _scores(table: Any, columns: Columns) -> Any:
             "have no scores"
         )
     if columns.predicted is not None:
-        labels = _plain_lists(_column(table, columns.predicted, "predicted"), columns.predicted, columns.null)
-        return _paired(labels, column, columns)
+        labels = _plain_lists(table, columns.predicted, columns.null)
+        if isinstance(labels, np.ndarray) or not hasattr(kind, "value_type"):
+            raise InputError(
+                f"columns {columns.predicted!r} and {name!r} must hold lists of labels and lists of their scores, not "
+                f"{kind}"
+            )
+        lists = zip(labels.to_pylist(), column.to_pylist(), strict=True)
+        return [columns.pair(names, scores or ()) for names, scores in lists]
     if pa.types.is_struct(kind):
         return _struct(column, name)
     if pa.types.is_map(kind):
-        return [_mapping(pairs, name) for pairs in column.to_pylist()]
+        return [scores_of(pairs or (), name) for pairs in column.to_pylist()]
     inner = kind.value_type if hasattr(kind, "value_type") else kind
     if pa.types.is_struct(inner) and inner.num_fields == 2:
         label, score = inner.field(0).name, inner.field(1).name
-        rows = column.to_pylist()
-        return [_mapping([(pair[label], pair[score]) for pair in row or ()], name) for row in rows]
+        return [scores_of(((pair[label], pair[score]) for pair in row or ()), name) for row in column.to_pylist()]
     if pa.types.is_floating(inner) and inner is not kind:
         return _rows(column, name)
     raise InputError(
@@ -259,33 +198,8 @@ def _scores(table: Any, columns: Columns) -> Any:
     )
 
 
-def _paired(labels: Any, column: Any, columns: Columns) -> list[dict[Any, Any]]:
-    """Lists of labels beside lists of their scores, as mappings."""
-    told = f"{columns.predicted!r} and {columns.scores!r}"
-    if isinstance(labels, np.ndarray) or not hasattr(column.type, "value_type"):
-        raise InputError(f"columns {told} must hold lists of labels and lists of their scores, not {column.type}")
-    made = []
-    for names, scores in zip(labels.to_pylist(), column.to_pylist(), strict=True):
-        if len(names) != len(scores or ()):
-            raise InputError(f"columns {told} hold a row of {len(names)} labels and {len(scores or ())} scores")
-        made.append(_mapping(list(zip(names, scores or (), strict=True)), str(columns.scores)))
-    return made
-
-
-def _mapping(pairs: list[tuple[Any, Any]] | None, name: str) -> dict[Any, Any]:
-    found = dict(pairs or ())
-    if len(found) < len(pairs or ()):
-        raise InputError(f"column {name!r} names a label twice in one row; name each label once")
-    for label, score in found.items():
-        if score is None:
-            raise InputError(f"column {name!r} holds a null score for label {quoted(label)}; drop it")
-    return found
-
-
 def _struct(column: Any, name: str) -> Any:
     """The fields of a struct, as a table."""
-    import pyarrow as pa
-
     names = [column.type.field(place).name for place in range(column.type.num_fields)]
     if column.null_count:
         raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from streameval.errors import InputError
-from streameval.schema.text import quoted
+from streameval.schema.text import quoted, suggestion
 
-__all__ = ["Columns", "Null"]
+__all__ = ["Columns", "Null", "scores_of"]
 
 Null: TypeAlias = Literal["error", "empty"]
+
+_ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
+_OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,9 @@ class Columns:
     null: Null = "error"
 
     def __post_init__(self) -> None:
-        given: object = self.by
-        if isinstance(given, str):
-            object.__setattr__(self, "by", (given,))
-        elif isinstance(given, list):
-            object.__setattr__(self, "by", tuple(given))
+        by: object = self.by
+        if isinstance(by, str | list):
+            object.__setattr__(self, "by", (by,) if isinstance(by, str) else tuple(by))
         for role in ("actual", "predicted", "scores", "weight", "mask"):
             name = getattr(self, role)
             if not isinstance(name, str) and (name is not None or role == "actual"):
@@ -75,5 +78,54 @@ class Columns:
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Each of these columns with the argument that names it."""
-        given = [(getattr(self, role), role) for role in ("actual", "predicted", "scores", "weight", "mask")]
-        return *(pair for pair in given if pair[0] is not None), *((name, "by") for name in self.by)
+        single = [(getattr(self, role), role) for role in ("actual", "predicted", "scores", "weight", "mask")]
+        return *(pair for pair in single if pair[0] is not None), *((name, "by") for name in self.by)
+
+    def check_names(self, names: Iterable[object]) -> None:
+        """Raise `InputError` if one of the columns is not among the names of a table, or is so twice."""
+        names = list(names)
+        for name, role in self.roles:
+            count = names.count(name)
+            if count > 1:
+                raise InputError(f"{count} columns are named {name!r}; give each a name of its own")
+            if not count:
+                raise self.missing(name, role, names)
+
+    @staticmethod
+    def missing(name: str, role: str, names: Iterable[object]) -> InputError:
+        """What to raise where there is no such column."""
+        known = list(map(str, names))
+        hint = suggestion(name, known) or f"; the columns are {quoted(known)}"
+        return InputError(f"there is no column {name!r} ({role}){hint}")
+
+    def describe(self, message: str) -> str:
+        """A message about an argument of ``update_many``, as one about the column that it came from."""
+
+        def column(match: re.Match[str]) -> str:
+            role = _ROLES[match[1]]
+            name = self.scores if role == "predicted" and self.scores is not None else getattr(self, role)
+            return f"column {name!r}" + (f", row {match[3]} of the batch" if match[3] else "")
+
+        return _OPENING.sub(column, message)
+
+    def pair(self, labels: Iterable[Any], scores: Iterable[Any]) -> dict[Any, Any]:
+        """The labels of a row with the scores that another column has of them."""
+        labels, scores = list(labels), list(scores)
+        if len(labels) != len(scores):
+            raise InputError(
+                f"columns {self.predicted!r} and {self.scores!r} hold a row of {len(labels)} labels and {len(scores)} "
+                "scores"
+            )
+        return scores_of(list(zip(labels, scores, strict=True)), str(self.scores))
+
+
+def scores_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:
+    """The scores of a row by label, from pairs of the column ``name``."""
+    pairs = list(pairs)
+    scores = dict(pairs)
+    if len(scores) < len(pairs):
+        raise InputError(f"column {name!r} names a label twice in one row; name each label once")
+    for label, score in scores.items():
+        if score is None:
+            raise InputError(f"column {name!r} holds a null score for label {quoted(label)}; drop it")
+    return scores

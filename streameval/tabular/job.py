@@ -1,11 +1,11 @@
-"""What every adapter to an engine is made of: a `Job` is sent out, states come back as bytes and are merged."""
+"""What every adapter to an engine is made of: a `Job` goes to the workers, states come back as bytes and are merged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator
@@ -18,9 +18,27 @@ from streameval.tabular.columns import Columns, Null
 from streameval.windows.base import Window
 from streameval.windows.loading import restored
 
-__all__ = ["Job", "State"]
+__all__ = ["Job", "JobOptions", "Metrics", "RowOptions", "State", "Threshold"]
 
 State: TypeAlias = Evaluator | Metric | Sliced[Any]
+Metrics: TypeAlias = Iterable[MetricLike] | State | None
+Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
+
+
+class RowOptions(TypedDict, total=False):
+    """What every function that counts the rows of a table takes besides metrics and labels; see `Job.of`."""
+
+    scores: str | None
+    weight: str | None
+    mask: str | None
+    null: Null
+    threshold: Threshold
+
+
+class JobOptions(RowOptions, total=False):
+    """The same where rows may be sliced."""
+
+    by: str | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +71,7 @@ class Job:
     @classmethod
     def of(
         cls,
-        metrics: Iterable[MetricLike] | State | None = None,
+        metrics: Metrics = None,
         *,
         actual: str,
         predicted: str | None = None,
@@ -62,7 +80,7 @@ class Job:
         mask: str | None = None,
         by: str | Iterable[str] | None = None,
         null: Null = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+        threshold: Threshold = None,
     ) -> Job:
         """A job from what a user wrote.
 
@@ -119,22 +137,42 @@ class Job:
         DependencyError
             If pyarrow is not installed.
         """
-        from streameval.tabular.arrow import in_columns, read  # only when asked, as it reads Arrow
+        from streameval.tabular.arrow import read_table  # only here, as it needs pyarrow
 
-        given = read(batch, self.columns)
-        if given is None:
+        self.update(state, read_table(batch, self.columns))
+
+    def update(self, state: State, arguments: Mapping[str, Any] | None) -> None:
+        """Call ``update_many`` of a state; what is wrong with an argument is said of the column that it came from."""
+        if arguments is None:
             return
         try:
-            state.update_many(**given)
+            state.update_many(**arguments)
         except InputError as error:
-            raise type(error)(in_columns(str(error), self.columns)) from None
+            raise type(error)(self.columns.describe(str(error))) from None
+
+    def check(self, table: object) -> None:
+        """Raise what the first worker would raise if a column is missing, or of a type that cannot be read.
+
+        Parameters
+        ----------
+        table
+            A schema of Arrow; or a table or data frame, whose rows are read but not counted: give one without rows.
+
+        Raises
+        ------
+        InputError, LabelError
+            If a column cannot be used; the message names it.
+        """
+        from streameval.tabular.arrow import read_table, without_rows
+
+        read_table(without_rows(table) if hasattr(table, "empty_table") else table, self.columns)
 
     def state(self, batches: Iterable[object]) -> bytes:
         """The state of all rows of some batches, as bytes."""
-        made = self.fresh()
+        state = self.fresh()
         for batch in batches:
-            self.add(made, batch)
-        return made.to_bytes()
+            self.add(state, batch)
+        return state.to_bytes()
 
     def merged(self, states: Iterable[bytes]) -> State:
         """All states merged into one.
@@ -151,9 +189,7 @@ class Job:
         return total
 
 
-def _built(
-    metrics: Iterable[MetricLike] | State | None, threshold: float | Mapping[Label, float] | Iterable[float] | None
-) -> State:
+def _built(metrics: Metrics, threshold: Threshold) -> State:
     if isinstance(metrics, Accumulator | Sliced):
         if threshold is not None:
             raise InputError(
@@ -165,7 +201,7 @@ def _built(
                 f"this {type(metrics).__name__} has counted {metrics.examples} examples; give one that has counted "
                 "nothing, and merge the result into it"
             )
-        return _told(metrics)
+        return _checked(metrics)
     if isinstance(metrics, Window):
         raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
     return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold)
@@ -174,10 +210,10 @@ def _built(
 @lru_cache(maxsize=4)
 def _empty(data: bytes) -> State:
     """The state that these bytes hold; never changed, so that many may be copied from it."""
-    return _told(restored(data))
+    return _checked(restored(data))
 
 
-def _told(state: object) -> State:
+def _checked(state: object) -> State:
     if not isinstance(state, Evaluator | Metric | Sliced):
         raise InputError(f"a job counts with an Evaluator, a metric or a Sliced, not {quoted(state)}")
     return state

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.schema.text import quoted, suggestion
-from streameval.tabular.columns import Columns
+from streameval.schema.text import quoted
+from streameval.tabular.columns import Columns, scores_of
 from streameval.tabular.job import Job, State
 
-__all__ = ["add_items", "add_rows", "is_table"]
+__all__ = ["add_items", "add_rows", "is_table", "read_rows"]
 
 _AT_ONCE = 4096
 """Rows that are counted in one call: enough for the cost of a call not to show."""
@@ -61,15 +61,8 @@ def add_rows(job: Job, state: State, rows: list[object]) -> None:
     InputError, LabelError
         If a column is missing, or holds what cannot be read; the message names the column.
     """
-    if not rows:
-        return
-    from streameval.tabular.arrow import in_columns
-
-    given = _read(rows, job.columns)
-    try:
-        state.update_many(**given)
-    except InputError as error:
-        raise type(error)(in_columns(str(error), job.columns)) from None
+    if rows:
+        job.update(state, read_rows(rows, job.columns))
 
 
 def is_table(item: Any) -> bool:
@@ -80,30 +73,31 @@ def is_table(item: Any) -> bool:
     return arrow or (hasattr(item, "columns") and (hasattr(item, "iloc") or hasattr(item, "to_arrow")))
 
 
-def _read(rows: list[object], columns: Columns) -> dict[str, Any]:
-    """The arguments of ``update_many`` that say what rows hold."""
-    taken = {role: _taken(rows, name, role) for name, role in columns.roles if role != "by"}
-    given: dict[str, Any] = {"y_true": _labels(taken["actual"], columns.actual, columns.null)}
+def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
+    """The arguments of ``update_many`` that say what rows hold; rows and errors are those of `add_rows`."""
+    values = {role: _column(rows, name, role) for name, role in columns.roles if role != "by"}
+    arguments: dict[str, Any] = {"y_true": _labels(values["actual"], columns.actual, columns.null)}
     if columns.predicted is not None:
-        given["y_pred"] = _labels(taken["predicted"], columns.predicted, columns.null)
+        arguments["y_pred"] = _labels(values["predicted"], columns.predicted, columns.null)
     if columns.scores is not None:
-        scores = _filled(taken["scores"], columns.scores, columns.null, {})
+        scores = _without_nulls(values["scores"], columns.scores, columns.null, {})
         if columns.predicted is not None:
-            scores = [_zipped(*pair, columns) for pair in zip(given["y_pred"], scores, strict=True)]
-        given["y_pred"] = [_scores(value, columns.scores) for value in scores]
+            arguments["y_pred"] = [columns.pair(*row) for row in zip(arguments["y_pred"], scores, strict=True)]
+        else:
+            arguments["y_pred"] = [_scores(value, columns.scores) for value in scores]
     if columns.mask is not None:
-        given["mask"] = _labels(taken["mask"], columns.mask, columns.null)
+        arguments["mask"] = _labels(values["mask"], columns.mask, columns.null)
     if columns.weight is not None:
-        given["weights"] = taken["weight"]
-        nulls = sum(value is None for value in taken["weight"])
+        arguments["weights"] = values["weight"]
+        nulls = sum(value is None for value in values["weight"])
         if nulls:
             raise InputError(f"column {columns.weight!r} holds {nulls} nulls; every row needs a weight")
     if columns.by:
-        given["where"] = {name: _taken(rows, name, "by") for name in columns.by}
-    return given
+        arguments["where"] = {name: _column(rows, name, "by") for name in columns.by}
+    return arguments
 
 
-def _taken(rows: list[Any], name: str, role: str) -> list[Any]:
+def _column(rows: list[Any], name: str, role: str) -> list[Any]:
     """What each row has in a column."""
     try:
         return list(map(itemgetter(name), rows))
@@ -122,11 +116,10 @@ def _value(row: Any, name: str, role: str) -> Any:
         raise InputError(
             f"a row must be a mapping or have the columns as attributes, or be a table of many rows, not {quoted(row)}"
         )
-    told = f"; the row has {quoted(names)}"
-    raise InputError(f"there is no column {name!r} ({role}){suggestion(name, map(str, names)) or told}")
+    raise Columns.missing(name, role, names)
 
 
-def _filled(values: list[Any], name: str, null: str, empty: Any) -> list[Any]:
+def _without_nulls(values: list[Any], name: str, null: str, empty: Any) -> list[Any]:
     if type(None) not in set(map(type, values)):
         return values
     nulls = sum(value is None for value in values)
@@ -144,24 +137,13 @@ def _labels(values: list[Any], name: str, null: str) -> list[Any]:
         np.array(value, np.bool_)
         if type(value) is list and value and type(value[0]) is bool and all(type(truth) is bool for truth in value)
         else value
-        for value in _filled(values, name, null, ())
+        for value in _without_nulls(values, name, null, ())
     ]
-
-
-def _zipped(labels: Any, scores: Any, columns: Columns) -> list[tuple[Any, Any]]:
-    labels, scores = list(labels), list(scores)
-    if len(labels) != len(scores):
-        told = f"{columns.predicted!r} and {columns.scores!r}"
-        raise InputError(f"columns {told} hold a row of {len(labels)} labels and {len(scores)} scores")
-    return list(zip(labels, scores, strict=True))
 
 
 def _scores(value: Any, name: str) -> Any:
     if not isinstance(value, list | tuple) or not value:
         return value if isinstance(value, np.ndarray) or value else {}
     if all(isinstance(part, tuple) and len(part) == 2 for part in value):
-        found = dict(value)
-        if len(found) < len(value):
-            raise InputError(f"column {name!r} names a label twice in one row; name each label once")
-        return found
+        return scores_of(value, name)
     return np.asarray(value, np.float64)

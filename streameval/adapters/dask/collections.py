@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
-from glob import glob
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -17,9 +15,9 @@ from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.tabular import evaluate as tables
-from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Null
+from streameval.tabular.evaluate import count_rows
+from streameval.tabular.files import are_paths, matches_of
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_items
 
@@ -130,27 +128,17 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
 def _files(collection: Any) -> list[str] | None:
     """The files that paths and patterns stand for, a task for each; None if it is something else."""
     paths = [collection] if isinstance(collection, str | os.PathLike) else collection
-    if not isinstance(paths, list | tuple) or not paths or not all(isinstance(p, str | os.PathLike) for p in paths):
+    if not are_paths(paths):
         return None
-    files = [file for path in map(os.fspath, paths) for file in (sorted(glob(path, recursive=True)) or [path])]  # noqa: PTH207  # absolute ones too
+    files = [match for path in paths for match in matches_of(path)]
     for file in files:
-        if not Path(file).is_file():
-            raise InputError(f"there is no file {quoted(file, 300)}; give a pattern or paths of files, not a folder")
-    return [str(Path(file).absolute()) for file in files]
+        if not file.is_file():
+            raise InputError(f"{quoted(str(file), 300)} is a folder; give a pattern or paths of files")
+    return [str(file.absolute()) for file in files]
 
 
 def _read(job: Job, file: str) -> bytes:
-    columns = job.columns
-    return tables.evaluate(
-        file,
-        metrics=job.fresh(),
-        actual=columns.actual,
-        predicted=columns.predicted,
-        scores=columns.scores,
-        weight=columns.weight,
-        mask=columns.mask,
-        null=columns.null,
-    ).to_bytes()
+    return count_rows(job, file).to_bytes()
 
 
 def _parts(collection: Any, job: Job) -> Sequence[Delayed]:
@@ -172,18 +160,16 @@ def _parts(collection: Any, job: Job) -> Sequence[Delayed]:
 
 def _check(frame: Any, job: Job) -> None:
     """Raise `InputError` if a column is not there, or of a type that cannot be read. Computes nothing."""
-    names, columns = list(frame.columns), job.columns
-    refuse_missing(columns, names)
+    columns = job.columns
+    columns.check_names(frame.columns)
     for name, role in columns.roles:
-        if names.count(name) > 1:
-            raise InputError(f"{names.count(name)} columns are named {name!r}; give each a name of its own")
         kind = frame.dtypes[name]
         if role not in ("by", "weight") and str(kind).startswith(("string", "large_string", "str")):
             raise InputError(
                 f"column {name!r} holds {kind}, not lists: dask.dataframe turns lists of Python into text unless "
                 "dask.config.set({'dataframe.convert-string': False}) comes before the frame is made"
             )
-    job.add(job.fresh(), frame._meta[list(columns.names)])
+    job.check(frame._meta[list(columns.names)])
 
 
 def _counted(job: Job, part: Any) -> bytes:

@@ -14,7 +14,6 @@ from streameval.errors import InputError, StreamevalError
 from streameval.evaluation.evaluator import MetricLike
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.tabular.arrow import refuse_missing
 from streameval.tabular.columns import Null
 from streameval.tabular.job import Job, State
 
@@ -99,9 +98,9 @@ def _check(dataset: Dataset, job: Job) -> bool:
     if schema is None:
         return False
     if isinstance(schema.base_schema, pa.Schema):
-        job.add(job.fresh(), _plain(schema.base_schema.empty_table()))
+        job.check(_plain(schema.base_schema.empty_table()))
     else:
-        refuse_missing(job.columns, list(schema.names))
+        job.columns.check_names(schema.names)
     return True
 
 

@@ -1,0 +1,39 @@
+"""A bar on stderr that shows how far a loop is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from streameval.errors import DependencyError
+
+__all__ = ["with_bar"]
+
+T = TypeVar("T")
+
+
+def with_bar(
+    items: Iterable[T], total: int | None, unit: str, *, size: Callable[[T], int] | None = None
+) -> Iterator[T]:
+    """Items as they come, with a bar that counts them, or their sizes.
+
+    Raises
+    ------
+    DependencyError
+        If tqdm is not installed.
+    """
+    try:
+        from tqdm import tqdm
+    except ImportError as error:
+        raise DependencyError("progress=True needs tqdm, which is not installed; pip install tqdm") from error
+    if size is None:
+        return iter(tqdm(items, total=total, unit=unit, file=sys.stderr))
+
+    def counted() -> Iterator[T]:
+        with tqdm(total=total, unit=unit, unit_scale=True, file=sys.stderr) as bar:
+            for item in items:
+                yield item
+                bar.update(size(item))
+
+    return counted()
