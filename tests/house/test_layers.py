@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import streameval
 
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(streameval.__file__).parent
+MODULES = {
+    ".".join(("streameval", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
 
 LAYERS = (
     "errors", "kernel", "schema", "inputs", "states", "metrics", "wire", "report", "evaluation", "slices", "windows",
@@ -17,46 +25,33 @@ LAYERS = (
 )  # fmt: skip
 """From the ground up; "" is the package itself. A folder imports from those before it, or from itself."""
 
-OPTIONAL = {
-    ("streameval.inputs.arrow", "polars"),
-    ("streameval.tabular.arrow", "pyarrow"),
-    ("streameval.tabular.evaluate", "pyarrow"),
-    ("streameval.tabular.evaluate", "tqdm"),
-    ("streameval.report.frames", "pandas"),
-    ("streameval.report.frames", "polars"),
-    ("streameval.plots.confusion", "matplotlib"),
-    ("streameval.plots.curves", "matplotlib"),
-    ("streameval.plots.style", "matplotlib"),
-    ("streameval.plots.streams", "matplotlib"),
-    ("streameval.progressive.trace", "matplotlib"),
-    ("streameval.progressive.evaluate", "tqdm"),
-}
-"""Which libraries a module of the core may use once they are needed: within a function, or for types alone."""
-
-FOREIGN = {
-    "apache_beam", "dask", "distributed", "duckdb", "matplotlib", "mlflow", "orjson", "pandas", "polars",
-    "prometheus_client", "pyarrow", "pyspark", "ray", "rich", "river", "scipy", "sklearn", "torch", "tqdm", "typer",
-}  # fmt: skip
+TABLES = ("streameval.tabular.arrow", "streameval.tabular.files", "streameval.tabular.sources")
+"""Modules of the core that are imported only once a table is read, and import pyarrow themselves."""
 
 
 def layer_of(module: str) -> str:
     return module.removeprefix("streameval").removeprefix(".").split(".")[0]
 
 
+def names_of(node: ast.AST) -> list[str]:
+    """What a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"{ast.unparse(node)} is relative; write the whole name"
+        name = str(node.module)
+        return [f"{name}.{alias.name}" if name == "streameval" else name for alias in node.names]
+    return []
+
+
 def imports() -> list[tuple[str, str]]:
     """All (importing module, imported module) pairs of the package and of what it imports."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        module = ".".join(("streameval", *(part for part in parts if part != "__init__")))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found += [(module, alias.name) for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{module} imports relatively; write the whole name"
-                name = str(node.module)
-                found += [(module, f"{name}.{alias.name}" if name == "streameval" else name) for alias in node.names]
-    return found
+    return [
+        (module, name)
+        for module, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in names_of(node)
+    ]
 
 
 def test_every_module_belongs_to_a_layer():
@@ -87,14 +82,28 @@ def test_modules_of_one_layer_do_not_import_each_other_in_a_circle():
     assert [module for module in graph if reaches(module, module, set())] == []
 
 
-def test_outside_adapters_plots_and_the_command_line_only_numpy_and_the_standard_library_are_imported():
-    allowed = {*sys.stdlib_module_names, "numpy", "streameval"}
-    foreign = {
-        (module, name.split(".")[0])
-        for module, name in imports()
-        if layer_of(module) not in ("adapters", "cli") and name.split(".")[0] not in allowed
+def foreign(names: Iterable[str]) -> set[str]:
+    """Those libraries among imported names that the core does not require."""
+    return {name.split(".")[0] for name in names} - {*sys.stdlib_module_names, "numpy", "streameval"}
+
+
+def test_the_core_imports_other_libraries_only_where_it_needs_them():
+    """Within a function, or for types alone; importing the package is tried below."""
+    outside = [path for path in MODULES if layer_of(path) not in ("adapters", "cli") and path not in TABLES]
+    at_the_top = {
+        (module, name)
+        for module in outside
+        for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body
+        for name in foreign(names_of(node))
     }
-    assert foreign == OPTIONAL
+    assert at_the_top == set()
+
+
+def test_what_the_core_can_use_is_brought_by_an_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = {re.split(r"[\[<>=]", one)[0] for extra in project["optional-dependencies"].values() for one in extra}
+    used = foreign(name for module, name in imports() if layer_of(module) not in ("adapters", "cli"))
+    assert used - brought == set()
 
 
 def test_importing_the_package_loads_no_other_library():
@@ -103,7 +112,7 @@ def test_importing_the_package_loads_no_other_library():
     loaded = set(
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     )
-    assert not {name.split(".")[0] for name in loaded} & FOREIGN
+    assert not {name.split(".")[0] for name in loaded} & foreign(name for _, name in imports())
     assert "streameval.adapters" not in loaded
 
 
