@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError
 from streameval.evaluation.encoding import WINDOWS, Saved, decode, encode
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
+from streameval.kernel import score_lists
 from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
 from streameval.report.label_table import LabelTable
+from streameval.schema.batch import Example, ScoredLists
 from streameval.schema.config import Config, Nan, Ties, Unknown, checked_propensities
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.content import Content
 from streameval.states.decisions import Decisions
-from streameval.states.state_set import Joint, Several
+from streameval.states.state_set import Joint, StateSet
 from streameval.states.views import Tables
 from streameval.wire.files import write_file
 
@@ -30,76 +34,134 @@ if TYPE_CHECKING:
 
     from streameval.inputs.scored import Read
 
-__all__ = ["Accumulator"]
+__all__ = ["Accumulator", "Core", "compacted", "contents_of", "core_of", "from_contents", "with_states"]
 
-_PLAIN = (float, int)
+A = TypeVar("A", bound="Accumulator")
+
+_NUMBERS = (float, int)
 _FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
 
 _FIRST = 500  # examples whose labels are met before it is tried whether there are others
 
 
-class _Core:
-    """What changes: the labels, the reader that registers them, and the state. Replaced as a whole."""
+class Core:
+    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
-    __slots__ = ("decisions", "direct", "labels", "reader", "several", "state", "threshold")
+    __slots__ = ("config", "decisions", "fast_path", "labels", "reader", "states", "threshold")
 
-    def __init__(
-        self, config: Config, labels: LabelIndex, state: Decisions | Several, known: LabelIndex | None = None
-    ) -> None:
-        self.labels = labels
-        self.reader = Reader(config, labels, known)
-        self.state = state
-        self.several = state if isinstance(state, Several) else None
-        self.decisions = state.decisions if isinstance(state, Several) else state
+    def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
+        self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
+        self.reader = Reader(config, states.labels, known)
         # Whether the kernel may read examples as they are, and with which threshold.
-        self.direct = not isinstance(config.threshold, tuple) and not config.states
+        self.fast_path = not isinstance(config.threshold, tuple) and not config.states
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
-    def count_plain_many(self, y_true: object, y_pred: object) -> bool:
-        """`Decisions.count_plain_many`, once their labels have columns."""
+    @classmethod
+    def fresh(cls, config: Config) -> Core:
+        """A core that has counted nothing."""
+        labels = LabelIndex(config.labels or ())
+        if not config.states:
+            return cls(config, StateSet.fresh(labels))
+        from streameval.states.kinds import makers_of  # whose code is large, and seldom needed
+
+        return cls(config, StateSet.fresh(labels, makers_of(config)))
+
+    def scratch(self) -> Core:
+        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
+        if len(self.labels) > _FEW and not self.config.states:  # other states need the order of the labels
+            return Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
+        return Core(self.config, self.states.empty_like(self.labels.copy() if self.reader.grows else self.labels))
+
+    # -- one example --------------------------------------------------------------------------------------------------
+
+    def count_one(
+        self, y_true: object, y_pred: object, weight: object, mask: object, sign: int, check: Callable[[], None]
+    ) -> None:
+        """Count one example (sign 1) or take it back (sign -1).
+
+        ``check`` is called once the example is read, which can run code of the user, and raises if it must not count.
+        """
+        fast = self.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1
+        if fast and self.decisions.count_plain(y_true, y_pred, self.threshold, sign):
+            return
+        example = self.read_one(y_true, y_pred, weight, mask)
+        check()
+        self.states.count_one(example, sign)
+
+    def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
+        """One example as the states read it; may register labels, changes nothing else."""
+        heavy, config, labels = checked_weight(weight), self.config, self.labels
+        if mask is None and not isinstance(config.threshold, tuple):
+            example = self._placed(y_true, y_pred, heavy)
+            if example is not None:
+                return example
+        if not config.scored:
+            return read_one(y_true, y_pred, mask, heavy, self.reader)
+        from streameval.inputs.scored import decisions_of, read_scored_one
+        from streameval.states.placing import example_of
+
+        read = read_scored_one(y_true, y_pred, mask, heavy, self.reader)
+        _refuse_order(read, config)
+        return example_of(decisions_of(read, self.reader), labels.fixed)._replace(scored=read.batch)
+
+    def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
+        """An example of a form that the kernel reads, if it is one; nothing changes."""
+        if not self.config.scored:
+            return self.decisions.place_plain(y_true, y_pred, self.threshold, weight)
+        lists = score_lists(self.labels.columns, [y_pred])
+        if lists is None or type(y_pred) is not dict:
+            return None
+        guessed = dict.fromkeys(y_pred, False) if self.threshold is None else y_pred
+        example = self.decisions.place_plain(y_true, guessed, self.threshold, weight)
+        if example is None:
+            return None
+        offsets, ranked, scores, _ = lists
+        true = example.slots[example.slots % 5 & 1 == 1] // 5  # the odd outcomes are those of labels that are true
+        ends = np.array([0, len(true)], np.int64)
+        weights = None if weight == 1.0 else np.array([weight])
+        return example._replace(scored=ScoredLists(1, (ends, true), (offsets, ranked), scores, None, weights))
+
+    # -- many examples ------------------------------------------------------------------------------------------------
+
+    def read_many(
+        self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1
+    ) -> Iterator[Joint]:
+        """Many examples as the states read them; may register labels, changes nothing else."""
+        reader = self.reader
+        if not self.config.scored:
+            for batch in read_many(y_true, y_pred, mask, weights, reader, threads):
+                yield Joint(batch, None)
+            return
+        from streameval.inputs.scored import decisions_of, read_scored
+
+        for read in read_scored(y_true, y_pred, mask, weights, reader):
+            _refuse_order(read, self.config)
+            yield Joint(decisions_of(read, reader), read.batch)
+
+    def fast_update_many(self, y_true: object, y_pred: object) -> bool:
+        """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
         if not isinstance(y_true, list | tuple):
             return False
         known = -1
         for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
-            before, known = known, self.meet(y_true, y_pred, most)
+            before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
             if known == before and self.decisions.count_plain_many(y_true, y_pred, self.threshold):
                 return True
-        self.meet(y_true, y_pred, None)
+        self._register(y_true, y_pred, None)
         return self.decisions.count_plain_many(y_true, y_pred, self.threshold)
 
-    def meet(self, y_true: object, y_pred: object, most: int | None) -> int:
+    def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
         """How many labels there are, after registering those of the first examples."""
         self.reader.meet(y_true, most)
         self.reader.meet(y_pred, most)
         return len(self.labels)
 
-    def beside(self) -> _Core:
-        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
-        reader = self.reader
-        if len(self.labels) > _FEW and not reader.config.states:  # other states need the order of the labels
-            labels = LabelIndex()
-            return _Core(reader.config, labels, self.state.empty(labels), self.labels)
-        labels = self.labels.copy() if reader.grows else self.labels
-        return _Core(reader.config, labels, self.state.empty(labels))
-
-    @classmethod
-    def fresh(cls, config: Config) -> _Core:
-        labels = LabelIndex(config.labels or ())
-        decisions = Decisions(labels)
-        if not config.states:
-            return cls(config, labels, decisions)
-        from streameval.states.kinds import fresh_state  # whose code is large, and seldom needed
-
-        return cls(
-            config, labels, Several(decisions, {name: fresh_state(name, labels, config) for name in config.states})
-        )
-
 
 class Accumulator(Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
-    __slots__ = ("_config", "_core", "_patience", "_specs")
+    __slots__ = ("_config", "_core", "_specs", "_until_compaction")
     _kind: ClassVar[int] = 0
 
     def _start(
@@ -119,8 +181,8 @@ class Accumulator(Mergeable):
         details = details_of(specs, checked_propensities(inverse_propensities), parts)
         self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
         refuse_undecided(specs, self._config)
-        self._core = _Core.fresh(self._config)
-        self._patience = 64
+        self._core = Core.fresh(self._config)
+        self._until_compaction = 64
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -145,8 +207,8 @@ class Accumulator(Mergeable):
         """
         # The common case in as few steps as can be, since the counting itself takes less than a microsecond.
         core = self._core
-        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
-        if not (plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1)):
+        fast = core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1
+        if not (fast and core.decisions.count_plain(y_true, y_pred, core.threshold, 1)):
             self._count_one(y_true, y_pred, weight, mask, 1)
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
@@ -158,68 +220,42 @@ class Accumulator(Mergeable):
             If the counts show that no such example was counted. Nothing has changed then.
         """
         core = self._core
-        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
-        if not (plain and core.decisions.count_plain(y_true, y_pred, core.threshold, -1)):
+        fast = core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1
+        if not (fast and core.decisions.count_plain(y_true, y_pred, core.threshold, -1)):
             self._count_one(y_true, y_pred, weight, mask, -1)
-        self._patience -= 1
-        if self._patience < 0:
+        self._until_compaction -= 1
+        if self._until_compaction < 0:
             self._compact()
 
     def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         core = self._core
+
+        def check() -> None:
+            if core is not self._core:
+                raise InputError(
+                    "this object was changed by the very example that it was reading; copy the example first"
+                )
+
         known = len(core.labels)
         try:
-            heavy = checked_weight(weight)
-            if core.several is not None:
-                joint = self._joint_one(y_true, y_pred, heavy, mask)
-                self._refuse_meddling(core)
-                core.several.count_one(joint, sign)
-                return
-            example = None
-            if core.direct and mask is None:
-                example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
-            if example is None:
-                example = read_one(y_true, y_pred, mask, heavy, core.reader)
-            self._refuse_meddling(core)
-            core.decisions.count_one(example, sign)
+            core.count_one(y_true, y_pred, weight, mask, sign, check)
         except BaseException:
-            core.state.forget(known)
+            self._refused(known)
             raise
 
-    def _joint_one(self, y_true: object, y_pred: object, weight: float, mask: object) -> Joint:
-        """One example as every state reads it."""
-        core, reader = self._core, self._core.reader
-        plain = mask is None and not isinstance(self._config.threshold, tuple)
-        if not self._config.scored:
-            example = core.decisions.place_plain(y_true, y_pred, core.threshold, weight) if plain else None
-            return Joint(example or read_one(y_true, y_pred, mask, weight, reader), None)
-        if plain and core.several is not None:
-            joint = core.several.place_plain(y_true, y_pred, core.threshold, weight)
-            if joint is not None:
-                return joint
-        from streameval.inputs.scored import decisions_of, read_scored_one
-        from streameval.states.placing import example_of
+    def _refused(self, known: int) -> None:
+        """Labels of what is refused stay registered, though nothing mentions them: drop them once they are many."""
+        self._until_compaction -= len(self._core.labels) - known
+        if self._until_compaction < 0:
+            self._compact()
 
-        read = read_scored_one(y_true, y_pred, mask, weight, reader)
-        _refuse_order(read, reader.config)
-        return Joint(example_of(decisions_of(read, reader), reader.labels.fixed), read.batch)
-
-    @staticmethod
-    def _joint_many(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Joint]:
-        """Many examples as every state reads them."""
-        if not reader.config.scored:
-            for batch in read_many(y_true, y_pred, mask, weights, reader):
-                yield Joint(batch, None)
-            return
-        from streameval.inputs.scored import decisions_of, read_scored
-
-        for read in read_scored(y_true, y_pred, mask, weights, reader):
-            _refuse_order(read, reader.config)
-            yield Joint(decisions_of(read, reader), read.batch)
-
-    def _refuse_meddling(self, core: _Core) -> None:
-        if core is not self._core:
-            raise InputError("this object was changed by the very example that it was reading; copy the example first")
+    def _merge(self, states: StateSet) -> None:
+        known = len(self._core.labels)
+        try:
+            self._core.states.merge(states)
+        except BaseException:
+            self._refused(known)
+            raise
 
     def update_many(
         self,
@@ -254,24 +290,15 @@ class Accumulator(Mergeable):
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads must be an integer of at least 1, not {quoted(threads)}")
         core = self._core
-        plain = core.direct and mask is None and weights is None
-        if plain and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
+        fast = core.fast_path and mask is None and weights is None
+        if fast and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
             return
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
-        gathered = core.beside()
-        if gathered.several is not None:
-            for joint in self._joint_many(y_true, y_pred, mask, weights, gathered.reader):
-                gathered.several.count(joint, threads)
-        elif not (plain and gathered.count_plain_many(y_true, y_pred)):
-            for batch in read_many(y_true, y_pred, mask, weights, gathered.reader, threads):
-                gathered.decisions.count(batch, threads)
-        core = self._core
-        known = len(core.labels)
-        try:
-            core.state.merge(gathered.state)  # type: ignore[arg-type]  # both are of one kind
-        except BaseException:
-            core.state.forget(known)
-            raise
+        gathered = core.scratch()
+        if not (fast and gathered.fast_update_many(y_true, y_pred)):
+            for batch in gathered.read_many(y_true, y_pred, weights, mask, threads):
+                gathered.states.count(batch, threads)
+        self._merge(gathered.states)
 
     def merge(self, other: Self) -> None:
         """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
@@ -290,39 +317,33 @@ class Accumulator(Mergeable):
             found.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
         if found:
             raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
-        core = self._core
-        known = len(core.labels)
-        try:
-            core.state.merge(other._core.state)  # type: ignore[arg-type]  # both are of one kind
-        except BaseException:
-            core.state.forget(known)
-            raise
+        self._merge(other._core.states)
 
     def reset(self) -> None:
         """Forget every example."""
-        self._core = _Core.fresh(self._config)
+        self._core = Core.fresh(self._config)
 
     def _mark(self) -> int:
         """What every update changes; see `Feed.mark`."""
-        return self._core.state.examples
+        return self._core.states.examples
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
-        state = self._core.state
-        state.compact()
-        if state.sparse():
-            fresh = _Core.fresh(self._config)
-            fresh.state.merge(state)  # type: ignore[arg-type]  # both are of one kind
+        states = self._core.states
+        states.compact()
+        if states.sparse():
+            fresh = Core.fresh(self._config)
+            fresh.states.merge(states)
             self._core = fresh
         # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
-        self._patience = 64 + len(self._core.labels)
+        self._until_compaction = 64 + len(self._core.labels)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def examples(self) -> int:
         """How many examples were counted, whatever their weights."""
-        return self._core.state.examples
+        return self._core.states.examples
 
     @property
     def weight(self) -> float:
@@ -368,47 +389,16 @@ class Accumulator(Mergeable):
         return LabelTable.of(self._tables())
 
     def _tables(self) -> Tables:
-        core = self._core
-        if core.several is not None:
-            core.several.settle()
-        return Tables(core.decisions)
+        return Tables(self._core.states.states["decisions"])
 
     def _readings(self) -> Readings:
-        several = self._core.several
-        return Readings(self._config, self._tables(), {} if several is None else several.others)
+        return Readings(self._config, self._tables(), self._core.states.states)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same content."""
-        labels = self._core.labels.copy()
-        return self._over(labels, self._core.state.copy(labels))
-
-    def _alone(self, empty: Self) -> Self:
-        """An independent object with the same examples, and of many labels only those that they mention.
-
-        Parameters
-        ----------
-        empty
-            An object that is built alike and has no examples. Its declared labels need not be among ours.
-        """
-        labels = self._core.labels
-        if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not self._core.state.sparse():
-            labels.order()  # once, where objects share labels: copies remember it
-            return self.copy()
-        made = empty.copy()
-        made.merge(self)
-        return made
-
-    def _over(self, labels: LabelIndex, state: Decisions | Several) -> Self:
-        """An object that is built alike, over another state."""
-        return self._around(_Core(self._config, labels, state))
-
-    def _around(self, core: _Core) -> Self:
-        twin = type(self).__new__(type(self))
-        twin._specs, twin._config, twin._patience = self._specs, self._config, 64
-        twin._core = core
-        return twin
+        return with_states(self, self._core.states.copy())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Accumulator):
@@ -417,7 +407,7 @@ class Accumulator(Mergeable):
             type(self) is type(other)
             and self._config == other._config
             and self._specs == other._specs
-            and self._core.state == other._core.state
+            and self._core.states == other._core.states
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -428,14 +418,8 @@ class Accumulator(Mergeable):
 
     def _saved(self) -> Saved:
         names = tuple(spec.key for spec in self._specs)
-        decisions, others = self._contents()
+        decisions, others = contents_of(self)
         return Saved(self._kind, self._config, names, decisions, others=others)
-
-    def _contents(self) -> tuple[Content, dict[str, Any]]:
-        """What the decisions hold, and what the other states do, by name."""
-        several = self._core.several
-        others: dict[str, Any] = {} if several is None else several.contents()
-        return self._core.decisions.content(), others
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -454,30 +438,18 @@ class Accumulator(Mergeable):
             what = WINDOWS[saved.window.kind - 1]
             raise FormatError(f"the bytes hold a {what}, not {cls.__name__}; use streameval.load or its own class")
         specs = _specs_of(saved.metrics)
-        if saved.kind != cls._kind or not cls._fits(specs):
+        if saved.kind != cls._kind or not cls._accepts(specs):
             what = "an Evaluator" if saved.kind == 0 else f"the metric {_names(specs)}"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
         if not _kept_for(specs, saved):
             raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
         made = cls.__new__(cls)
-        made._specs, made._config, made._patience = specs, saved.config, 64
-        made._core = made._core_of(saved.decisions, saved.others)
+        made._specs, made._config, made._until_compaction = specs, saved.config, 64
+        made._core = Core(made._config, _restored(made._config, saved.decisions, saved.others))
         return made
 
-    def _holding(self, decisions: Content, others: Mapping[str, Any]) -> Self:
-        """An object like this one that holds what bytes tell."""
-        return self._around(self._core_of(decisions, others))
-
-    def _core_of(self, decisions: Content, others: Mapping[str, Any]) -> _Core:
-        labels = LabelIndex(decisions.labels)
-        labels.fixed = decisions.fixed
-        try:
-            return _Core(self._config, labels, _restored(self._config, decisions, others, labels))
-        except StreamevalError as error:  # such as a state that counts what this configuration does not
-            raise FormatError(f"the bytes are damaged: {error}") from None
-
     @classmethod
-    def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
+    def _accepts(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
         """Whether an object of this class can have these metrics."""
         return True
 
@@ -487,6 +459,55 @@ class Accumulator(Mergeable):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file: the whole of them, or the old file stays."""
         write_file(path, self.to_bytes())
+
+
+# -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------
+
+
+def core_of(holder: Accumulator) -> Core:
+    """What an object counts with. Another one after `reset`, and where labels were dropped."""
+    return holder._core
+
+
+def with_states(like: A, states: StateSet) -> A:
+    """An object that is built as another, over these states."""
+    twin = type(like).__new__(type(like))
+    twin._specs, twin._config, twin._until_compaction = like._specs, like._config, 64
+    twin._core = Core(like._config, states)
+    return twin
+
+
+def compacted(holder: A, empty: A) -> A:
+    """An independent object with the same examples, and of many labels only those that they mention.
+
+    Parameters
+    ----------
+    holder
+        The object.
+    empty
+        An object that is built alike and has no examples. Its declared labels need not be among the holder's.
+    """
+    labels, states = holder._core.labels, holder._core.states
+    if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not states.sparse():
+        labels.order()  # once, where objects share labels: copies remember it
+        return holder.copy()
+    made = empty.copy()
+    made.merge(holder)
+    return made
+
+
+def contents_of(holder: Accumulator) -> tuple[Content, dict[str, Any]]:
+    """What the decisions hold, and what the other states do, by name."""
+    others = holder._core.states.content()
+    return others.pop("decisions"), others
+
+
+def from_contents(like: A, decisions: Content, others: Mapping[str, Any]) -> A:
+    """An object that is built as another and holds what bytes say."""
+    return with_states(like, _restored(like._config, decisions, others))
+
+
+# -- what bytes hold --------------------------------------------------------------------------------------------------
 
 
 def _refuse_order(read: Read, config: Config) -> None:
@@ -522,22 +543,21 @@ def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
     return details == config.details
 
 
-def _restored(config: Config, content: Content, others: Mapping[str, Any], labels: LabelIndex) -> Decisions | Several:
-    """The states that bytes hold, over their labels."""
-    decisions = Decisions.from_content(content, labels)
-    if not config.states:
-        return decisions
-    from streameval.states.kinds import fresh_state, restored_state
+def _restored(config: Config, content: Content, others: Mapping[str, Any]) -> StateSet:
+    """The states that bytes hold."""
+    labels = LabelIndex(content.labels)
+    labels.fixed = content.fixed
+    try:
+        states: dict[str, Any] = {"decisions": Decisions.from_content(content, labels)}
+        if config.states:
+            from streameval.states.kinds import makers_of, restored_state
 
-    return Several(
-        decisions,
-        {
-            name: restored_state(name, others[name], labels, config)
-            if name in others
-            else fresh_state(name, labels, config)  # in the object that a window was built from
-            for name in config.states
-        },
-    )
+            # In the object that a window was built from the others are not saved.
+            for name, make in makers_of(config).items():
+                states[name] = restored_state(make, others[name], labels) if name in others else make(labels)
+    except StreamevalError as error:  # such as a state that counts what this configuration does not
+        raise FormatError(f"the bytes are damaged: {error}") from None
+    return StateSet(labels, states)
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

@@ -102,7 +102,7 @@ class Metric(Accumulator):
         return super()._from_saved(saved)
 
     @classmethod
-    def _fits(cls, specs: tuple[MetricSpec, ...]) -> bool:
+    def _accepts(cls, specs: tuple[MetricSpec, ...]) -> bool:
         return len(specs) == 1 and specs[0].name == cls._entry.name
 
     def __repr__(self) -> str:

@@ -25,11 +25,15 @@ __all__ = [
 
 
 class Example(NamedTuple):
-    """One example: the slots (5 * column + outcome) of the cells it mentions, its row key, and its weight."""
+    """One example: the slots (5 * column + outcome) of the cells it mentions, its row key, its weight, and its scores.
+
+    The scores are a batch of one example, for the states that read them.
+    """
 
     slots: IntArray
     key: RowKey
     weight: float = 1.0
+    scored: Scored | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, compacted
 from streameval.slices.values import Key, rank_of
 
 __all__ = ["Axis", "Change", "Shelf", "merged"]
@@ -138,7 +138,7 @@ def merged(parts: Iterable[A], empty: A) -> A:
     made: A | None = None
     for part in parts:
         if made is None:
-            made = part._alone(empty)
+            made = compacted(part, empty)
         else:
             made.merge(part)
     return empty.copy() if made is None else made

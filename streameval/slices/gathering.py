@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, core_of, with_states
 from streameval.kernel.codes import grouped
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import ListBatch, chained
-from streameval.states.decisions import Decisions
-from streameval.states.state_set import Joint
+from streameval.states.state_set import Joint, StateSet
 
 __all__ = ["gathered"]
 
@@ -38,40 +37,37 @@ def gathered(
     groupings
         For each example the number of its group, and how many groups there are.
     """
-    core = like._core.beside()
+    core = core_of(like).scratch()
     examples = len(groupings[0][0])
-    states: list[list[Any]] = [[core.state.empty(core.labels) for _ in range(groups)] for _, groups in groupings]
+    sets = [[core.states.empty_like() for _ in range(groups)] for _, groups in groupings]
     start = 0
     least = min(_MOST, _EACH * max(groups for _, groups in groupings))
-    for joint in _gathered(like._joint_many(y_true, y_pred, mask, weights, core.reader), least):
-        stop = start + _examples(joint)
+    for batch in _gathered(core.read_many(y_true, y_pred, weights, mask), least):
+        stop = start + batch.examples
         if stop > examples:
             raise _differ(f"at least {stop}", examples)
-        for (codes, groups), of_groups in zip(groupings, states, strict=True):
-            batch: Any = joint.decided
-            if groups > 1 and core.several is None and Decisions.count_groups(of_groups, codes[start:stop], batch):
-                continue
-            for group, part in _parted(joint, codes[start:stop], groups):
-                of_groups[group].count(part.decided if core.several is None else part)
+        for (codes, groups), of_groups in zip(groupings, sets, strict=True):
+            if not StateSet.count_groups(of_groups, codes[start:stop], batch):
+                for group, part in _parted(batch, codes[start:stop], groups):
+                    of_groups[group].count(part)
         start = stop
     if start != examples:
         raise _differ(str(start), examples)
-    return [[like._over(core.labels, state) for state in of_groups] for of_groups in states]
+    return [[with_states(like, states) for states in of_groups] for of_groups in sets]
 
 
-def _gathered(joints: Iterator[Joint], least: int) -> Iterator[Joint]:
+def _gathered(batches: Iterator[Joint], least: int) -> Iterator[Joint]:
     """The same examples with batches of lists put together until there are ``least``, or a few million labels."""
     waiting: list[ListBatch] = []
-    for joint in joints:
-        batch: Any = joint.decided
-        plain = isinstance(batch, ListBatch) and joint.scored is None
-        if waiting and not (plain and waiting[0].like(batch)):
+    for joint in batches:
+        lists = joint.decided if isinstance(joint.decided, ListBatch) and joint.scored is None else None
+        if waiting and not (lists is not None and waiting[0].like(lists)):
             yield Joint(chained(waiting), None)
             waiting = []
-        if not plain:
+        if lists is None:
             yield joint
             continue
-        waiting.append(batch)
+        waiting.append(lists)
         if sum(one.examples for one in waiting) >= least or sum(map(_entries, waiting)) >= _ENTRIES:
             yield Joint(chained(waiting), None)
             waiting = []
@@ -84,12 +80,6 @@ def _entries(batch: ListBatch) -> int:
     return sum(len(side.places) for side in sides if side is not None)
 
 
-def _examples(joint: Joint) -> int:
-    batch: Any = joint.decided
-    examples: int = batch.examples
-    return examples
-
-
 def _differ(found: str, values: int) -> InputError:
     return InputError(
         f"numbers of examples differ: y_true and y_pred have {found} and where has {values}; give one of each per "
@@ -97,19 +87,16 @@ def _differ(found: str, values: int) -> InputError:
     )
 
 
-def _parted(joint: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, Joint]]:
+def _parted(batch: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, Joint]]:
     """The examples of each group that there is."""
     if groups == 1:
-        yield 0, joint
+        yield 0, batch
         return
-    decided: Any = joint.decided
-    scored: Any = joint.scored
     order, ends = grouped(codes, groups)
     if order is not None:
-        decided = decided.taken(order)
-        scored = None if scored is None else scored.taken(order)
+        batch = batch.taken(order)
     present = np.flatnonzero(np.diff(ends, prepend=0))
     start = 0
     for group, stop in zip(present.tolist(), ends[present].tolist(), strict=True):
-        yield group, Joint(decided.part(start, stop), None if scored is None else scored.part(start, stop))
+        yield group, batch.part(start, stop)
         start = stop

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from streameval.errors import FormatError
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, contents_of, from_contents
 from streameval.slices.axis import Axis, Shelf
 from streameval.slices.encoding import SavedPart, SavedShelf
 from streameval.slices.values import Key, in_order, key_of
@@ -17,16 +17,16 @@ __all__ = ["restored_shelf", "saved_shelf"]
 def saved_shelf(parts: list[tuple[Key | None, Any]], rest: Accumulator) -> SavedShelf:
     """The slices of an axis, in their order."""
     slices = [
-        (tuple(value for _, value in key), SavedPart(*part._contents())) for key, part in parts if key is not None
+        (tuple(value for _, value in key), SavedPart(*contents_of(part))) for key, part in parts if key is not None
     ]
-    return SavedShelf(tuple(slices), SavedPart(*rest._contents()))
+    return SavedShelf(tuple(slices), SavedPart(*contents_of(rest)))
 
 
 def restored_shelf(axis: Axis, fresh: Shelf[Any], saved: SavedShelf) -> Shelf[Any]:
     """The shelf that bytes hold, or `FormatError` if no examples leave such a one."""
 
     def object_of(part: SavedPart) -> Any:
-        return fresh.rest._holding(part.decisions, part.others)
+        return from_contents(fresh.rest, part.decisions, part.others)
 
     kept = {key_of(values, axis.names): object_of(part) for values, part in saved.slices}
     rest = object_of(saved.rest)

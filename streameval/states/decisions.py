@@ -111,7 +111,7 @@ class Decisions:
         """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
         self._settle()
         self._counts.reserve(len(self._labels))
-        slots, key, weight = example
+        slots, key, weight, _ = example
         if weight != 1.0 or self._weights is not None:
             value, scale = units_of(weight)
             weights = self._weights_at(common_scale(scale))

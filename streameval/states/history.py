@@ -1,12 +1,13 @@
-"""Decisions of which the examples are remembered, oldest first, so that the oldest can be taken back.
+"""States of which the examples are remembered, oldest first, so that the oldest can be taken back.
 
-The examples on the tape are what holds; the counts follow from them. The tape changes at once, the counts beside it may
-not: while they differ the state is torn, and whoever finds it so counts anew what is on the tape. So an interruption
-costs one recount and never a wrong number.
+The examples on the tape are what holds; the counts follow from them. The tape changes at once, the counts may not:
+while they differ the history is stale, and whoever reads it counts anew what is on the tape. So an interruption costs
+one recount and never a wrong number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,17 @@ import numpy as np
 from streameval import kernel
 from streameval.errors import CounterOverflowError
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
-from streameval.schema.batch import Batch, Scored
+from streameval.schema.batch import Example, ScoredLists
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.decisions import Decisions
 from streameval.states.exact import common_scale, units_of
-from streameval.states.given import Given
+from streameval.states.given import Given, scored_of
+from streameval.states.joint_tape import JointTape
 from streameval.states.placing import placed
 from streameval.states.recording import Recording
-from streameval.states.state_set import Several
+from streameval.states.state_set import Joint, StateSet
 
-__all__ = ["ALWAYS", "Recorded", "Tail", "moved"]
+__all__ = ["ALWAYS", "History", "RecentExamples"]
 
 ALWAYS = -(2**63)
 """A limit that no example is stamped at or before."""
@@ -31,11 +33,13 @@ ALWAYS = -(2**63)
 _COLUMNS = 2**31 // 5
 # Taking weights back one by one costs more than counting anew what stays, from about here on.
 _MANY = 64
-# Weight sums of a batch are exact below 2**20 examples.
-_PIECE = 2**17
+# Of several states examples are taken back one by one, which costs as much as counting many at once, unless weighted.
+_FEW, _TIMES = 8, 32
+# Weight sums of a batch are exact below 2**20 examples; several states take more room for each.
+_PIECE, _SMALL_PIECE = 2**17, 2**14
 
 
-class Tail:
+class RecentExamples:
     """The last examples of batches, in the columns of their reader."""
 
     def __init__(self, labels: LabelIndex, size: int) -> None:
@@ -45,14 +49,15 @@ class Tail:
         self._held = 0
         self.examples = 0
 
-    def add(self, batch: Batch, scored: Scored | None = None) -> None:
+    def add(self, batch: Joint) -> None:
         """Note a batch that was counted, hence checked, and its scores."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
-        self._parts.append(placed(batch.part(surplus, batch.examples) if surplus else batch, self._labels.fixed))
-        if scored is not None:
-            self._given.append(Given.of(scored.part(surplus, batch.examples) if surplus else scored))
-        self._held += batch.examples - surplus
+        newest = batch.part(surplus, batch.examples) if surplus else batch
+        self._parts.append(placed(newest.decided, self._labels.fixed))
+        if newest.scored is not None:
+            self._given.append(Given.of(newest.scored))
+        self._held += newest.examples
         while self._held - len(self._parts[0][0]) >= self._size:
             self._held -= len(self._parts.pop(0)[0])
             del self._given[:1]
@@ -63,7 +68,7 @@ class Tail:
         if labels.fixed != len(declared):
             labels = LabelIndex(declared)
             columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
-            contents, given = moved(contents, columns, labels.fixed), None if given is None else given.moved(columns)
+            contents, given = _moved(contents, columns, labels.fixed), None if given is None else given.moved(columns)
         return Recording.of(labels, contents, given)
 
     def given(self) -> Given | None:
@@ -92,7 +97,7 @@ class Tail:
         )
 
 
-def moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents:
+def _moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents:
     """Examples in other columns. Those that are declared there, and were not here, lose their true negatives."""
     lengths, slots, weights, stamps = contents
     slots = (5 * columns[slots // 5] + slots % 5).astype(np.int32)
@@ -101,112 +106,176 @@ def moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents
     return np.bincount(row[kept], minlength=len(lengths)).astype(np.int32), slots[kept], weights, stamps
 
 
-class Recorded:
-    """Examples on a tape and their counts.
+class History:
+    """Examples on a tape and their states.
 
     Attributes
     ----------
-    torn
+    labels, states
+        What the examples come to.
+    tape
+        The examples. Where the decisions are the only state, it can count in them by itself.
+    stale
         Whether the counts may differ from what is on the tape.
-    floor
+    clock
         Of a timed tape: the time so far, where it is later than that of the newest example.
     before
         How many examples were appended before those that this began with.
     """
 
-    __slots__ = ("_look", "before", "counts", "decisions", "floor", "labels", "tape", "torn")
+    __slots__ = (
+        "_look", "_scored", "_until_compaction", "before", "clock", "counts", "labels", "stale", "states", "tape",
+    )  # fmt: skip
 
-    def __init__(self, recording: Recording, *, floor: int = ALWAYS) -> None:
-        self.labels = LabelIndex(recording.labels)
-        self.labels.fixed = recording.fixed
-        self.tape = kernel.Tape(recording.stamps is not None)
-        self.tape.extend(recording.lengths, recording.slots, recording.weights, recording.stamps)
-        self.decisions = Decisions(self.labels)
+    def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
+        labels = self.labels = LabelIndex(recording.labels)
+        labels.fixed = recording.fixed
+        self.tape: Any = (
+            JointTape(recording.stamps is not None) if _several(like) else kernel.Tape(recording.stamps is not None)
+        )
+        self._scored = recording.given is not None
+        self._append((recording.lengths, recording.slots, recording.weights, recording.stamps), recording.given)
+        self._hold(like.empty_like(labels))
         batch = recording.batch()
-        for start in range(0, batch.examples, _PIECE):
-            self.decisions.count(batch.part(start, min(start + _PIECE, batch.examples)))
-        self.counts = self.decisions._counts
-        self.floor, self.torn, self.before = floor, False, 0
-        self._look = 64 + 2 * len(self.labels)
+        size = _SMALL_PIECE if _several(like) else _PIECE
+        for start in range(0, batch.examples, size):
+            stop = min(start + size, batch.examples)
+            scored = self._examples(start, stop)[1] if self._scored else None
+            self.states.count(Joint(batch.part(start, stop), scored))
+        self.clock, self.stale, self.before = clock, False, 0
+        self._look = self._until_compaction = 64 + 2 * len(labels)
+
+    def _hold(self, states: StateSet) -> None:
+        self.states, self.counts = states, states.decisions._counts
 
     @property
     def appended(self) -> int:
         """How many examples were ever appended, here and before."""
-        return self.before + self.tape.appended
+        return self.before + int(self.tape.appended)
 
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
-        contents = self.tape.contents(self.tape.overdue(size, limit), self.tape.examples)
-        return Recording.of(self.labels, contents)
+        start, stop = self.tape.overdue(size, limit), self.tape.examples
+        given = self.tape.given(start, stop) if self._scored else None
+        return Recording.of(self.labels, self.tape.contents(start, stop), given)
 
-    def crowded(self) -> bool:
+    def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
         if len(self.labels) <= self._look:
             return False
         self._look = 64 + 2 * len(self.labels)
-        return self.decisions.sparse()
+        return self.states.sparse()
 
-    @property
-    def state(self) -> Decisions | Several:
-        """All counts."""
-        return self.decisions
-
-    def slide(self, example: Any, stamp: int, size: int, limit: int) -> None:
+    def slide(self, example: Example, stamp: int, size: int, limit: int) -> None:
         """Count an example, and take back what is then overdue."""
         self._require_room()
         slots = example.slots.astype(np.int32)
         weights = None if example.weight == 1.0 else np.array([example.weight])
         stamps = np.array([stamp], np.int64) if self.tape.timed else None
-        self.torn = True
-        self.decisions.count_one(example, 1)
-        self.tape.extend(np.array([len(slots)], np.int32), slots, weights, stamps)
-        self.torn = self._trim(size, limit)
+        given = None if example.scored is None else Given.of(example.scored)
+        self.stale = True
+        try:
+            self.states.count_one(example, 1)
+        except BaseException:
+            self.stale = self.states.examples != self.tape.examples
+            raise
+        self._append((np.array([len(slots)], np.int32), slots, weights, stamps), given)
+        self.stale = self._trim(size, limit)
 
-    def extend(self, gathered: Any, tail: Tail, stamps: IntArray | None, size: int, limit: int) -> None:
+    def extend(
+        self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int
+    ) -> None:
         """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
-        contents = tail.contents(stamps)
-        columns = self.decisions._columns_of(gathered)
+        contents, given = recent.contents(stamps), recent.given()
+        columns = self.states.decisions._columns_of(gathered.decisions)
         self._require_room()
         if columns is not None:
-            contents = moved(contents, columns, self.labels.fixed)
-        self.torn = True
-        self.decisions.merge(gathered)
-        self.tape.extend(*contents)
-        self.torn = self._trim(size, limit)
+            contents = _moved(contents, columns, self.labels.fixed)
+            given = None if given is None else given.moved(columns)
+        self.stale = True
+        try:
+            self.states.merge(gathered)
+        except BaseException:
+            self.stale = self.states.examples != self.tape.examples
+            raise
+        self._append(contents, given)
+        self.stale = self._trim(size, limit)
 
-    def advance(self, floor: int, size: int, limit: int) -> None:
+    def advance(self, clock: int, size: int, limit: int) -> None:
         """Let time pass, and take back what is then overdue."""
-        self.torn = True
-        self.floor = floor
-        self.torn = self._trim(size, limit)
+        self.stale = True
+        self.clock = clock
+        self.stale = self._trim(size, limit)
+
+    def _append(self, contents: TapeContents, given: Given | None) -> None:
+        if isinstance(self.tape, JointTape):
+            self.tape.extend(*contents, given)
+        else:
+            self.tape.extend(*contents)
 
     def _trim(self, size: int, limit: int) -> bool:
         """The same; whether it is better to count anew."""
-        tape, decisions = self.tape, self.decisions
+        tape, states = self.tape, self.states
         overdue = tape.overdue(size, limit)
-        if overdue and tape.weighted:
-            if overdue > _MANY and 2 * overdue > tape.examples:
+        several, weighted = _several(states), tape.weighted
+        if overdue and (several or weighted):
+            few, times = (_FEW, 2 if weighted else _TIMES) if several else (_MANY, 2)
+            if overdue > few and times * overdue > tape.examples:
                 return True
-            _lighten(decisions, tape.contents(0, overdue))
-        tape.drop(self.counts, overdue)
+        if not several:
+            if overdue and weighted:
+                _lighten(states.decisions, tape.contents(0, overdue))
+            tape.drop(self.counts, overdue)
+        elif overdue:
+            for example in _each(*self._examples(0, overdue)):
+                states.count_one(example, -1, known=True)
+            tape.drop(overdue)
+            self._until_compaction -= overdue
+            if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
+                states.compact()
+                self._until_compaction = 64 + len(self.labels) + tape.examples
         if not tape.weighted:
-            decisions.unweigh()
+            states.unweigh()
         return False
+
+    def _examples(self, start: int, stop: int) -> tuple[TapeContents, ScoredLists]:
+        """Some of the examples, and their scores."""
+        contents = self.tape.contents(start, stop)
+        lengths, slots, weights, _ = contents
+        return contents, scored_of(lengths, slots, weights, self.tape.given(start, stop))
 
     def _require_room(self) -> None:
         if len(self.labels) >= _COLUMNS:
             raise CounterOverflowError(f"a window cannot hold {_COLUMNS} labels or more")
 
-    def copy(self) -> Recorded:
-        """An independent copy; not of a torn state."""
-        twin = Recorded.__new__(Recorded)
-        twin.labels = self.labels.copy()
-        twin.tape = kernel.Tape(self.tape.timed)
-        twin.tape.extend(*self.tape.contents(0, self.tape.examples))
-        twin.decisions = self.decisions.copy(twin.labels)
-        twin.counts = twin.decisions._counts
-        twin.floor, twin.torn, twin.before, twin._look = self.floor, False, self.before, self._look
+    def copy(self) -> History:
+        """An independent copy; not of a stale history."""
+        twin = History.__new__(History)
+        twin._hold(self.states.copy())
+        twin.labels, everything = twin.states.labels, (0, self.tape.examples)
+        twin.tape = type(self.tape)(self.tape.timed)
+        twin._append(self.tape.contents(*everything), self.tape.given(*everything) if _several(self.states) else None)
+        twin.clock, twin.stale, twin.before, twin._look = self.clock, False, self.before, self._look
+        twin._until_compaction, twin._scored = self._until_compaction, self._scored
         return twin
+
+
+def _several(states: StateSet) -> bool:
+    """Whether the decisions are not the only state."""
+    return len(states.states) > 1
+
+
+def _each(contents: TapeContents, scored: ScoredLists) -> Iterator[Example]:
+    """Examples one by one."""
+    lengths, slots, weights, _ = contents
+    wide = slots.astype(np.int64)
+    end = 0
+    for row, length in enumerate(lengths.tolist()):
+        start, end = end, end + length
+        cells = wide[start:end]
+        _, fn, fp, tp, masked = np.bincount(cells % 5, minlength=5).tolist()
+        weight = 1.0 if weights is None else float(weights[row])
+        yield Example(cells, (tp + fn, tp + fp, tp, masked), weight, scored.part(row, row + 1))
 
 
 def _lighten(decisions: Decisions, contents: TapeContents) -> None:

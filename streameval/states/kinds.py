@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from streameval.kernel.types import IntArray
@@ -16,7 +17,7 @@ from streameval.states.ranking_content import RankingOptions
 from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings
 
-__all__ = ["fresh_state", "ranking_options", "restored_state", "tables_of"]
+__all__ = ["makers_of", "ranking_options", "restored_state", "tables_of"]
 
 
 def ranking_options(config: Config) -> RankingOptions:
@@ -27,18 +28,19 @@ def ranking_options(config: Config) -> RankingOptions:
     )
 
 
-def fresh_state(name: str, labels: LabelIndex, config: Config) -> State:
-    """A state of that name that has counted nothing."""
-    if name == "rankings":
-        return Rankings(labels, ranking_options(config))
-    if name == "curves":
-        return Curves(labels)
-    return Pairs(labels, config.parts)
+def makers_of(config: Config) -> dict[str, Callable[[LabelIndex], State]]:
+    """How each state besides decisions is made that a configuration names."""
+    makers: dict[str, Callable[[LabelIndex], State]] = {
+        "rankings": lambda labels: Rankings(labels, ranking_options(config)),
+        "curves": Curves,
+        "pairs": lambda labels: Pairs(labels, config.parts),
+    }
+    return {name: makers[name] for name in config.states}
 
 
-def restored_state(name: str, content: Any, labels: LabelIndex, config: Config) -> State:
+def restored_state(make: Callable[[LabelIndex], State], content: Any, labels: LabelIndex) -> State:
     """A state that holds ``content``, whose labels are among ``labels``."""
-    state: Any = fresh_state(name, labels, config)
+    state: Any = make(labels)
     own = LabelIndex(content.labels)
     own.fixed = content.fixed
     state.merge(type(state).from_content(content, own))

@@ -97,7 +97,7 @@ class Pairs:
         """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
         self._settle()
         self._counts.reserve(len(self._labels))
-        slots, _, weight = example
+        slots, _, weight, _ = example
         sets, sums, weights = {}, {}, self._weights
         if "labelsets" in self.parts:
             true = tuple(sorted(slot // 5 for slot in slots.tolist() if slot % 5 in (1, 3)))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from streameval.errors import FormatError, InputError, MergeError, StreamevalError
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, core_of
 from streameval.evaluation.encoding import WINDOWS, Saved, SavedWindow, decode, encode
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
@@ -197,7 +197,7 @@ class Window(Mergeable, ABC, Generic[A]):
     def to_bytes(self) -> bytes:
         """The window as bytes; equal windows have equal bytes, on every machine."""
         template: Accumulator = self._template
-        content = template._core.decisions.content()
+        content = core_of(template).decisions.content()
         names = tuple(spec.key for spec in template._specs)
         return encode(Saved(template._kind, template._config, names, content, self._saved()))
 

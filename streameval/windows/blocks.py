@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError
+from streameval.evaluation.counting import contents_of, core_of
 from streameval.evaluation.encoding import SavedWindow
-from streameval.inputs import checked_weight, read_one
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.schema.batch import Example
 from streameval.schema.text import quoted
-from streameval.states.decisions import Decisions
 from streameval.states.history import ALWAYS
-from streameval.states.state_set import Joint, Several
+from streameval.states.state_set import Joint, StateSet
 from streameval.windows.base import A, Window
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 
@@ -68,7 +66,7 @@ class Blocks(Window[A]):
     _bounds: tuple[int, int, int, int | Fraction | float]
     # The state of a block that is about to count, its examples before, and what is to be the latest time then: an
     # interruption may come between. Noted only where this matters, or marks were asked for.
-    _noted: tuple[Held[A], Decisions | Several, int, int] | None
+    _noted: tuple[Held[A], StateSet, int, int] | None
     _changes: int  # how often a noted block has been found to have counted
     _watched: bool  # whether marks were asked for
 
@@ -228,31 +226,18 @@ class Blocks(Window[A]):
         self, held: Held[A], block: A, y_true: object, y_pred: object, weight: object, mask: object, latest: int | None
     ) -> None:
         """Count an example in a block, unless reading it changes the window; a block with no ``latest`` is not held."""
-        core = block._core
-        state, known = core.state, len(core.labels)
-        before = state.examples
+        core, states = core_of(block), core_of(block).states
+        before = states.examples
         noted = None
         if latest is not None and (self._watched or latest != held.latest):
-            noted = self._noted = held, state, before, latest
-        plain = core.direct and mask is None and type(weight) in _PLAIN and weight == 1
-        if plain and core.decisions.count_plain(y_true, y_pred, core.threshold, 1):
-            return
-        try:
-            heavy = checked_weight(weight)
-            example: Example | Joint | None = None
-            if core.several is not None:
-                example = block._joint_one(y_true, y_pred, heavy, mask)
-            elif core.direct and mask is None:
-                example = core.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
-            if example is None:
-                example = read_one(y_true, y_pred, mask, heavy, core.reader)
-            if self._settled() is not held or state.examples != before:
-                raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
+            noted = self._noted = held, states, before, latest
+
+        def check() -> None:
+            if self._settled() is not held or states.examples != before:
+                raise _meddled()
             self._noted = noted
-            state.count_one(example, 1)  # type: ignore[arg-type]  # read for this very state
-        except BaseException:
-            state.forget(known)
-            raise
+
+        core.count_one(y_true, y_pred, weight, mask, 1, check)
 
     def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:  # noqa: ARG002
         """What an example weighs in its block."""
@@ -285,11 +270,11 @@ class Blocks(Window[A]):
         held = self._settled()
         first = self._position(held)
         keys, index, places, aware = self._places(held, times)
-        gathered = self._template._core.beside()
-        states: dict[int, Decisions | Several] = {}
+        gathered = core_of(self._template).scratch()
+        states: dict[int, StateSet] = {}
         examples = 0
-        for given in self._template._joint_many(y_true, y_pred, mask, weights, gathered.reader):
-            some = slice(examples, examples + given.batch.examples)
+        for given in gathered.read_many(y_true, y_pred, weights, mask):
+            some = slice(examples, examples + given.examples)
             examples = some.stop
             if keys is None:
                 place = first + np.arange(some.start, some.stop)
@@ -300,13 +285,13 @@ class Blocks(Window[A]):
             else:
                 within = index[some]
                 joint = self._weighed(given, places[some])
-            bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), given.batch.examples]
+            bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), given.examples]
             for start, stop in pairwise(bounds):
                 part, number = joint.part(start, stop), int(within[start])
                 state = states.get(number)
                 if state is None:
-                    state = states[number] = gathered.state.empty(gathered.labels)
-                state.count(part.batch if isinstance(state, Decisions) else part)  # type: ignore[arg-type]
+                    state = states[number] = gathered.states.empty_like()
+                state.count(part)
         if keys is not None and examples != len(keys):
             raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
         if self._settled() is not held or (keys is None and self._position(held) != first):
@@ -318,7 +303,7 @@ class Blocks(Window[A]):
         for number, state in states.items():
             if number >= newest - self._keep:
                 block = blocks[number].copy() if number in blocks else self._template.copy()
-                block._core.state.merge(state)  # type: ignore[arg-type]  # both are of one kind
+                core_of(block).states.merge(state)
                 blocks[number] = block
         if keys is None:
             newest = (first + examples) // self._size
@@ -422,7 +407,7 @@ class Blocks(Window[A]):
         zone = 2 if self._zone is None else int(self._zone)
         numbers = (kind, period, self._origin, zone, self._keep, newest, aware, held.latest)
         blocks = sorted(held.blocks.items())
-        return SavedWindow(self._kind, numbers, tuple((index, *block._contents()) for index, block in blocks))
+        return SavedWindow(self._kind, numbers, tuple((index, *contents_of(block)) for index, block in blocks))
 
     def _restore(self, saved: SavedWindow) -> None:
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
@@ -470,7 +455,6 @@ class Blocks(Window[A]):
         )
 
 
-_PLAIN = (float, int)
 _NOWHERE = (0, 0, 0, 0)
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import InputError
+from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
@@ -100,7 +101,7 @@ class Fading(Blocks[A]):
         return heavier
 
     def _weighed(self, joint: Joint, places: FloatArray) -> Joint:
-        batch, weights = joint.batch, powers(places)
+        batch, weights = joint.decided, powers(places)
         if isinstance(batch, ScoreBatch):
             if not np.isfinite(batch.scores).all():
                 raise batch.refusal()
@@ -160,8 +161,7 @@ class Fading(Blocks[A]):
     def _scaled(block: A, numerator: int, scale: int) -> A:
         if (numerator, scale) == (1, 0):
             return block.copy()
-        labels = block._core.labels.copy()
-        return block._over(labels, block._core.state.scaled(labels, numerator, scale))
+        return with_states(block, core_of(block).states.scaled(numerator, scale))
 
     def _fits(self, newest: int, latest: int) -> bool:
         clock = self._clock

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError
+from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.encoding import SavedWindow
-from streameval.inputs import checked_weight, read_one
 from streameval.kernel import DONE
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import Example
 from streameval.schema.text import quoted
-from streameval.states.history import ALWAYS, Recorded, Tail
+from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.states.recording import Recording
-from streameval.states.state_set import Joint
 from streameval.windows.base import A, Window
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rolling", "TimeRolling"]
 
-_PLAIN = (float, int)
+_NUMBERS = (float, int)
 _ALL = 2**62
 
 
@@ -36,7 +34,7 @@ class _Recent(Window[A]):
 
     __slots__ = ("_now", "_size")
     _timed: ClassVar[bool]
-    _now: tuple[Recorded, A]  # replaced as a whole
+    _now: tuple[History, A]  # replaced as a whole
     _size: int
 
     def _limit(self, latest: int) -> int:  # noqa: ARG002
@@ -44,99 +42,72 @@ class _Recent(Window[A]):
         return ALWAYS
 
     @staticmethod
-    def _latest(recorded: Recorded) -> int:
+    def _latest(history: History) -> int:
         """The time so far; `ALWAYS` if there is none."""
-        newest = recorded.tape.latest
-        return recorded.floor if newest is None else max(newest, recorded.floor)
+        newest = history.tape.latest
+        return history.clock if newest is None else max(newest, history.clock)
 
-    def _adopt(self, recording: Recording, floor: int = ALWAYS, appended: int = 0) -> None:
-        """Hold what was recorded; ``appended`` examples were so far."""
-        several = self._template._core.several
-        if several is None:
-            recorded = Recorded(recording, floor=floor)
-        else:
-            from streameval.states.joint_history import RecordedJoint  # whose code is large, and seldom needed
+    def _adopt(self, recording: Recording, clock: int = ALWAYS, appended: int = 0) -> None:
+        """Hold what was history; ``appended`` examples were so far."""
+        history = History(recording, core_of(self._template).states, clock=clock)
+        history.before = appended - history.tape.appended
+        self._now = history, with_states(self._template, history.states)
 
-            recorded = RecordedJoint(recording, several, floor=floor)
-        recorded.before = appended - recorded.tape.appended
-        self._now = recorded, self._template._over(recorded.labels, recorded.state)
+    def _recording(self, history: History) -> Recording:
+        return history.recording(self._size, self._limit(self._latest(history)))
 
-    def _recording(self, recorded: Recorded) -> Recording:
-        return recorded.recording(self._size, self._limit(self._latest(recorded)))
-
-    def _settled(self) -> tuple[Recorded, A]:
+    def _settled(self) -> tuple[History, A]:
         """The examples and the object that reads them, counted anew if the last change was interrupted."""
-        recorded = self._now[0]
-        if recorded.torn:
-            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+        history = self._now[0]
+        if history.stale:
+            self._adopt(self._recording(history), history.clock, history.appended)
         return self._now
 
     def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
-        recorded, inner = self._settled() if self._now[0].torn else self._now
-        core = inner._core
+        history, inner = self._settled() if self._now[0].stale else self._now
+        core = core_of(inner)
         # As in `Accumulator.update`: the common case in as few steps as can be.
-        if core.direct and mask is None and type(weight) in _PLAIN and weight == 1:
+        if core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1:
             labels = core.labels
-            recorded.torn = True
-            code = recorded.tape.slide(
-                recorded.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+            history.stale = True
+            code = history.tape.slide(
+                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
             )
-            recorded.torn = False
+            history.stale = False
             if code == DONE:
                 return
-        known = len(core.labels)
-        try:
-            heavy = checked_weight(weight)
-            example: Example | Joint | None = None
-            if core.several is not None:
-                example = inner._joint_one(y_true, y_pred, heavy, mask)
-            elif core.direct and mask is None:
-                example = recorded.decisions.place_plain(y_true, y_pred, core.threshold, heavy)
-            if example is None:
-                example = read_one(y_true, y_pred, mask, heavy, core.reader)
-            if self._now[0] is not recorded or recorded.torn or stamp < self._latest(recorded):
-                raise _meddled()  # noqa: TRY301  # what was registered must be forgotten
-            recorded.slide(example, stamp, self._size, limit)
-        except BaseException:
-            recorded.state.forget(known)
-            raise
-        if recorded.crowded():
-            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+        example = core.read_one(y_true, y_pred, weight, mask)
+        if self._now[0] is not history or history.stale or stamp < self._latest(history):
+            raise _meddled()
+        history.slide(example, stamp, self._size, limit)
+        if history.needs_compaction():
+            self._adopt(self._recording(history), history.clock, history.appended)
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, stamps: IntArray | None, size: int
     ) -> None:
         """Count many examples, of which at most the last ``size`` stay."""
-        gathered = self._settled()[1]._core.beside()
-        tail = Tail(gathered.labels, size)
-        several = gathered.several
-        for joint in self._template._joint_many(y_true, y_pred, mask, weights, gathered.reader):
-            if several is None:
-                gathered.decisions.count(joint.batch)
-            else:
-                several.count(joint)
-            tail.add(joint.batch, joint.scored)
-        if stamps is not None and len(stamps) != tail.examples:
-            raise InputError(f"times has {len(stamps)} entries for {tail.examples} examples; give one per example")
-        if not tail.examples:
+        gathered = core_of(self._settled()[1]).scratch()
+        recent = RecentExamples(gathered.labels, size)
+        for batch in gathered.read_many(y_true, y_pred, weights, mask):
+            gathered.states.count(batch)
+            recent.add(batch)
+        if stamps is not None and len(stamps) != recent.examples:
+            raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
+        if not recent.examples:
             return
-        recorded, _ = self._settled()
-        if stamps is not None and stamps[0] < self._latest(recorded):
+        history, _ = self._settled()
+        if stamps is not None and stamps[0] < self._latest(history):
             raise _meddled()
-        if tail.examples > size or (tail.examples == size and not self._timed):
+        if recent.examples > size or (recent.examples == size and not self._timed):
             declared = self._template._config.labels or ()
             # of the old ones none stays
-            self._adopt(tail.recording(declared, stamps), recorded.floor, recorded.appended + tail.examples)
+            self._adopt(recent.recording(declared, stamps), history.clock, history.appended + recent.examples)
             return
-        known = len(recorded.labels)
         limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
-        try:
-            recorded.extend(gathered.state, tail, stamps, self._size, limit)
-        except BaseException:
-            recorded.state.forget(known)
-            raise
-        if recorded.crowded():
-            self._adopt(self._recording(recorded), recorded.floor, recorded.appended)
+        history.extend(gathered.states, recent, stamps, self._size, limit)
+        if history.needs_compaction():
+            self._adopt(self._recording(history), history.clock, history.appended)
 
     def _mark(self) -> int:
         """What every update changes; see `Feed.mark`."""
@@ -155,9 +126,9 @@ class _Recent(Window[A]):
     def copy(self) -> Self:
         """An independent window with the same content."""
         twin = self._beside()
-        recorded = self._settled()[0].copy()
+        history = self._settled()[0].copy()
         twin._size = self._size
-        twin._now = recorded, self._template._over(recorded.labels, recorded.state)
+        twin._now = history, with_states(self._template, history.states)
         return twin
 
 
@@ -354,9 +325,9 @@ class TimeRolling(_Recent[A]):
             If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
         """
         key, aware = self._clock.key(t)
-        recorded = self._now[0]
-        newest = recorded.tape.latest
-        if newest is None or not newest <= key >= recorded.floor or aware is not self._aware or recorded.torn:
+        history = self._now[0]
+        newest = history.tape.latest
+        if newest is None or not newest <= key >= history.clock or aware is not self._aware or history.stale:
             self._check(key, aware, t)
         self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
 
@@ -440,10 +411,10 @@ class TimeRolling(_Recent[A]):
         return {"period": self._period}
 
     def _saved(self) -> SavedWindow:
-        recorded = self._settled()[0]
-        latest = self._latest(recorded)
+        history = self._settled()[0]
+        latest = self._latest(history)
         aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
-        return SavedWindow(self._kind, (*self._clock.saved(), latest, aware), recording=self._recording(recorded))
+        return SavedWindow(self._kind, (*self._clock.saved(), latest, aware), recording=self._recording(history))
 
     def _restore(self, saved: SavedWindow) -> None:
         kind, period, latest, aware = saved.numbers

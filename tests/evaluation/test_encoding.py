@@ -101,8 +101,8 @@ def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
     assert back.to_bytes() == data
     assert back.metrics == ev.metrics
     for name in ("rankings", "curves", "pairs"):
-        kept = ev._core.several.contents()
-        assert (name in kept) == (name in back._core.several.contents())
+        kept = ev._core.states.content()
+        assert (name in kept) == (name in back._core.states.content())
     for twin in (copy.deepcopy(ev), pickle.loads(pickle.dumps(ev))):
         assert twin.to_bytes() == data
 
@@ -261,9 +261,7 @@ def sound(data: bytes) -> bool:
     except se.FormatError:
         return False
     assert ev.to_bytes() == data
-    several = ev._core.several
-    if several is not None:
-        assert {part.examples for part in several.parts} == {ev.examples}
+    assert {state.examples for state in ev._core.states.states.values()} == {ev.examples}
     if ev.examples < 2**62:
         twin = ev.copy()
         twin.merge(ev)
@@ -382,11 +380,11 @@ def test_decisions_alone_cost_no_byte_more_and_other_states_are_small():
             target.update_many(true, scores)
         sizes[name] = len(ev.to_bytes()) - len(bare.to_bytes())
         if name == "curves":
-            bins = len(ev._core.several.contents()["curves"].bins)
+            bins = len(ev._core.states.content()["curves"].bins)
         if name == "pairs":
-            pairs = len(ev._core.several.contents()["pairs"].pairs)
+            pairs = len(ev._core.states.content()["pairs"].pairs)
         if name == "rankings":
-            rows = sum(len(table.keys) for table in ev._core.several.contents()["rankings"].tables)
+            rows = sum(len(table.keys) for table in ev._core.states.content()["rankings"].tables)
     assert sizes["curves"] <= 16 * bins
     assert sizes["pairs"] <= 8 * pairs
     assert sizes["rankings"] <= 12 * rows

@@ -71,7 +71,7 @@ class Mixture:
             for start in range(0, 40, 4):
                 names = [f"gone-{number}" for number in range(start, start + 4)]
                 verb(set(names), self.said(dict.fromkeys(names[:2], 0.5)), **self.told())
-        ev._patience = 0
+        ev._until_compaction = 0
         return ev
 
 
@@ -579,10 +579,7 @@ def test_memory_that_runs_out_leaves_nothing(mixture: str, monkeypatch: pytest.M
 def test_weights_taken_back_from_labels_that_were_forgotten_can_be_merged():
     m = MIXTURES["all states, weighted"]
     ev, plain = m.started(), m.started()
-    state = ev._core.several
-    known = len(ev._core.labels)
-    example = ev._joint_one({"later"}, {"later": 0.75}, 0.25, None)
-    state.count_one(example, 1)
-    state.count_one(example, -1)
-    state.forget(known)
+    example = {"later"}, {"later": 0.75}
+    ev.update(*example, weight=0.25)
+    ev.revert(*example, weight=0.25)
     assert (m.other() + ev).to_bytes() == (m.other() + plain).to_bytes()

@@ -117,7 +117,7 @@ def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
 @pytest.mark.parametrize("setup", SETUPS)
 def test_gathering_takes_no_label_over_that_is_not_mentioned(setup: str):
     ev = knowing(setup)
-    gathered = ev._core.beside()
+    gathered = ev._core.scratch()
     assert len(gathered.labels) == 0
     assert gathered.reader.columns(LABELS[3:5]) == [0, 1]
     assert gathered.labels.labels == LABELS[3:5]

@@ -196,7 +196,7 @@ def test_label_churn_over_many_turns_of_the_window_leaves_nothing_behind(weighte
         last = [*last, (true, pred, set(), weight)][-11:]
         put(window, last[-1:])
         largest = max(largest, len(window._now[0].labels))
-        held = max(held, len(window._now[0].several.others["pairs"]._counts.items()[1]))
+        held = max(held, len(window._now[0].states.states["pairs"]._counts.items()[1]))
         if step % 9 == 0 or step > steps - 20:
             assert same(window, put(build(), last))
     assert largest < 150
@@ -444,7 +444,7 @@ def test_a_label_without_a_propensity_is_refused_and_the_window_stays_as_it_was(
     with pytest.raises(se.LabelError, match="propensity"):
         window.update({"b"}, {"b": 0.5}, **at(kind, 5))
     if kind.endswith("Rolling"):
-        assert not window._now[0].torn, "a refusal must not cost a recount"
+        assert not window._now[0].stale, "a refusal must not cost a recount"
     with pytest.raises(se.LabelError, match="propensity"):
         window.update_many([{"a"}, {"b"}], [{"a": 0.5}, {"b": 0.5}], **({"times": [5.0, 6.0]} if at(kind, 5) else {}))
     assert window.to_bytes() == before
