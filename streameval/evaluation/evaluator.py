@@ -12,7 +12,8 @@ from streameval.evaluation.metric import Metric
 from streameval.metrics.interval import Interval
 from streameval.metrics.naming import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings, certified
+from streameval.metrics.views import certified
+from streameval.report.model import PER_LABEL, Report
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from streameval.report.frames import PandasFrame, PolarsFrame
     from streameval.report.page import HasColumns
 
-__all__ = ["Evaluator", "MetricLike"]
+__all__ = ["DEFAULT_METRICS", "Evaluator", "MetricLike", "report_of"]
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
@@ -30,9 +31,6 @@ DEFAULT_METRICS = (
     "subset_accuracy", "hamming_loss", "jaccard_samples", "precision_micro", "recall_micro", "f1_micro", "f1_macro",
     "f1_weighted", "f1_samples",
 )  # fmt: skip
-
-
-PER_LABEL = ("precision", "recall", "f1")
 
 
 class Evaluator(Accumulator):
@@ -130,7 +128,7 @@ class Evaluator(Accumulator):
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
-        return text_report(self._readings(), self._specs, digits=digits, max_labels=max_labels)
+        return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
     def to_html(
         self,
@@ -174,11 +172,22 @@ class Evaluator(Accumulator):
         """
         from streameval.report.page import html_page
 
+        named: object = {} if slices is None else slices
+        if not isinstance(named, Mapping):
+            raise InputError(f"slices must be a mapping name -> evaluator, not {quoted(slices)}")
         parts = [
-            (name if isinstance(name, str | int) else str(name), _readings_of(name, part))
-            for name, part in _checked_slices(slices).items()
+            (name if isinstance(name, str | int) else str(name), self._slice_report(name, part))
+            for name, part in named.items()
         ]
-        return html_page(self._readings(), self._specs, title=title, trace=trace, slices=parts, max_labels=max_labels)
+        return html_page(report_of(self), title=title, trace=trace, slices=parts, max_labels=max_labels)
+
+    def _slice_report(self, name: object, part: object) -> Report:
+        """What an evaluator, a metric or a window says of the metrics chosen here."""
+        snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
+        counts = snapshot() if callable(snapshot) else part
+        if not isinstance(counts, Accumulator):
+            raise InputError(f"slices[{quoted(name)}] must be an Evaluator, a metric or a window, not {quoted(part)}")
+        return report_of(counts, self._specs)
 
     def save_html(
         self,
@@ -211,7 +220,7 @@ class Evaluator(Accumulator):
         """
         from streameval.report.columns import dict_report
 
-        return dict_report(self._readings(), self._specs)
+        return dict_report(report_of(self))
 
     def to_pandas(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PandasFrame:
         """One row per label: its counts, and metrics without average.
@@ -241,14 +250,14 @@ class Evaluator(Accumulator):
         from streameval.report.columns import label_columns
         from streameval.report.frames import to_pandas
 
-        return to_pandas(label_columns(self._readings(), _listed(metrics)))
+        return to_pandas(label_columns(report_of(self), _listed(metrics)))
 
     def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
         from streameval.report.columns import label_columns
         from streameval.report.frames import to_polars
 
-        return to_polars(label_columns(self._readings(), _listed(metrics)))
+        return to_polars(label_columns(report_of(self), _listed(metrics)))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{spec.key}={self._told(spec)}" for spec in self._specs)
@@ -264,7 +273,7 @@ class Evaluator(Accumulator):
     def _repr_html_(self) -> str:
         from streameval.report.html import html_report
 
-        return html_report(self._readings(), self._specs)
+        return html_report(report_of(self))
 
 
 def _listed(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
@@ -276,19 +285,9 @@ def _listed(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     return tuple(dict.fromkeys(_spec_of(metric) for metric in metrics))
 
 
-def _checked_slices(slices: object) -> Mapping[object, object]:
-    if slices is not None and not isinstance(slices, Mapping):
-        raise InputError(f"slices must be a mapping name -> evaluator, not {quoted(slices)}")
-    return slices or {}
-
-
-def _readings_of(name: object, part: object) -> Readings:
-    """What an evaluator, a metric or a window holds."""
-    snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
-    whole = snapshot() if callable(snapshot) else part
-    if not isinstance(whole, Accumulator):
-        raise InputError(f"slices[{quoted(name)}] must be an Evaluator, a metric or a window, not {quoted(part)}")
-    return whole._readings()
+def report_of(counts: Accumulator, specs: Iterable[MetricSpec] | None = None) -> Report:
+    """What reports say of an evaluator or a metric: of its own metrics, or of others."""
+    return Report(counts._readings(), counts._specs if specs is None else specs)
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:

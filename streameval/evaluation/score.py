@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
+from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike, report_of
 from streameval.evaluation.metric import Metric
-from streameval.metrics.averaging import as_float
-from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.report.text import AVERAGE_NAMES
+from streameval.report.text import classification_table
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
@@ -175,46 +173,22 @@ def classification_report(
         refuse_rows(y_pred, "y_pred")
     counts = Evaluator([], labels=labels, threshold=threshold)
     counts.update_many(y_true, y_pred, weights=weights)
-
-    def values(average: str | None) -> list[Any]:
-        found = [
-            build_spec(name, average=average, zero_division=zero_division) for name in ("precision", "recall", "f1")
-        ]
-        return [counts.get(spec) for spec in found]
-
-    support = dict(zip(counts.labels, counts.per_label().support.tolist(), strict=True))
-    precision, recall, f1 = values(None)
-    rows = [(printable(at), [precision[at], recall[at], f1[at], support[at]]) for at in counts.labels]
-    ends = [(f"{average} avg", [*values(average), _total(counts)]) for average in AVERAGE_NAMES]
-    return _as_dict(rows + ends) if output_dict else _as_text(rows, ends, digits)
-
-
-def _total(counts: Evaluator) -> float | int:
-    """The support of all labels, correctly rounded where it is of weights."""
-    tables = counts._tables()
-    units = sum((tables.by_label.tp + tables.by_label.fn).tolist())
-    return as_float(units * tables.unit) if tables.weighted else units
-
-
-def _as_dict(rows: list[tuple[str, list[Any]]]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    report = report_of(counts)
+    labels_of_rows = map(printable, report.labels)
+    columns = [*report.label_values(zero_division).values(), report.support]
+    rows = list(zip(labels_of_rows, map(list, zip(*columns, strict=True)), strict=True))
+    averages = report.averages(zero_division).items()
+    rows += [(f"{average} avg", [*values, report.total_support]) for average, values in averages]
+    if not output_dict:
+        return classification_table(rows, len(report.labels), digits)
+    content: dict[str, dict[str, float]] = {}
     for name, values in rows:
-        if name in found:
+        if name in content:
             raise InputError(
                 f"two rows of the report are called {quoted(name)}; rename a label, or use Evaluator.to_dict"
             )
-        found[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
-    return found
-
-
-def _as_text(rows: list[tuple[str, list[Any]]], ends: list[tuple[str, list[Any]]], digits: int) -> str:
-    width = max(len("weighted avg"), digits, *(len(name) for name, _ in rows), 0)
-    head = f"{'':>{width}} " + "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
-
-    def line(name: str, values: list[Any]) -> str:
-        return f"{name:>{width}} " + "".join(f" {value:>9.{digits}f}" for value in values[:3]) + f" {values[3]:>9}"
-
-    return "\n".join([head, "", *(line(*row) for row in rows), "", *(line(*row) for row in ends), ""])
+        content[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
+    return content
 
 
 def refuse_rows(given: object, name: str) -> None:

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streameval.errors import MetricError
-from streameval.metrics.averaging import as_float
-from streameval.metrics.naming import ENTRIES, build_spec, evaluate
+from streameval.metrics.naming import ENTRIES, build_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings
-from streameval.report.label_table import LabelTable
-from streameval.report.text import COLUMNS, averages_of
+from streameval.report.model import PER_LABEL, MetricValue, Report
 
 __all__ = ["dict_report", "label_columns"]
 
 
-def dict_report(readings: Readings, specs: tuple[MetricSpec, ...]) -> dict[str, object]:
+def dict_report(report: Report) -> dict[str, object]:
     """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
-    tables = readings.tables
-    found: dict[str, object] = {
-        "examples": tables.examples,
-        "weight": as_float(tables.weight * tables.unit),
-        "metrics": {spec.key: evaluate(spec, readings.of(spec)) for spec in specs},
-    }
-    if readings.decides:
-        found["averages"] = {
-            average: dict(zip(COLUMNS, values, strict=True)) for average, values in averages_of(tables)
-        }
-        found["labels"] = label_columns(readings, tuple(build_spec(name, average=None) for name in COLUMNS))
-    return found
+    metrics = {}
+    for item in report.values():
+        if item.error is not None:
+            raise item.error
+        metrics[item.spec.key] = item.value
+    content: dict[str, object] = {"examples": report.tables.examples, "weight": report.weight, "metrics": metrics}
+    if report.views.decides:
+        averages = report.averages().items()
+        content["averages"] = {average: dict(zip(PER_LABEL, values, strict=True)) for average, values in averages}
+        content["labels"] = label_columns(report, [build_spec(name, average=None) for name in PER_LABEL])
+    return content
 
 
-def label_columns(readings: Readings, specs: tuple[MetricSpec, ...]) -> dict[str, list[object]]:
-    """The labels, their counts where decided, and one column for each metric, without its average."""
-    found: dict[str, list[object]] = {"label": list(readings.tables.labels)}
-    if readings.decides:
-        found = {name: list(values) for name, values in LabelTable.of(readings.tables).to_dict().items()}
-    for spec in specs:
-        each = _without_average(spec)
-        values = evaluate(each, readings.of(each))
-        assert isinstance(values, dict)  # noqa: S101  # it has no average
-        found[each.key.replace("_per_label", "", 1)] = list(values.values())
-    return found
+def label_columns(report: Report, specs: Iterable[MetricSpec]) -> dict[str, list[object]]:
+    """The labels, their counts of binary predictions, and one column for each metric, without its average."""
+    columns: dict[str, list[object]] = {"label": list(report.labels)}
+    if report.views.decides:
+        columns = {name: list(values) for name, values in report.counts.to_dict().items()}
+    for spec in map(_without_average, specs):
+        columns[MetricValue(spec, None).column] = list(report.per_label(spec))
+    return columns
 
 
 def _without_average(spec: MetricSpec) -> MetricSpec:

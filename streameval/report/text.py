@@ -1,109 +1,83 @@
-"""The report as plain text, in the shape of scikit-learn's ``classification_report``."""
+"""Reports as plain text."""
 
 from __future__ import annotations
 
-import math
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
-from streameval.metrics.averaging import as_float
-from streameval.metrics.naming import ENTRIES, build_spec, evaluate
-from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings
-from streameval.report.label_table import LabelTable
-from streameval.schema.labels import Label
+from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text, cut
 from streameval.schema.text import printable
-from streameval.states.views import Tables
 
-__all__ = [
-    "AVERAGE_NAMES", "COLUMNS", "averages_of", "chosen", "cut", "headline", "label_rows", "number_text", "text_report",
-]  # fmt: skip
+__all__ = ["SliceRow", "classification_table", "slices_report", "text_report"]
 
-COLUMNS = ("precision", "recall", "f1")
-AVERAGE_NAMES = ("micro", "macro", "weighted", "samples")
 _WIDTH = 11
+_LONGEST = 48
+
+SliceRow = tuple[str, str, int, Mapping[str, float]]
+"""What it is sliced by, the slice, its examples, and its values."""
 
 
-def headline(tables: Tables) -> str:
-    """How much was evaluated."""
-    weight = "" if not tables.weighted else f", total weight {as_float(tables.weight * tables.unit):g}"
-    return f"{tables.examples:,} examples{weight}, {len(tables.labels):,} labels"
+def text_report(report: Report, *, digits: int, max_labels: int) -> str:
+    """Every label and the averages, then the chosen metrics; these alone where there are no binary predictions."""
+    single = report.single()
+    for item in single:
+        if item.error is not None:
+            raise item.error
+    names = [item.spec.key for item in single]
+    if not report.views.decides:
+        return "\n".join([report.headline, "", *_metric_lines(single, max(map(len, names), default=0), digits)])
+    positions, values, averages = report.most_frequent(max_labels), report.label_values(), report.averages()
+    labels = [printable(report.labels[at]) for at in positions]
+    left = min(_LONGEST, max(map(len, [*labels, *averages, *names]), default=8))
 
+    def line(name: str, row: Iterable[float], support: float) -> str:
+        cells = "".join(f"{cell_text(value, digits=digits):>{_WIDTH}}" for value in row)
+        return f"{cut(name, left):<{left}}{cells}{count_text(support):>{_WIDTH}}"
 
-def label_rows(tables: Tables, max_labels: int) -> list[tuple[Label, list[float], float]]:
-    """Label, values of `COLUMNS`, support; the labels with the largest support if there are too many."""
-    support = LabelTable.of(tables).support.tolist()
-    values = []
-    for name in COLUMNS:
-        by_label = evaluate(build_spec(name, average=None), tables)
-        values.append(list(by_label.values()) if isinstance(by_label, dict) else [])
-    rows = [
-        (label, [column[position] for column in values], support[position])
-        for position, label in enumerate(tables.labels)
-    ]
-    if len(rows) > max_labels:
-        kept = sorted(range(len(rows)), key=lambda position: (-support[position], position))[:max_labels]
-        rows = [rows[position] for position in sorted(kept)]
-    return rows
-
-
-def averages_of(tables: Tables) -> list[tuple[str, list[float]]]:
-    """Average, values of `COLUMNS`."""
-    return [
-        (average, [cast("float", evaluate(build_spec(name, average=average), tables)) for name in COLUMNS])
-        for average in AVERAGE_NAMES
-    ]
-
-
-def chosen(readings: Readings, specs: tuple[MetricSpec, ...]) -> list[tuple[MetricSpec, float]]:
-    """The chosen metrics that are one number."""
-    values = [(spec, evaluate(spec, readings.of(spec))) for spec in specs]
-    return [(spec, value) for spec, value in values if isinstance(value, float)]
-
-
-def text_report(readings: Readings, specs: tuple[MetricSpec, ...], *, digits: int, max_labels: int) -> str:
-    """Every label and the averages, then the chosen metrics; these alone where scores are not decided."""
-    tables, singles = readings.tables, chosen(readings, specs)
-    if not readings.decides:
-        left = max((len(spec.key) for spec, _ in singles), default=0)
-        return "\n".join([headline(tables), "", *_metric_lines(singles, left, digits)])
-    rows = label_rows(tables, max_labels)
-    names = [printable(label) for label, _, _ in rows]
-    left = min(48, max(map(len, [*names, *AVERAGE_NAMES, *(spec.key for spec, _ in singles)]), default=8))
-    total = sum(LabelTable.of(tables).support.tolist())
-
-    def line(name: str, values: list[float], support: float) -> str:
-        cells = "".join(f"{number_text(value, digits):>{_WIDTH}}" for value in values)
-        return f"{cut(name, left):<{left}}{cells}{_support(support):>{_WIDTH}}"
-
-    lines = [headline(tables), "", " " * left + "".join(f"{name:>{_WIDTH}}" for name in (*COLUMNS, "support"))]
-    lines += [line(name, values, support) for name, (_, values, support) in zip(names, rows, strict=True)]
-    if len(rows) < len(tables.labels):
-        lines.append(f"... {len(tables.labels) - len(rows):,} labels of smaller support not shown")
+    lines = [report.headline, "", " " * left + "".join(f"{name:>{_WIDTH}}" for name in (*PER_LABEL, "support"))]
+    for name, at in zip(labels, positions, strict=True):
+        lines.append(line(name, [column[at] for column in values.values()], report.support[at]))
+    if len(positions) < len(report.labels):
+        lines.append(f"... {len(report.labels) - len(positions):,} labels of smaller support not shown")
     lines.append("")
-    lines += [line(name, values, total) for name, values in averages_of(tables)]
-    if singles:
-        lines.append("")
-        lines += _metric_lines(singles, left, digits)
-    return "\n".join(lines)
+    lines += [line(name, row, report.total_support) for name, row in averages.items()]
+    return "\n".join([*lines, *([""] if single else []), *_metric_lines(single, left, digits)])
 
 
-def _metric_lines(singles: list[tuple[MetricSpec, float]], left: int, digits: int) -> list[str]:
-    return [f"{spec.key:<{left}}{number_text(value, digits):>{_WIDTH}}{_arrow(spec)}" for spec, value in singles]
+def _metric_lines(items: list[MetricValue], left: int, digits: int) -> list[str]:
+    return [
+        f"{item.spec.key:<{left}}{cell_text(item.value, digits=digits):>{_WIDTH}}  {item.direction}".rstrip()
+        for item in items
+    ]
 
 
-def cut(name: str, width: int) -> str:
-    """A name in no more than so many characters."""
-    return name if len(name) <= width else name[: width - 1] + "…"
+def slices_report(rows: list[SliceRow], total: SliceRow, digits: int) -> str:
+    """A line for each slice, those of an axis together, and one for all."""
+    names = list(total[3])
+    left = min(_LONGEST, max(len(name) for row in (*rows, total) for name in row[:2]))
+    widths = [max(_WIDTH, len(name) + 2) for name in names]
+
+    def line(name: str, examples: str, cells: Sequence[str]) -> str:
+        values = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        return f"{cut(name, left):<{left}}{examples:>12}{values}"
+
+    def values(row: SliceRow) -> str:
+        cells = [cell_text(row[3][name], digits=digits) if name in row[3] else "" for name in names]
+        return line(row[1], f"{row[2]:,}", cells)
+
+    lines: list[str] = []
+    for axis, group in groupby(rows, key=lambda row: row[0]):
+        lines += [line(axis, "examples", names), *map(values, group), ""]
+    return "\n".join([*lines, values(total)])
 
 
-def number_text(value: float, digits: int) -> str:
-    """A number with so many decimals."""
-    return "nan" if math.isnan(value) else f"{value:.{digits}f}"
+def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:
+    """So many rows of labels, then those of averages, in the shape of scikit-learn's ``classification_report``."""
+    width = max(digits, *(len(name) for name, _ in rows))
 
+    def line(name: str, values: Sequence[float]) -> str:
+        return f"{name:>{width}} " + "".join(f" {value:>9.{digits}f}" for value in values[:3]) + f" {values[3]:>9}"
 
-def _support(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-
-
-def _arrow(spec: MetricSpec) -> str:
-    return {True: "  higher is better", False: "  lower is better", None: ""}[ENTRIES[spec.name].bigger_is_better]
+    lines = [line(*row) for row in rows]
+    head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
+    return "\n".join([f"{'':>{width}} {head}", "", *lines[:labels], "", *lines[labels:], ""])

@@ -209,10 +209,10 @@ class Sliced(Shelves[A], Mergeable):
 
     def report(self, by: str | tuple[str, ...] | None = None, *, digits: int = 4) -> str:
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
-        from streameval.report.slices import Row, slices_report  # only when asked
+        from streameval.report.text import SliceRow, slices_report  # only when asked
         from streameval.schema.text import printable
 
-        def row(title: str, name: str, part: A) -> Row:
+        def row(title: str, name: str, part: A) -> SliceRow:
             answer: Any = read(part, None)
             values = answer if isinstance(part, Evaluator) else {part._specs[0].key: answer}
             return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}

@@ -34,10 +34,10 @@ class Axis:
 
     def at(self, values: Sequence[float] | FloatArray) -> FloatArray:
         """Where values lie, from 0 to 1."""
-        given, low, high = np.asarray(values, np.float64), self.low, self.high
+        places, low, high = np.asarray(values, np.float64), self.low, self.high
         if self.log:
-            given, low, high = np.log10(np.maximum(given, low)), math.log10(low), math.log10(high)
-        return np.asarray(np.clip((given - low) / ((high - low) or 1.0), 0.0, 1.0))
+            places, low, high = np.log10(np.maximum(places, low)), math.log10(low), math.log10(high)
+        return np.asarray(np.clip((places - low) / ((high - low) or 1.0), 0.0, 1.0))
 
 
 UNIT = ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1"))
@@ -90,9 +90,9 @@ def thinned(x: FloatArray, y: FloatArray) -> IntArray:
     if not len(x):
         return np.zeros(0, np.int64)
     cells = np.stack([np.rint(x * _FINE), np.rint(y * _FINE)])
-    kept = np.append(True, (cells[:, 1:] != cells[:, :-1]).any(axis=0))
-    kept[-1] = True
-    return np.flatnonzero(kept).astype(np.int64)
+    visible = np.append(True, (cells[:, 1:] != cells[:, :-1]).any(axis=0))
+    visible[-1] = True
+    return np.flatnonzero(visible).astype(np.int64)
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Chart:
     """A picture that is built part by part."""
 
     title: str
-    told: str
+    description: str
     x: Axis
     y: Axis
     shape: str = "square"
@@ -121,22 +121,22 @@ class Chart:
         legend: bool = True,
         points: bool = False,
     ) -> None:
-        """A line; as steps where it keeps its value until the next point. ``marks`` are told beside its points."""
+        """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points."""
         across, up = self.x.at(x), self.y.at(y)
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
         across, up = across[defined], up[defined]
-        kept = thinned(across, up)
-        places = zip(_units(across[kept]), _units(1 - up[kept]), strict=True)
+        visible = thinned(across, up)
+        places = zip(_units(across[visible]), _units(1 - up[visible]), strict=True)
         link = "H{0}V{1}" if steps else "L{0} {1}"
         drawn = "".join((link if number else "M{0} {1}").format(*place) for number, place in enumerate(places))
         if not drawn:
             return
-        told = ""
+        data = ""
         if marks is not None:
-            told = f' data-marks="{" ".join(f"{mark:.4g}" for mark in np.asarray(marks)[defined][kept].tolist())}"'
-        self._parts.append(f'<path class="line {tone}" d="{drawn}" data-name="{escaped(name)}"{told}/>')
+            data = f' data-marks="{" ".join(f"{mark:.4g}" for mark in np.asarray(marks)[defined][visible].tolist())}"'
+        self._parts.append(f'<path class="line {tone}" d="{drawn}" data-name="{escaped(name)}"{data}/>')
         if points:
-            dots = "".join(f"M{a} {b}h0" for a, b in zip(_units(across[kept]), _units(1 - up[kept]), strict=True))
+            dots = "".join(f"M{a} {b}h0" for a, b in zip(_units(across[visible]), _units(1 - up[visible]), strict=True))
             self._parts.append(f'<path class="dots {tone}" d="{dots}"/>')
         if legend:
             self._legend.append(f'<li class="{tone}"><bdi>{escaped(name)}</bdi></li>')
@@ -224,10 +224,10 @@ class Chart:
             for place, (_, text) in zip(self.x.at([t for t, _ in self.x.ticks]).tolist(), self.x.ticks, strict=True)
         )
         return (
-            f'<div class="plot {self.shape}" role="img" aria-label="{escaped(self.told)}">'
+            f'<div class="plot {self.shape}" role="img" aria-label="{escaped(self.description)}">'
             f'<div class="up-title" aria-hidden="true">{escaped(self.y.title)}</div>'
             f'<div class="up" aria-hidden="true">{ups}</div>'
-            f'<div class="area" {_told_axis("x", self.x)} {_told_axis("y", self.y)}>'
+            f'<div class="area" {_axis_data("x", self.x)} {_axis_data("y", self.y)}>'
             f'<svg viewBox="0 0 {_SIZE} {_SIZE}" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
             f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._words)}</div>'
             f'<div class="across" aria-hidden="true">{across}</div>'
@@ -235,7 +235,7 @@ class Chart:
         )
 
 
-def _told_axis(side: str, axis: Axis) -> str:
+def _axis_data(side: str, axis: Axis) -> str:
     low, high = float(axis.low), float(axis.high)
     log = f" data-{side}-log" if axis.log else ""
     return f'data-{side}="{escaped(axis.title)}" data-{side}-low="{low!r}" data-{side}-high="{high!r}"{log}'

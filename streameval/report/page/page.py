@@ -11,14 +11,13 @@ from importlib.resources import files
 from typing import Protocol
 
 from streameval.errors import InputError
-from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings
+from streameval.report.model import Report
 from streameval.report.page.labels import label_section
 from streameval.report.page.markup import Section, escaped, safe_json
 from streameval.report.page.metrics import averages_section, facts, headline_section
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.scores import curve_section, ranking_section
-from streameval.report.page.stream import course_section, slice_section
+from streameval.report.page.stream import slice_section, stream_section
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 
@@ -33,12 +32,11 @@ class HasColumns(Protocol):
 
 
 def html_page(
-    readings: Readings,
-    specs: tuple[MetricSpec, ...],
+    report: Report,
     *,
     title: str,
     trace: HasColumns | None = None,
-    slices: Sequence[tuple[Label, Readings]] = (),
+    slices: Sequence[tuple[Label, Report]] = (),
     max_labels: int = 10_000,
 ) -> str:
     """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
@@ -48,34 +46,34 @@ def html_page(
         raise InputError(f"max_labels must be an integer of at least 1, not {quoted(max_labels)}")
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
-    made = [
-        headline_section(readings, specs),
-        averages_section(readings),
-        label_section(readings, specs, max_labels),
-        slice_section(slices, specs),
-        course_section(trace.columns()) if trace is not None else None,
-        pair_section(readings),
-        curve_section(readings),
-        ranking_section(readings),
+    parts = [
+        headline_section(report),
+        averages_section(report),
+        label_section(report, max_labels),
+        slice_section(slices),
+        stream_section(trace.columns()) if trace is not None else None,
+        pair_section(report),
+        curve_section(report),
+        ranking_section(report),
     ]
-    sections = [section for section in made if section is not None]
-    if not readings.tables.examples:
+    sections = [section for section in parts if section is not None]
+    if not report.tables.examples:
         empty = "<p>No example was counted yet, so every value below is what 0/0 is taken for.</p>"
         sections.insert(0, Section("empty", "Nothing to see yet", empty))
     script, style = _resource("page.js"), _resource("page.css")
-    parts = {
+    fields = {
         "title": escaped(printable(title)),
         "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "style": style,
         "script": script,
         "facts": "".join(
-            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(readings)
+            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(report)
         ),
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
         "sections": "".join(_section(part) for part in sections),
         "data": safe_json({name: table for part in sections for name, table in part.tables.items()}),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _resource("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _resource("page.html"))
 
 
 def _section(part: Section) -> str:

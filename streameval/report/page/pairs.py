@@ -9,33 +9,33 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import as_float
 from streameval.metrics.pairs import Matrix, confusion_matrix
-from streameval.metrics.views import Readings
-from streameval.report.page.markup import Column, Section, Table, count_text, escaped, label_texts
+from streameval.report.model import Column, Report, Table
+from streameval.report.page.markup import Section, count_text, escaped, label_texts, table_data, table_html
 
 __all__ = ["pair_section"]
 
 _SIDE = 16
 _PAIRS = 200
-_SAID = 0.005
+_LEAST = 0.005
 _DEEP = 0.55  # from here on a cell is so dark that its number must be light
-_TOLD = (
+_MEANING = (
     "<p>A label that is missed was taken for the labels that are wrongly predicted in the same example, in equal "
     "parts, or for no label if there are none. Right decisions are on the diagonal.</p>"
 )
 
 
-def pair_section(readings: Readings) -> Section | None:
+def pair_section(report: Report) -> Section | None:
     """Confusion of labels, if pairs are kept."""
-    if not readings.keeps("pairs") or not readings.tables.examples or not readings.tables.labels:
+    if not report.views.keeps("pairs") or not report.tables.examples or not report.labels:
         return None
-    matrix = confusion_matrix(readings.named("pairs", "the report"), values="shares")
+    matrix = confusion_matrix(report.views.named("pairs", "the report"), values="shares")
     names = label_texts(matrix.labels)
     values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     table = _table(matrix, names, values, parts, wrong)
     heat = _heat(matrix, names, values, parts, wrong)
-    pictures = f'<div class="beside pairs">{heat}<div>{table.html()}</div></div>'
-    return Section("confusion", "Confusion", _TOLD + pictures, {"confusions": table.data()})
+    pictures = f'<div class="beside pairs">{heat}<div>{table_html(table)}</div></div>'
+    return Section("confusion", "Confusion", _MEANING + pictures, {"confusions": table_data(table)})
 
 
 def _sums(matrix: Matrix) -> FloatArray:
@@ -72,23 +72,23 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
         with np.errstate(over="ignore"):  # weights may add up to more than any float
             np.add.at(mistaken, side[wrong], values[wrong])
     chosen = np.sort(np.argsort(-mistaken[:none], kind="stable")[:_SIDE])
-    shown = [*chosen.tolist(), none]
-    within = np.flatnonzero(np.isin(matrix.row, shown) & np.isin(matrix.column, shown)).tolist()
+    drawn = [*chosen.tolist(), none]
+    within = np.flatnonzero(np.isin(matrix.row, drawn) & np.isin(matrix.column, drawn)).tolist()
     cells = {(int(matrix.row[at]), int(matrix.column[at])): at for at in within}
 
     def cell(row: int, column: int) -> str:
         at = cells.get((row, column))
         many, share = (0.0, 0.0) if at is None else (float(values[at]), float(parts[at]))
-        told = f' title="{escaped(f"{names[row]} → {names[column]}: {count_text(many)}")}"' if many else ""
+        title = f' title="{escaped(f"{names[row]} → {names[column]}: {count_text(many)}")}"' if many else ""
         marks = ("hit" if row == column else "miss") + (" deep" if share > _DEEP else "")
-        text = f"{100 * share:.0f}" if share >= _SAID else ""
-        return f'<td class="{marks}" style="--v:{share:.3f}"{told}>{text}</td>'
+        text = f"{100 * share:.0f}" if share >= _LEAST else ""
+        return f'<td class="{marks}" style="--v:{share:.3f}"{title}>{text}</td>'
 
-    heads = "".join(f'<th scope="col"{_named(names[at])}><span>{_isolated(names[at])}</span></th>' for at in shown)
+    heads = "".join(f'<th scope="col"{_named(names[at])}><span>{_isolated(names[at])}</span></th>' for at in drawn)
     body = "".join(
         f'<tr><th scope="row"{_named(names[row])}>{_isolated(names[row])}</th>'
-        f"{''.join(cell(row, column) for column in shown)}</tr>"
-        for row in shown
+        f"{''.join(cell(row, column) for column in drawn)}</tr>"
+        for row in drawn
     )
     few = "" if len(chosen) == none else f", for the {len(chosen)} labels most often mistaken"
     return (

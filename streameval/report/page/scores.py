@@ -1,4 +1,4 @@
-"""What was kept of scores: curves with their bands, thresholds, calibration, rankings."""
+"""What can be read of scores: curves with their bands, thresholds, calibration, rankings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import math
 import numpy as np
 
 from streameval.errors import MetricError
-from streameval.metrics.interval import Interval
-from streameval.metrics.naming import evaluate, parse_spec
-from streameval.metrics.views import Readings, certified
+from streameval.metrics.calibration import reliability
+from streameval.metrics.curves import precision_recall_curve, roc_curve
+from streameval.metrics.naming import build_spec
+from streameval.metrics.thresholds import best_threshold
+from streameval.report.model import Report
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_texts, number_text
 from streameval.report.page.metrics import interval_text, metric_list
+from streameval.report.series import curve_line, threshold_lines
 from streameval.states.curve_view import CurveTables
 
 __all__ = ["curve_section", "ranking_section"]
@@ -25,147 +28,124 @@ _CURVES = (
 _RANKINGS = (
     "one_error", "coverage_error", "ranking_loss", "label_ranking_average_precision", "mrr", "ndcg", "r_precision",
 )  # fmt: skip
-_TOLD = (
+_MEANING = (
     "<p>Scores are counted in bins. Bounds tell what the bins leave open: the exact value certainly lies between them, "
     "and where nothing is open the value is exact.</p>"
 )
+_ALL = "all labels together"
 
 
 def _unit(title: str) -> Axis:
     return Axis(title, 0.0, 1.0, UNIT)
 
 
-def curve_section(readings: Readings) -> Section | None:
+def curve_section(report: Report) -> Section | None:
     """ROC, precision and recall, thresholds, reliability: of all labels together, and of single labels behind."""
-    if not readings.keeps("curves"):
+    if not report.views.keeps("curves"):
         return None
-    tables: CurveTables = readings.named("curves", "the report")
-    if not tables.size or not readings.tables.examples:
+    tables: CurveTables = report.views.named("curves", "the report")
+    if not tables.size or not report.tables.examples:
         return None
-    ranked = sorted(range(tables.size), key=lambda place: -int(tables.steps.of(place).tp[-1]))
-    drawn = sorted(place for place in ranked[:_DRAWN] if int(tables.steps.of(place).tp[-1]))
+    positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
+    ranked = sorted(range(tables.size), key=lambda place: -positives[place])
     names = label_texts(tables.labels)
-    told = [(names[place], place) for place in drawn]
-    options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in told)
+    drawn = [(names[place], place) for place in sorted(ranked[:_DRAWN]) if positives[place]]
+    options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in drawn)
     few = "" if len(drawn) == tables.size else f" (the {len(drawn)} most frequent)"
     choice = (
-        f'<p class="choice" hidden><label>Label{few} <select data-curves><option value="">all labels together</option>'
+        f'<p class="choice" hidden><label>Label{few} <select data-curves><option value="">{_ALL}</option>'
         f"{options}</select></label></p>"
     )
-    charts = [_roc(readings, tables, told), _precision_recall(readings, tables, told), _thresholds(tables)]
+    charts = [_roc(report, tables, drawn), _precision_recall(report, tables, drawn), _thresholds(tables)]
     charts += _reliability(tables)
-    metrics = metric_list(readings, _CURVES, "Metrics read from curves")
-    return Section("curves", "Curves", f'{_TOLD}{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
+    metrics = metric_list(report, _CURVES, "Metrics read from curves")
+    return Section("curves", "Curves", f'{_MEANING}{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
 
 
-def _interval(readings: Readings, name: str) -> str:
-    spec = parse_spec(name)
-    found = certified(spec, readings)
-    if not isinstance(found, Interval) or math.isnan(found.value):
-        return "not defined"
-    return f"{number_text(found.value, 'share')} ({interval_text(found)})"
+def _area(report: Report, name: str) -> tuple[str, list[float]]:
+    """The area under the curve of all labels together with its bounds, and those of each label."""
+    interval = report.bounds(report.value(f"{name}_micro"))
+    areas = report.per_label(build_spec(name, average=None))
+    if interval is None or math.isnan(interval.value):
+        return "not defined", areas
+    return f"{number_text(interval.value, 'share')} ({interval_text(interval)})", areas
 
 
-def _values(readings: Readings, name: str) -> list[float]:
-    spec = parse_spec(name)
-    found = evaluate(spec, readings.of(spec))
-    return list(found.values()) if isinstance(found, dict) else []
-
-
-def _roc(readings: Readings, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    from streameval.metrics.curves import roc_curve
-
-    area, areas = _interval(readings, "roc_auc_micro"), _values(readings, "roc_auc_per_label")
+def _roc(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
+    area, areas = _area(report, "roc_auc")
     chart = Chart(
         "ROC",
-        f"ROC curve of all labels together, area {area}.",
+        f"ROC curve of {_ALL}, area {area}.",
         _unit("false positive rate"),
         _unit("true positive rate"),
-        note=f"Area of all labels together {area}.",
+        note=f"Area of {_ALL} {area}.",
     )
     chart.diagonal()
-    for label, place in drawn:
-        curve = roc_curve(tables, tables.labels[place])
-        name = f"{label}, area {number_text(areas[place], 'share')}"
-        chart.line(name, curve.fpr, curve.tpr, f"faint of{place}", legend=False)
-    pooled = roc_curve(tables)
-    if pooled.mixed.any():
-        chart.band(*pooled.band())
-    chart.line("all labels together", pooled.fpr, pooled.tpr, "a", marks=pooled.thresholds)
+    for name, place in drawn:
+        line = curve_line(roc_curve(tables, tables.labels[place]))
+        area = number_text(areas[place], "share")
+        chart.line(f"{name}, area {area}", line.x, line.y, f"faint of{place}", legend=False)
+    pooled = curve_line(roc_curve(tables))
+    if pooled.band is not None:
+        chart.band(*pooled.band)
+    chart.line(_ALL, pooled.x, pooled.y, "a", marks=pooled.thresholds)
     return chart.html()
 
 
-def _precision_recall(readings: Readings, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    from streameval.metrics.curves import precision_recall_curve
-
-    area, areas = _interval(readings, "average_precision_micro"), _values(readings, "average_precision_per_label")
+def _precision_recall(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
+    area, areas = _area(report, "average_precision")
     chart = Chart(
         "Precision and recall",
-        f"Precision-recall curve of all labels together, average precision {area}.",
+        f"Precision-recall curve of {_ALL}, average precision {area}.",
         _unit("recall"),
         _unit("precision"),
-        note=f"Average precision of all labels together {area}. The dotted line is what guessing reaches.",
+        note=f"Average precision of {_ALL} {area}. The dotted line is what guessing reaches.",
     )
-    for label, place in drawn:
-        curve = precision_recall_curve(tables, tables.labels[place])
-        kept = curve.recall[:-1] > 0
-        name = f"{label}, average precision {number_text(areas[place], 'share')}"
-        chart.line(
-            name, curve.recall[:-1][kept], curve.precision[:-1][kept], f"faint of{place}", steps=True, legend=False
-        )
-    pooled = precision_recall_curve(tables)
-    kept = pooled.recall[:-1] > 0
-    positives, cells = int(tables.pooled.of(0).tp[-1]), int(tables.pooled.of(0).fp[-1])
+    for name, place in drawn:
+        line = curve_line(precision_recall_curve(tables, tables.labels[place]))
+        name = f"{name}, average precision {number_text(areas[place], 'share')}"
+        chart.line(name, line.x, line.y, f"faint of{place}", steps=True, legend=False)
+    pooled = curve_line(precision_recall_curve(tables))
+    cells = tables.pooled.of(0)
+    positives, negatives = int(cells.tp[-1]), int(cells.fp[-1])
     if positives:
-        chart.rule(y=positives / (positives + cells))
-    if pooled.mixed.any():
-        chart.band(*pooled.band())
-    recall, precision = pooled.recall[:-1][kept], pooled.precision[:-1][kept]
-    chart.line("all labels together", recall, precision, "a", steps=True, marks=pooled.thresholds[kept])
+        chart.rule(y=positives / (positives + negatives))
+    if pooled.band is not None:
+        chart.band(*pooled.band)
+    chart.line(_ALL, pooled.x, pooled.y, "a", steps=True, marks=pooled.thresholds)
     return chart.html()
 
 
 def _thresholds(tables: CurveTables) -> str:
-    from streameval.metrics.curves import precision_recall_curve
-    from streameval.metrics.thresholds import best_threshold
-
     pooled = precision_recall_curve(tables)
-    finite = np.isfinite(pooled.thresholds)
-    at = pooled.thresholds[finite]
+    at, values = threshold_lines(pooled.thresholds, pooled.precision[:-1], pooled.recall[:-1])
     if not len(at):
         return ""
-    precision, recall = pooled.precision[:-1][finite], pooled.recall[:-1][finite]
-    both = precision + recall
-    f1 = 2 * precision * recall / np.where(both > 0, both, 1)
     best = best_threshold(tables)
-    low, high = float(at.min()), float(at.max())
-    inside = low >= 0 and high <= 1
-    sure = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'share')}"
+    low, high = float(at[0]), float(at[-1])
+    bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'share')}"
     chart = Chart(
         "Thresholds",
         f"Precision, recall and F1 over the threshold; F1 is greatest from {best.threshold:.4g} on.",
-        _unit("threshold") if inside else nice_axis("threshold", low, high),
+        _unit("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high),
         _unit(""),
-        note=f"From {number_text(best.threshold)} on, micro F1 is greatest: {number_text(best.value, 'share')}{sure}.",
+        note=f"From {number_text(best.threshold)} on, micro F1 is greatest: {number_text(best.value, 'share')}{bound}.",
     )
     if math.isfinite(best.threshold):
         chart.rule(x=best.threshold, word="best")
-    # From one threshold up to and with the next, decisions are those of the next.
-    left, right = np.append(low, at[:-1]), at
-    across = np.stack([left, right], axis=1).reshape(-1)
-    for name, values, tone in (("precision", precision, "a"), ("recall", recall, "b"), ("F1", f1, "c")):
-        chart.line(name, across, np.repeat(values, 2), tone)
+    # From one threshold up to and with the next, predictions are those of the next.
+    across = np.stack([np.append(low, at[:-1]), at], axis=1).reshape(-1)
+    for name, side, tone in zip(("precision", "recall", "F1"), values, "abc", strict=True):
+        chart.line(name, across, np.repeat(side, 2), tone)
     return chart.html()
 
 
 def _reliability(tables: CurveTables) -> list[str]:
-    from streameval.metrics.calibration import reliability
-
     try:
-        found = reliability(tables)
+        bins = reliability(tables)
     except MetricError:  # scores that are no probabilities
         return []
-    if not len(found.weight):
+    if not len(bins.weight):
         return []
     chart = Chart(
         "Reliability",
@@ -175,33 +155,31 @@ def _reliability(tables: CurveTables) -> list[str]:
         note="On the dotted line scores are probabilities; below it they are too high.",
     )
     chart.diagonal()
-    chart.line("all labels together", found.mean_score, found.frequency, "a", marks=None, points=True)
-    top = float(found.weight.max())
+    chart.line(_ALL, bins.mean_score, bins.frequency, "a", points=True)
+    top = float(bins.weight.max())
     tall = Axis("scores", 0.0, math.log10(top + 1) or 1.0, ((math.log10(top + 1), count_text(top)),))
     strip = Chart(
         "", f"How many scores each bucket holds, {count_text(top)} at most.", _unit("mean score"), tall, "strip"
     )
-    strip.bars(found.low, found.high, np.log10(found.weight + 1))
+    strip.bars(bins.low, bins.high, np.log10(bins.weight + 1))
     return [chart.html(strip.plot())]
 
 
-def ranking_section(readings: Readings) -> Section | None:
+def ranking_section(report: Report) -> Section | None:
     """How well scores put the true labels first."""
-    if not readings.keeps("rankings") or not readings.tables.examples or not readings.tables.labels:
+    if not report.views.keeps("rankings") or not report.tables.examples or not report.labels:
         return None
-    last = min(10, len(readings.tables.labels))
-    x = Axis("labels looked at (k)", 1.0, float(max(last, 2)), tuple((k, str(k)) for k in range(1, max(last, 2) + 1)))
+    last = min(10, len(report.labels))
+    ends = range(1, max(last, 2) + 1)
     chart = Chart(
         "The first k labels",
         f"Precision, recall and nDCG among the first 1 to {last} labels.",
-        x,
+        Axis("labels looked at (k)", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends)),
         _unit(""),
         note="Of the labels with the greatest scores, how many are true, and how many of the true ones are among them.",
     )
-    ks = [float(k) for k in range(1, last + 1)]
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
-        specs = [parse_spec(f"{name}(k={k})") for k in range(1, last + 1)]
-        values = [evaluate(spec, readings.of(spec)) for spec in specs]
-        chart.line(word, ks, [value for value in values if isinstance(value, float)], tone, points=True)
-    metrics = metric_list(readings, _RANKINGS, "Metrics read from rankings")
+        items = report.values(f"{name}(k={k})" for k in range(1, last + 1))
+        chart.line(word, range(1, last + 1), [item.value for item in items], tone, points=True)
+    metrics = metric_list(report, _RANKINGS, "Metrics read from rankings")
     return Section("rankings", "Rankings", f'<div class="beside even">{chart.html()}{metrics}</div>')

@@ -1,42 +1,39 @@
-"""What is told beside the whole: parts of the data, and values along the stream."""
+"""Besides the whole: parts of the data, and values along the stream."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings
+from streameval.report.model import Column, Report, Table
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import Column, Section, Table, escaped, label_text, label_texts
-from streameval.report.page.metrics import singles
+from streameval.report.page.markup import Section, escaped, label_text, label_texts, table_data, table_html
 from streameval.schema.labels import Label
 
-__all__ = ["course_section", "slice_section"]
+__all__ = ["slice_section", "stream_section"]
 
 _TONES = "abcdefgh"
 _POINTS = 600
 _CHARTS = 24
 
 
-def slice_section(slices: Sequence[tuple[Label, Readings]], specs: tuple[MetricSpec, ...]) -> Section | None:
+def slice_section(slices: Sequence[tuple[Label, Report]]) -> Section | None:
     """The chosen metrics of each slice."""
     if not slices:
         return None
-    found = [dict(singles(readings, specs)) for _, readings in slices]
     columns = [
         Column("slice", "label", label_texts(name for name, _ in slices)),
-        Column("examples", "count", [readings.tables.examples for _, readings in slices]),
+        Column("examples", "count", [report.tables.examples for _, report in slices]),
     ]
-    for spec in dict.fromkeys(spec for values in found for spec in values):
-        values = [value if isinstance(value := each.get(spec), float) else math.nan for each in found]
+    for items in zip(*(report.values() for _, report in slices), strict=True):
+        values = [math.nan if item.number is None else item.number for item in items]
         if any(not math.isnan(value) for value in values):
-            columns.append(Column(spec.key, "share", values))
+            columns.append(Column(items[0].spec.key, "share", values))
     table = Table("slices", "The same metrics for parts of the data", columns, by="examples")
-    return Section("slices", "Slices", table.html(), {"slices": table.data()})
+    return Section("slices", "Slices", table_html(table), {"slices": table_data(table)})
 
 
-def course_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
+def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
     """One picture for each metric that was written down along the stream, with a line for each evaluator."""
     examples = [float(value) for value in columns.get("examples", ()) if isinstance(value, int | float)]
     groups: dict[str, list[tuple[str, list[float]]]] = {}
@@ -58,10 +55,10 @@ def course_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
             continue
         left = f" {len(lines) - len(_TONES)} more lines are not drawn." if len(lines) > len(_TONES) else ""
         last = [value for value in lines[0][1] if math.isfinite(value)][-1:]
-        told = f" At the end {last[0]:.4f}." if len(lines) == 1 and last else ""
+        end = f" At the end {last[0]:.4f}." if len(lines) == 1 and last else ""
         chart = Chart(
-            metric, f"{metric} along the stream.{told}", axis, nice_axis("", min(finite), max(finite)),
-            note=f"{told}{left}".strip(),
+            metric, f"{metric} along the stream.{end}", axis, nice_axis("", min(finite), max(finite)),
+            note=f"{end}{left}".strip(),
         )  # fmt: skip
         for (name, values), tone in zip(lines, _TONES, strict=False):
             chart.line(name or metric, across, [values[row] for row in rows], tone)

@@ -1,0 +1,284 @@
+"""What a report says: how much was evaluated, metrics, averages, labels. Text, HTML and terminal only format it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from streameval.errors import MetricError
+from streameval.metrics.averaging import as_float
+from streameval.metrics.entry import Entry
+from streameval.metrics.interval import Interval
+from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
+from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import Readings, certified
+from streameval.report.label_table import LabelTable
+from streameval.schema.labels import Label
+
+__all__ = [
+    "AVERAGES", "PER_LABEL", "Cell", "Column", "Kind", "MetricValue", "Report", "Table", "cell_text", "count_text",
+    "cut", "largest_first", "listed",
+]  # fmt: skip
+
+PER_LABEL = ("precision", "recall", "f1")
+"""The metrics that a report has of every label and in every average."""
+
+AVERAGES = {
+    "micro": "All labels together.",
+    "macro": "Mean over labels.",
+    "weighted": "Mean over labels, weighed by their support.",
+    "samples": "Mean over examples.",
+}
+
+_LARGE = 1e15  # from here on a count is rounded
+
+Cell: TypeAlias = str | int | float | None
+Kind: TypeAlias = Literal["label", "text", "count", "share", "bar", "number", "change"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """One metric, with its value or with why it has none, such as log loss of scores that are no probabilities."""
+
+    spec: MetricSpec
+    value: Any
+    error: MetricError | None = None
+
+    @property
+    def entry(self) -> Entry:
+        """Its entry in the catalogue."""
+        return ENTRIES[self.spec.name]
+
+    @property
+    def number(self) -> float | None:
+        """The value if it is one number."""
+        return self.value if isinstance(self.value, float) else None
+
+    @property
+    def column(self) -> str:
+        """What a column of its values per label is called."""
+        return self.spec.key.replace("_per_label", "", 1)
+
+    @property
+    def direction(self) -> str:
+        """Which values are better, in words; nothing for a metric that describes the data."""
+        return "" if self.entry.bigger_is_better is None else self.entry.direction
+
+    @property
+    def meaning(self) -> str:
+        """What it says, and over what it is averaged."""
+        average = AVERAGES.get(self.spec.average or "", "") if len(self.entry.averages) > 1 else ""
+        return f"{self.entry.summary} {average}".strip()
+
+
+class Report:
+    """What a report says of one state.
+
+    Parameters
+    ----------
+    views
+        The state as metrics read it.
+    specs
+        The metrics that were chosen.
+    """
+
+    def __init__(self, views: Readings, specs: Iterable[MetricSpec] = ()) -> None:
+        self.views, self.specs = views, tuple(specs)
+        self.tables = views.tables
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels, in the order of all columns."""
+        return self.tables.labels
+
+    @property
+    def weight(self) -> float:
+        """The weights of all examples together."""
+        return as_float(self.tables.weight * self.tables.unit)
+
+    @property
+    def headline(self) -> str:
+        """How much was evaluated."""
+        examples, labels = self.tables.examples, len(self.labels)
+        weight = f", total weight {self.weight:g}" if self.tables.weighted else ""
+        return f"{examples:,} example{'s' * (examples != 1)}{weight}, {labels:,} label{'s' * (labels != 1)}"
+
+    # -- metrics ------------------------------------------------------------------------------------------------------
+
+    def value(self, metric: MetricSpec | str) -> MetricValue:
+        """One metric; what cannot be read has its error in place of a value."""
+        spec = parse_spec(metric) if isinstance(metric, str) else metric
+        try:
+            return MetricValue(spec, evaluate(spec, self.views.of(spec)))
+        except MetricError as error:
+            return MetricValue(spec, None, error)
+
+    def values(self, metrics: Iterable[MetricSpec | str] | None = None) -> list[MetricValue]:
+        """Some metrics, or those that were chosen."""
+        return [self.value(metric) for metric in (self.specs if metrics is None else metrics)]
+
+    def single(self, metrics: Iterable[MetricSpec | str] | None = None) -> list[MetricValue]:
+        """Those that are one number, or have none."""
+        return [item for item in self.values(metrics) if item.number is not None or item.error is not None]
+
+    def bounds(self, item: MetricValue) -> Interval | None:
+        """Between what the exact value of a single metric lies where scores were binned."""
+        if item.entry.certify is None or item.number is None:
+            return None
+        interval = certified(item.spec, self.views)
+        return interval if isinstance(interval, Interval) else None
+
+    def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
+        """Precision, recall and F1 by average."""
+        return {
+            average: [
+                as_float(evaluate(build_spec(name, average=average, zero_division=zero_division), self.tables))  # type: ignore[arg-type]
+                for name in PER_LABEL
+            ]
+            for average in AVERAGES
+        }
+
+    # -- labels -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def counts(self) -> LabelTable:
+        """The 2x2 table of each label."""
+        return LabelTable.of(self.tables)
+
+    @cached_property
+    def support(self) -> list[float]:
+        """How often each label is true."""
+        return list(self.counts.support.tolist())
+
+    @property
+    def total_support(self) -> float:
+        """How many true labels there are, all labels together; of weights the correctly rounded sum."""
+        units = sum((self.tables.by_label.tp + self.tables.by_label.fn).tolist())
+        return as_float(units * self.tables.unit) if self.tables.weighted else units
+
+    def per_label(self, spec: MetricSpec) -> list[float]:
+        """The values of a metric without average.
+
+        Raises
+        ------
+        MetricError
+            If it cannot be read here.
+        """
+        values = evaluate(spec, self.views.of(spec))
+        return [values[label] for label in self.labels] if isinstance(values, dict) else []
+
+    def label_values(self, zero_division: float | None = None) -> dict[str, list[float]]:
+        """Precision, recall and F1 of each label."""
+        return {name: self.per_label(build_spec(name, average=None, zero_division=zero_division)) for name in PER_LABEL}
+
+    def most_frequent(self, count: int) -> list[int]:
+        """Positions of the labels with the largest support, in the order of labels."""
+        return sorted(largest_first(self.support)[:count])
+
+
+def largest_first(values: Sequence[float]) -> list[int]:
+    """Positions from the greatest value down; of equal ones the first comes first, what is undefined last."""
+    void = [math.isnan(value) for value in values]
+    return sorted(range(len(values)), key=lambda at: (True, 0.0) if void[at] else (False, -values[at]))
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name
+        Its heading.
+    kind
+        How its values are written: "bar" has a bar beside each, "change" a sign.
+    values
+        Strings for labels and text; numbers for everything else, None where there is none.
+    note
+        What the heading means.
+    unless
+        Names of columns: where all of them are 0 the value is 0/0.
+    """
+
+    name: str
+    kind: Kind
+    values: Sequence[Any]
+    note: str = ""
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose first column names the rows, sorted by one of the others; of many rows the first are written.
+
+    Attributes
+    ----------
+    name
+        Unique in a report.
+    caption
+        What the table says; below it in a terminal.
+    columns
+        At least one.
+    by
+        The heading of the column that it is sorted by, from the greatest value down; "" for the order of the values.
+    first
+        How many rows are written at first.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    by: str = ""
+    first: int = 100
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0].values)
+
+    def order(self) -> list[int]:
+        """The rows as they are sorted at first; what is undefined comes last."""
+        values = next((column.values for column in self.columns if column.name == self.by), None)
+        return list(range(self.size)) if values is None else largest_first(values)
+
+
+def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[Cell]]) -> list[Column]:
+    """Columns from rows."""
+    cells = list(zip(*rows, strict=True)) or [()] * len(names)
+    return [Column(name, kind, values) for name, kind, values in zip(names, kinds, cells, strict=True)]
+
+
+# -- numbers and names ------------------------------------------------------------------------------------------------
+
+
+def cell_text(value: Cell, kind: Kind = "share", digits: int = 4) -> str:
+    """A cell as plain text; fractions and changes with so many decimals."""
+    if value is None or isinstance(value, str):
+        return "-" if value is None else value
+    if kind == "count":
+        return count_text(value)
+    if math.isnan(value):
+        return "nan"
+    return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}.{digits}f}"
+
+
+def count_text(value: float) -> str:
+    """How many, or a sum of weights."""
+    if not math.isfinite(value):
+        return str(value)
+    if abs(value) >= _LARGE:
+        return f"{value:.4g}"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def cut(name: str, width: int) -> str:
+    """A name in no more than so many characters."""
+    return name if len(name) <= width else name[: width - 1] + "…"
