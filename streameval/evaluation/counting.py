@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError
 from streameval.evaluation.encoding import WINDOWS, Saved, decode, encode
+from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, fresh_states, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.kernel import score_lists
 from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings, checked_keep, checked_state, details_of, refuse_undecided, state_of
+from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
 from streameval.schema.batch import Example, ScoredLists
-from streameval.schema.config import Config, Nan, Ties, Unknown, checked_propensities
+from streameval.schema.config import Config, Nan, Ties, Unknown
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.content import Content
@@ -60,11 +61,7 @@ class Core:
     def fresh(cls, config: Config) -> Core:
         """A core that has counted nothing."""
         labels = LabelIndex(config.labels or ())
-        if not config.states:
-            return cls(config, StateSet.fresh(labels))
-        from streameval.states.kinds import makers_of  # whose code is large, and seldom needed
-
-        return cls(config, StateSet.fresh(labels, makers_of(config)))
+        return cls(config, fresh_states(labels, config))
 
     def scratch(self) -> Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
@@ -176,11 +173,9 @@ class Accumulator(Mergeable):
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> None:
         self._specs = specs
-        kept, parts = checked_keep(keep)
-        states = {*kept, *(state_of(spec) for spec in specs)}
-        details = details_of(specs, checked_propensities(inverse_propensities), parts)
-        self._config = Config.checked(labels, unknown, threshold, nan, states, ties, details)
-        refuse_undecided(specs, self._config)
+        options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
+        self._config = Config.checked(labels, unknown, threshold, nan, options)
+        check_threshold(specs, self._config)
         self._core = Core.fresh(self._config)
         self._until_compaction = 64
 
@@ -361,7 +356,7 @@ class Accumulator(Mergeable):
         """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
         return self._config.threshold is not None or self._config.scored
 
-    def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
+    def tables(self, state: str) -> Any:
         """What the functions of `streameval.metrics` that need more than counts of decisions read.
 
         It speaks of the examples counted so far, and must not be used once more are counted.
@@ -392,7 +387,7 @@ class Accumulator(Mergeable):
         return Tables(self._core.states.states["decisions"])
 
     def _readings(self) -> Readings:
-        return Readings(self._config, self._tables(), self._core.states.states)
+        return Readings(self._config, self._tables(), self._core.states.states, KINDS)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
@@ -531,16 +526,13 @@ def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
 def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
     """Whether exactly that is kept which these metrics are read from, or, in an evaluator, more states."""
     config = saved.config
-    needed = {state_of(spec) for spec in specs} - {"decisions"}
-    states = set(config.states)
-    if not (needed <= states if saved.kind == 0 else needed == states):
-        return False
+    keep = [name for options in config.options for name in options.keep()] if saved.kind == 0 else []
+    arguments = {name: value for options in config.options for name, value in options.arguments().items()}
     try:
-        details = details_of(specs, config.details.inverse_propensities, config.parts if saved.kind == 0 else ())
-        refuse_undecided(specs, config)
+        check_threshold(specs, config)
+        return options_for(specs, keep, arguments) == config.options
     except MetricError:
         return False
-    return details == config.details
 
 
 def _restored(config: Config, content: Content, others: Mapping[str, Any]) -> StateSet:
@@ -549,12 +541,12 @@ def _restored(config: Config, content: Content, others: Mapping[str, Any]) -> St
     labels.fixed = content.fixed
     try:
         states: dict[str, Any] = {"decisions": Decisions.from_content(content, labels)}
-        if config.states:
-            from streameval.states.kinds import makers_of, restored_state
-
+        for options in config.options:
+            kind, content = KINDS[options.kind], others.get(options.kind)
             # In the object that a window was built from the others are not saved.
-            for name, make in makers_of(config).items():
-                states[name] = restored_state(make, others[name], labels) if name in others else make(labels)
+            states[kind.name] = (
+                kind.fresh(labels, options) if content is None else kind.restore(content, labels, options)
+            )
     except StreamevalError as error:  # such as a state that counts what this configuration does not
         raise FormatError(f"the bytes are damaged: {error}") from None
     return StateSet(labels, states)

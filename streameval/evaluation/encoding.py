@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from streameval.errors import FormatError, StreamevalError
-from streameval.schema.config import PARTS, STATES, Config, Details, checked_propensities
+from streameval.evaluation.kinds import KINDS
+from streameval.schema.config import Config, StateOptions
 from streameval.schema.labels import Label
 from streameval.states.content import Content
+from streameval.states.options import PARTS, PairOptions, RankingOptions
 from streameval.states.recording import Recording
 from streameval.wire.cached import Remembered
 from streameval.wire.decisions import nothing_counted, put_content, take_content
@@ -134,29 +136,34 @@ def _put_config(parts: list[bytes], config: Config) -> None:
         parts.append(struct.pack("<d", config.threshold))
     elif config.threshold is not None:
         _put_numbers(parts, config.threshold)
-    details = config.details
-    if _ranked(details):
-        put_integer(parts, details.label_ranks)
-        put_integer(parts, details.gain_ranks)
-        parts.append(varint(len(details.hit_cutoffs)))
-        for cutoff in details.hit_cutoffs:
+    rankings, pairs = _options(config)
+    if _ranked(rankings):
+        put_integer(parts, rankings.label_ranks)
+        put_integer(parts, rankings.gain_ranks)
+        parts.append(varint(len(rankings.hit_cutoffs)))
+        for cutoff in rankings.hit_cutoffs:
             put_integer(parts, cutoff)
-        _put_numbers(parts, details.inverse_propensities)
-    if details.parts:
-        parts.append(bytes((sum((part in details.parts) << place for place, part in enumerate(PARTS)),)))
+        _put_numbers(parts, rankings.propensities)
+    if pairs != PairOptions():
+        parts.append(bytes((sum((part in pairs.parts) << place for place, part in enumerate(PARTS)),)))
 
 
 def _flags(config: Config) -> int:
     """What is not as it usually is, as bits."""
-    bits = [config.labels is not None, config.nan == "missing", config.ties == "last"]
-    bits += [name in config.states for name in STATES]
-    bits += [_ranked(config.details), bool(config.details.parts)]
+    rankings, pairs = _options(config)
+    bits = [config.labels is not None, config.nan == "missing", rankings.ties == "last"]
+    bits += [name in config.states for name in KINDS]
+    bits += [_ranked(rankings), pairs != PairOptions()]
     return sum(bit << place for place, bit in enumerate(bits))
 
 
-def _ranked(details: Details) -> bool:
-    """Whether anything is said about rankings."""
-    return details != Details() and replace(details, parts=()) != Details()
+def _options(config: Config) -> tuple[RankingOptions, PairOptions]:
+    rankings, pairs = config.options_of("rankings"), config.options_of("pairs")
+    return cast("RankingOptions", rankings or RankingOptions()), cast("PairOptions", pairs or PairOptions())
+
+
+def _ranked(rankings: RankingOptions) -> bool:
+    return rankings not in (RankingOptions(), RankingOptions("last"))
 
 
 def _put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
@@ -231,25 +238,28 @@ def _take_states(source: Source, config: Config, least: int = 0) -> tuple[Conten
 
 def _take_config(source: Source) -> Config:
     flags, policy, kind = source.byte(255), _POLICIES[source.byte(2)], source.byte(2)
-    declared, missing, last, *kept, ranked, partial = (flags >> place & 1 for place in range(5 + len(STATES)))
+    declared, missing, last, *kept, ranked, partial = (flags >> place & 1 for place in range(5 + len(KINDS)))
     labels = source.labels() if declared else None
     threshold = (None, source.number, lambda: dict(_take_numbers(source)))[kind]
     bound = None if threshold is None else threshold()
-    details = _take_details(source) if ranked else Details()
+    rankings = _take_rankings(source, last) if ranked else RankingOptions("last" if last else "shared")
+    pairs = PairOptions()
     if partial:
         bits = source.byte(2 ** len(PARTS) - 1)
-        details = replace(details, parts=tuple(part for place, part in enumerate(PARTS) if bits >> place & 1))
-    states = [name for name, bit in zip(STATES, kept, strict=True) if bit]
+        pairs = PairOptions(tuple(part for place, part in enumerate(PARTS) if bits >> place & 1))
+    states = [name for name, bit in zip(KINDS, kept, strict=True) if bit]
     require("rankings" in states or not ranked)
     require("pairs" in states or not partial)
-    nan, ties = ("missing" if missing else "error"), ("last" if last else "shared")
-    return Config.checked(labels, policy, bound, nan, states, ties, details)
+    options: dict[str, StateOptions] = {"rankings": rankings, "pairs": pairs}
+    chosen = tuple(options.get(name) or KINDS[name].options() for name in states)
+    return Config.checked(labels, policy, bound, "missing" if missing else "error", chosen)
 
 
-def _take_details(source: Source) -> Details:
+def _take_rankings(source: Source, last: int) -> RankingOptions:
     label_ranks, gain_ranks = source.integer(), source.integer()
     cutoffs = tuple(source.integer() for _ in range(source.count()))
-    return Details(label_ranks, cutoffs, gain_ranks, checked_propensities(dict(_take_numbers(source))))
+    propensities = tuple(_take_numbers(source))
+    return RankingOptions("last" if last else "shared", label_ranks, cutoffs, propensities, gain_ranks)
 
 
 def _take_numbers(source: Source) -> list[tuple[Label, float]]:

@@ -11,15 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import FormatError
+from streameval.evaluation.kinds import KINDS
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.states.content import Content
-from streameval.states.kinds import ranking_options
-from streameval.wire.curves import put_curves, take_curves
 from streameval.wire.fields import Source, put_column, require, varint
-from streameval.wire.pairs import put_pairs, take_pairs
-from streameval.wire.rankings import put_rankings, take_rankings
 
 __all__ = ["put_others", "take_others"]
 
@@ -29,28 +25,15 @@ def put_others(parts: list[bytes], config: Config, decisions: Content, others: M
     for name in config.states:
         content = others[name]
         _put_missing(parts, decisions.labels, content.labels, content.fixed)
-        if name == "rankings":
-            put_rankings(parts, content)
-        elif name == "curves":
-            put_curves(parts, content)
-        else:
-            put_pairs(parts, content)
+        KINDS[name].code().put(parts, content)
 
 
 def take_others(source: Source, config: Config, decisions: Content) -> dict[str, Any]:
     """What `put_others` wrote."""
     found: dict[str, Any] = {}
-    for name in config.states:
+    for options in config.options:
         labels = _take_labels(source, decisions)
-        if name == "rankings":
-            found[name] = take_rankings(source, ranking_options(config), labels, decisions)
-        elif name == "curves":
-            found[name] = take_curves(source, labels, decisions)
-        elif len(labels) == len(decisions.labels):
-            found[name] = take_pairs(source, decisions)
-            require(found[name].parts == config.parts)
-        else:
-            raise FormatError("label pairs without labels that the decisions have")
+        found[options.kind] = KINDS[options.kind].code().take(source, options, labels, decisions)
     return found
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from streameval.metrics.entry import Entry, Parameter
 from streameval.metrics.spec import Average, MetricSpec, number_text
-from streameval.schema.config import Part
 
 __all__ = ["PAIRS"]
 
@@ -37,12 +36,12 @@ def _of_matrix(score: str, class_name: str, summary: str, formula: str) -> Entry
             return {label: value for label, value in found.items() if label is not None}
         return found
 
-    def part(spec: MetricSpec) -> Part:
-        return "contributions" if spec.parameter("values") == "contributions" else "confusions"
+    def needs(spec: MetricSpec) -> dict[str, str]:
+        return {"part": "contributions" if spec.parameter("values") == "contributions" else "confusions"}
 
     return Entry(
         f"mlcm_{score}", class_name, summary, formula, _HEYDARIAN, read, averages=_BY_LABEL, parameters=(_VALUES,),
-        state="pairs", part=part,
+        state="pairs", needs=needs,
     )  # fmt: skip
 
 
@@ -54,7 +53,7 @@ def _of_examples(
     source: str,
     *parameters: Parameter,
     module: str = "label_sets",
-    part: Part = "labelsets",
+    part: str = "labelsets",
     **choices: Any,
 ) -> Entry:
     """What is said of all examples; nothing is 0/0 but where there are too few."""
@@ -72,7 +71,7 @@ def _of_examples(
     options: dict[str, Any] = {"averages": ("samples",), "bigger_is_better": None, "zero_division": math.nan} | choices
     return Entry(
         name, class_name, summary, formula, source, read, default="samples", parameters=parameters, state="pairs",
-        part=lambda _: part, **options,
+        needs=lambda _: {"part": part}, **options,
     )  # fmt: skip
 
 

@@ -118,6 +118,7 @@ RANKINGS: tuple[Entry, ...] = (
         "sum of the precision at the rank of each hit / min(m, k), the hits, or m, mean over examples",
         "Spark, RankingMetrics; Hivemall; " + _MANNING, _k(None),
         Parameter("divisor", "min", choices=("min", "hits", "true")), _UNRANKED,
+        needs=lambda spec: {"hit_cutoff": spec.parameter("k")} if spec.parameter("divisor") == "hits" else {},
     ),
     _ranking(
         "mrr", "MeanReciprocalRank", "Reciprocal rank of the best true label, 0 where it is not among the first k.",
@@ -138,18 +139,21 @@ RANKINGS: tuple[Entry, ...] = (
         "Precision at k in which a true label counts the more, the likelier the data miss it.",
         "sum of inverse propensities of hits / the greatest that could be", _JAIN, _k(5),
         Parameter("normalize", True), degenerate=False, aliases=("psprecision_at",),
+        needs=lambda spec: {"gain_ranks": spec.parameter("k")},
     ),
     _ranking(
         "psndcg_at", "PropensityScoredNDCGAt",
         "Discounted gain at k in which a true label counts the more, the likelier the data miss it.",
         "sum of discounted inverse propensities of hits / the greatest that could be", _JAIN, _k(5),
         Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True), degenerate=False,
+        needs=lambda spec: {"gain_ranks": spec.parameter("k")},
     ),
     _ranking(
         "label_coverage_at", "LabelCoverageAt", "Share of the labels that are found at least once among the first k.",
         "labels found / labels ever true",
         "Schultheis et al. 2023, Generalized test utilities for long-tail performance in extreme multi-label "
         "classification", _k(5), Parameter("of", "true", choices=("true", "all")), degenerate=False,
+        needs=lambda spec: {"label_ranks": spec.parameter("k")},
     ),
 )  # fmt: skip
 

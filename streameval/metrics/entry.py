@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from streameval.metrics.spec import AVERAGES, Average, Choice, MetricSpec
-from streameval.schema.config import Part
 
 __all__ = ["Entry", "Parameter"]
 
@@ -41,6 +40,10 @@ class Parameter:
         return f"{text} or none" if self.default is None else text
 
 
+def _nothing(_: MetricSpec) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One metric of the catalogue.
@@ -70,8 +73,8 @@ class Entry:
         What it is read from: ``"decisions"``, ``"rankings"``, ``"curves"`` or ``"pairs"``.
     certify
         For metrics of curves: the value with bounds that contain the exact one.
-    part
-        For metrics of pairs: which part of them must be remembered.
+    needs
+        The options that its state must have, by name.
     """
 
     name: str
@@ -91,7 +94,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
     state: str = "decisions"
     certify: Callable[[Any, MetricSpec], Any] | None = None
-    part: Callable[[MetricSpec], Part] | None = None
+    needs: Callable[[MetricSpec], Mapping[str, Any]] = _nothing
 
     @property
     def direction(self) -> str:

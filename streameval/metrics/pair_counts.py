@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
-from streameval.schema.config import Part
+from streameval.states.options import Part
 from streameval.states.pair_content import Content
 from streameval.states.pair_view import PairTables
 from streameval.states.pairs import Pairs

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from streameval.errors import MetricError
+from streameval.kernel.types import IntArray
 from streameval.metrics.interval import Interval
 from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec
-from streameval.schema.config import PARTS, STATES, USUAL_PARTS, Config, Details, Part
+from streameval.schema.config import Config
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted, suggestion
 from streameval.states.views import Tables
 
-__all__ = [
-    "Readings", "certified", "checked_keep", "checked_state", "details_of", "part_of", "refuse_undecided", "state_of",
-]  # fmt: skip
+__all__ = ["Readings", "certified", "state_of", "without_decisions"]
 
 
 def state_of(spec: MetricSpec) -> str:
@@ -24,66 +22,8 @@ def state_of(spec: MetricSpec) -> str:
     return ENTRIES[spec.name].state
 
 
-def part_of(spec: MetricSpec) -> Part | None:
-    """Which part of pairs a metric is read from, if any."""
-    part = ENTRIES[spec.name].part
-    return None if part is None else part(spec)
-
-
-def checked_keep(keep: Iterable[str]) -> tuple[set[str], set[Part]]:
-    """The states to keep, and the parts of pairs, or what is wrong with them."""
-    states: set[str] = set()
-    parts: set[Part] = set()
-    for name in (keep,) if isinstance(keep, str) or not isinstance(keep, Iterable) else keep:
-        if name not in (*STATES, *PARTS):
-            known = (*STATES, *PARTS)
-            raise MetricError(
-                f"keep must hold {', '.join(map(repr, known))}, not {quoted(name)}{suggestion(name, known)}"
-            )
-        states.add(name if name in STATES else "pairs")
-        parts.update(USUAL_PARTS if name == "pairs" else [part for part in PARTS if part == name])
-    return states, parts
-
-
-def checked_state(name: str) -> str:
-    """The name of a state besides decisions, or what is wrong with it."""
-    if name not in STATES:
-        told = ", ".join(map(repr, STATES))
-        raise MetricError(f"tables() has {told}, not {quoted(name)}{suggestion(name, STATES)}")
-    return name
-
-
-def details_of(
-    specs: Iterable[MetricSpec], propensities: tuple[tuple[Label, float], ...], parts: Iterable[Part] = ()
-) -> Details:
-    """What rankings and pairs must remember for some metrics; of pairs, some parts in any case."""
-    kept = set(parts)
-    ranks, gains, cutoffs = 0, 0, set()
-    for spec in specs:
-        if (part := part_of(spec)) is not None:
-            kept.add(part)
-        if spec.name == "label_coverage_at":
-            ranks = max(ranks, spec.parameter("k"))
-        elif spec.name in ("psp_at", "psndcg_at"):
-            gains = max(gains, spec.parameter("k"))
-        elif spec.name == "map_at" and spec.parameter("divisor") == "hits":
-            cutoffs.add(spec.parameter("k"))
-    if bool(gains) != bool(propensities):
-        raise MetricError("psp_at and psndcg_at go with inverse_propensities={label: number}; give both, or neither")
-    chosen = tuple(part for part in PARTS if part in kept)
-    return Details(ranks, tuple(sorted(cutoffs)), gains, propensities, () if chosen == USUAL_PARTS else chosen)
-
-
-def refuse_undecided(specs: Iterable[MetricSpec], config: Config) -> None:
-    """Raise if a metric of decisions is to be read where nothing makes decisions of scores."""
-    if config.decides:
-        return
-    for spec in specs:
-        if state_of(spec) in ("decisions", "pairs"):
-            raise MetricError(_undecided(spec))
-
-
-def _undecided(spec: MetricSpec) -> str:
+def without_decisions(spec: MetricSpec) -> str:
+    """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
     return (
         f"{spec.key} is read from decisions, but predictions are scores here, for rankings or curves; "
         "say with threshold= from which score on a label is predicted"
@@ -105,10 +45,18 @@ def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, In
 class Readings:
     """What metrics read, by state; each part is made when it is first asked for."""
 
-    def __init__(self, config: Config, decisions: Tables, others: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        decisions: Tables,
+        others: Mapping[str, Any],
+        view: Callable[[str, Any, IntArray], Any],
+    ) -> None:
+        """Over the states besides decisions, by name; ``view`` makes what formulas read of one of them."""
         self._config = config
         self._tables = decisions
         self._others = others
+        self._view = view
         self._made: dict[str, Any] = {"decisions": decisions}
 
     @property
@@ -136,24 +84,21 @@ class Readings:
         if name == "decisions" and self._config.decides:
             return self._made[name]
         if name == "decisions":
-            raise MetricError(_undecided(spec))
-        part = part_of(spec)
-        if part is not None and part not in self._config.parts:
-            raise MetricError(
-                f"{spec.key} is read from {part}, which are not kept here; name it when building, or give "
-                f"keep=[{part!r}]"
-            )
+            raise MetricError(without_decisions(spec))
+        options = self._config.options_of(name)
+        part = None if options is None else options.missing(ENTRIES[spec.name].needs(spec))
+        if part is not None:
+            raise MetricError(_required(spec.key, part))
         return self.named(name, spec.key)
 
     def named(self, name: str, what: str) -> Any:
         """The tables of a state."""
         if name not in self._made:
             if name not in self._others:
-                raise MetricError(
-                    f"{what} is read from {name}, which are not kept here; name a metric of {name} when building, "
-                    f"or give keep=[{name!r}]"
-                )
-            from streameval.states.kinds import tables_of
-
-            self._made[name] = tables_of(name, self._others[name], self._made["decisions"].columns)
+                raise MetricError(_required(what, name))
+            self._made[name] = self._view(name, self._others[name], self._made["decisions"].columns)
         return self._made[name]
+
+
+def _required(what: str, name: str) -> str:
+    return f"{what} requires the {name!r} state; construct with keep=[{name!r}]"

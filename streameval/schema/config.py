@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -14,52 +14,60 @@ from streameval.errors import InputError, LabelError
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import number_or_none, quoted, suggestion
 
-__all__ = [
-    "PARTS", "STATES", "USUAL_PARTS", "Config", "Details", "Nan", "Part", "Threshold", "Ties", "Unknown",
-    "checked_propensities",
-]  # fmt: skip
+__all__ = ["Config", "Nan", "StateOptions", "Threshold", "Ties", "Unknown", "one_of"]
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
 Ties: TypeAlias = Literal["shared", "last"]
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 
-STATES = ("rankings", "curves", "pairs")
-"""What can be remembered besides decisions."""
-
-Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
-PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
-"""What can be remembered of pairs."""
-
-USUAL_PARTS: tuple[Part, ...] = ("confusions", "cooccurrence")
-"""What is remembered of pairs where nothing more, or less, is asked for."""
-
 _POLICIES = ("error", "ignore", "add")
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
-    """What is remembered of rankings and pairs beyond, or instead of, what usually is.
+class StateOptions:
+    """What one kind of state counts, as a value; a kind with options of its own adds fields."""
 
-    Attributes
-    ----------
-    label_ranks
-        Up to which rank hits are counted for each label.
-    hit_cutoffs
-        For which k average precision at k can be divided by the number of hits.
-    gain_ranks
-        Up to which rank propensity-scored gains are summed.
-    inverse_propensities
-        How much a hit of each label counts in them, sorted by label.
-    parts
-        What is remembered of pairs, in the order of `PARTS`; empty for `USUAL_PARTS`.
-    """
+    kind: ClassVar[str]
+    """The name of the kind."""
+    reads: ClassVar[Literal["decisions", "scores"]]
+    """What it is given of an example."""
 
-    label_ranks: int = 0
-    hit_cutoffs: tuple[int, ...] = ()
-    gain_ranks: int = 0
-    inverse_propensities: tuple[tuple[Label, float], ...] = ()
-    parts: tuple[Part, ...] = ()
+    @classmethod
+    def of(
+        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
+    ) -> Self | None:
+        """The options that metrics and a user require, or None where nobody requires this kind.
+
+        Parameters
+        ----------
+        needs
+            For each metric that is read from this kind, the options it cannot do without.
+        keep
+            The names in ``keep=`` that are of this kind.
+        arguments
+            The arguments that a user chose, by name.
+        """
+        del arguments
+        return cls() if needs or keep else None
+
+    def keep(self) -> tuple[str, ...]:
+        """Names for ``keep=`` that give these options."""
+        return (self.kind,)
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments that give these options."""
+        return {}
+
+    def missing(self, needs: Mapping[str, Any]) -> str | None:
+        """What to name in ``keep=`` so that a metric can be read, or None if it can."""
+        del needs
+        return None
+
+    def differences(self, other: Self) -> list[str]:
+        """What differs from ``other``, in words."""
+        pairs = [(field.name, getattr(self, field.name), getattr(other, field.name)) for field in fields(self)]
+        return [f"{name} differ ({mine!r} and {theirs!r})" for name, mine, theirs in pairs if mine != theirs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +84,15 @@ class Config:
         None when predictions are decisions; a number, or one per label (sorted by label), when they are scores.
     nan
         What a score that is NaN means: an error, or a missing score.
-    states
-        What is remembered besides decisions, in the order of `STATES`.
-    ties
-        Which of two labels with equal scores ranks better: neither, or the later one.
-    details
-        What is remembered of rankings and pairs beyond, or instead of, what usually is.
+    options
+        The states besides decisions, by what each counts; in the order of the registry.
     """
 
     labels: tuple[Label, ...] | None = None
     unknown: Unknown = "error"
     threshold: Threshold | None = None
     nan: Nan = "error"
-    states: tuple[str, ...] = ()
-    ties: Ties = "shared"
-    details: Details = Details()
+    options: tuple[StateOptions, ...] = ()
 
     @classmethod
     def checked(
@@ -99,36 +101,29 @@ class Config:
         unknown: object,
         threshold: float | Mapping[Label, float] | Iterable[float] | None,
         nan: object = "error",
-        states: Iterable[str] = (),
-        ties: object = "shared",
-        details: Details | None = None,
+        options: tuple[StateOptions, ...] = (),
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
-        policy = cast("Unknown", _one_of("unknown", unknown, _POLICIES))
+        policy = cast("Unknown", one_of("unknown", unknown, _POLICIES))
         names = None if labels is None else _label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
         bound = None if threshold is None else _threshold(threshold, names, policy)
-        kept = set(states)
-        return cls(
-            names,
-            policy,
-            bound,
-            cast("Nan", _one_of("nan", nan, ("error", "missing"))),
-            tuple(name for name in STATES if name in kept),
-            cast("Ties", _one_of("ties", ties, ("shared", "last"))),
-            details or Details(),
-        )
+        return cls(names, policy, bound, cast("Nan", one_of("nan", nan, ("error", "missing"))), options)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the states besides decisions."""
+        return tuple(options.kind for options in self.options)
 
     @property
     def scored(self) -> bool:
-        """Whether something is remembered that needs scores."""
-        return "rankings" in self.states or "curves" in self.states
+        """Whether some state reads scores."""
+        return any(options.reads == "scores" for options in self.options)
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """What is remembered of pairs."""
-        return (self.details.parts or USUAL_PARTS) if "pairs" in self.states else ()
+    def options_of(self, state: str) -> StateOptions | None:
+        """What a state counts; None if there is no such state."""
+        return next((options for options in self.options if options.kind == state), None)
 
     @property
     def decides(self) -> bool:
@@ -146,22 +141,21 @@ class Config:
             found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
         if self.threshold != other.threshold:
             found.append(f"thresholds differ ({quoted(self.threshold)} and {quoted(other.threshold)})")
-        if self.parts != other.parts and self.states == other.states:
-            mine, theirs = (", ".join(config.parts) for config in (self, other))
-            found.append(f"parts of pairs differ ({mine} and {theirs})")
-        for name in ("nan", "states", "ties", "details"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if name == "details":
-                mine, theirs = replace(mine, parts=()), replace(theirs, parts=())
-            if mine != theirs:
-                found.append(f"{name} differ{'' if name != 'nan' else 's'} ({mine!r} and {theirs!r})")
+        if self.nan != other.nan:
+            found.append(f"nan differs ({self.nan!r} and {other.nan!r})")
+        if self.states != other.states:
+            found.append(f"states differ ({self.states!r} and {other.states!r})")
+        else:
+            for mine, theirs in zip(self.options, other.options, strict=True):
+                found += mine.differences(theirs)
         return found
 
 
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """A choice among names, or what is wrong with it."""
     if not isinstance(value, str) or value not in allowed:
-        told = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
-        raise InputError(f"{name} must be {told}, not {quoted(value)}{suggestion(value, allowed)}")
+        names = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
+        raise InputError(f"{name} must be {names}, not {quoted(value)}{suggestion(value, allowed)}")
     return value
 
 
@@ -210,23 +204,6 @@ def _threshold(
         raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
         pairs = [(label, value) for label, value in pairs if label in declared]
-    return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
-
-
-def checked_propensities(given: Mapping[Label, float] | None) -> tuple[tuple[Label, float], ...]:
-    """Inverse propensities, sorted by label, or what is wrong with them."""
-    if given is None:
-        return ()
-    if not isinstance(given, Mapping):
-        raise InputError(f"inverse_propensities must be a mapping label -> number, not {quoted(given)}")
-    pairs = []
-    for label, value in given.items():
-        number = number_or_none(value)
-        if number is None or not 0 < number < math.inf:
-            raise InputError(
-                f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(value)}"
-            )
-        pairs.append((normalise(label), number))
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
 

@@ -13,11 +13,11 @@ from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel._numpy import list_rows
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import DenseBatch, ListBatch, ScoreBatch
-from streameval.schema.config import PARTS, Part
 from streameval.schema.labels import Label
+from streameval.states.options import Part
 
 __all__ = [
-    "ALL", "PARTS", "Cells", "Content", "Key", "Part", "cells_of", "decided", "label_sets", "outweighs", "placed",
+    "ALL", "Cells", "Content", "Key", "cells_of", "decided", "label_sets", "outweighs", "placed",
     "set_placed",
 ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
-from streameval.schema.config import Part
+from streameval.states.options import Part
 from streameval.states.pair_content import Content
 from streameval.states.pairs import Pairs
 

@@ -24,10 +24,10 @@ from streameval.kernel import paired
 from streameval.kernel._numpy import limbs
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, Lists, Ragged
 from streameval.schema.batch import Batch, DenseBatch, Example, ScoreBatch
-from streameval.schema.config import PARTS, USUAL_PARTS, Part
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros, units_of
+from streameval.states.options import PARTS, USUAL_PARTS, Part
 from streameval.states.pair_content import (
     ALL,
     Cells,

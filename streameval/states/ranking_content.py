@@ -1,21 +1,19 @@
-"""What is chosen when a state of rankings is made, and what it holds."""
+"""What a state of rankings holds."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError
 from streameval.kernel.types import IntArray
-from streameval.schema.labels import Label, in_order
-from streameval.schema.text import number_or_none, quoted
+from streameval.schema.labels import Label
+from streameval.states.options import RankingOptions
 
 __all__ = [
-    "GAINS", "HITS", "IDEALS", "KEYS", "LABELS", "MAIN", "NAMES", "PARTS", "Key", "Propensities", "RankingContent",
-    "RankingOptions", "Table",
+    "GAINS", "HITS", "IDEALS", "KEYS", "LABELS", "MAIN", "NAMES", "PARTS", "Key", "RankingContent", "Table",
+
 ]  # fmt: skip
 
 Key: TypeAlias = tuple[int, ...]
@@ -29,64 +27,6 @@ PARTS = (3, 1, 6, 1, 3, 1, 1)
 MAIN = 3
 """The first three tables are always kept."""
 LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
-
-
-Propensities: TypeAlias = tuple[tuple[Label, float], ...]
-"""The inverse propensity of each label: how much more a hit counts than it would if the label were never missed."""
-
-
-@dataclass(frozen=True, slots=True)
-class RankingOptions:
-    """What a state of rankings keeps, and how it breaks ties.
-
-    Attributes
-    ----------
-    ties
-        ``"shared"``: labels with equal scores share their ranks. ``"last"``: of two labels with equal scores the later
-        one, in the order of the labels, ranks better (MULAN's rule).
-    label_ranks
-        Up to which rank hits are counted for each label.
-    hit_cutoffs
-        For which k average precision at k can be divided by the number of hits.
-    propensities
-        Inverse propensities; every true label must have one if there are any.
-    gain_ranks
-        Up to which rank propensity-scored gains are summed.
-    """
-
-    ties: Literal["shared", "last"] = "shared"
-    label_ranks: int = 0
-    hit_cutoffs: tuple[int, ...] = ()
-    propensities: Propensities = field(default=(), repr=False)
-    gain_ranks: int = 0
-
-    def __post_init__(self) -> None:
-        if self.ties not in ("shared", "last"):
-            raise InputError(f'ties must be "shared" or "last", not {quoted(self.ties)}')
-        for name, ranks in (("label_ranks", self.label_ranks), ("gain_ranks", self.gain_ranks)):
-            if type(ranks) is not int or ranks < 0:
-                raise InputError(f"{name} must be an integer of at least 0, not {quoted(ranks)}")
-        for cutoff in self.hit_cutoffs:
-            if type(cutoff) is not int or cutoff < 1:
-                raise InputError(f"hit_cutoffs must be integers of at least 1, not {quoted(cutoff)}")
-        if bool(self.propensities) != bool(self.gain_ranks):
-            raise InputError("propensities and gain_ranks belong together; give both or neither")
-        found: dict[Label, float] = {}
-        for label, inverse in self.propensities:
-            value = number_or_none(inverse)
-            if value is None or not 0 < value < math.inf:
-                raise InputError(
-                    f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
-                )
-            found[label] = value
-        # The same choices in another order are the same choices.
-        object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
-        object.__setattr__(self, "propensities", tuple((label, found[label]) for label in sorted(found, key=in_order)))
-
-    @property
-    def asks(self) -> bool:
-        """Whether anything is kept beside what always is."""
-        return bool(self.label_ranks or self.hit_cutoffs or self.gain_ranks)
 
 
 class Table(NamedTuple):

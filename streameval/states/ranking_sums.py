@@ -12,7 +12,8 @@ from streameval.kernel._numpy import limbs
 from streameval.kernel.ranked import Records
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.exact import ExactSums, common_scale, units_of
-from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Key, RankingOptions
+from streameval.states.options import RankingOptions
+from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Key
 
 __all__ = ["Part", "added", "asked_parts", "main_parts", "summed", "summed_few"]
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
 from streameval.schema.labels import Label
-from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, RankingOptions, Table
+from streameval.states.options import RankingOptions
+from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Table
 from streameval.states.rankings import Rankings
 from streameval.states.views import Integers, total
 

@@ -32,6 +32,7 @@ from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, scaled, trailing_zeros
+from streameval.states.options import RankingOptions
 from streameval.states.ranking_content import (
     GAINS,
     KEYS,
@@ -41,12 +42,11 @@ from streameval.states.ranking_content import (
     PARTS,
     Key,
     RankingContent,
-    RankingOptions,
     Table,
 )
 from streameval.states.ranking_sums import added, asked_parts, main_parts, summed, summed_few
 
-__all__ = ["RankingContent", "RankingOptions", "Rankings"]
+__all__ = ["RankingContent", "Rankings"]
 
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 _FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays

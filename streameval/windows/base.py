@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import FormatError, InputError, MergeError, StreamevalError
 from streameval.evaluation.counting import Accumulator, core_of
@@ -117,7 +117,7 @@ class Window(Mergeable, ABC, Generic[A]):
         """The outcomes of each label in the window."""
         return self._current().per_label()
 
-    def tables(self, state: Literal["rankings", "curves", "pairs"]) -> Any:
+    def tables(self, state: str) -> Any:
         """What functions read of the examples in the window; see `Evaluator.tables`."""
         return self._current().tables(state)
 

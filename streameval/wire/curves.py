@@ -16,6 +16,7 @@ from streameval.schema.labels import Label
 from streameval.states.content import Content
 from streameval.states.curves import CurveContent, Moments
 from streameval.states.exact import trailing_zeros
+from streameval.states.options import CurveOptions
 from streameval.wire.fields import (
     FINEST,
     LONGEST,
@@ -82,8 +83,9 @@ def _differ(plain: Moments) -> bool:
     return n * squares != total * total
 
 
-def take_curves(source: Source, labels: tuple[Label, ...], decisions: Content) -> CurveContent:
+def take_curves(source: Source, options: CurveOptions, labels: tuple[Label, ...], decisions: Content) -> CurveContent:
     """What `put_curves` wrote, of a state with these labels."""
+    del options
     fixed, examples = decisions.fixed, decisions.examples
     sides = np.zeros((len(labels), 3), np.int64)
     sides[fixed:, 0] = source.column(len(labels) - fixed)

@@ -13,9 +13,10 @@ import numpy as np
 from streameval.errors import FormatError
 from streameval.kernel import _paired_numpy as pairing
 from streameval.kernel.types import IntArray
-from streameval.schema.config import PARTS
+from streameval.schema.labels import Label
 from streameval.states.content import Content as Decided
 from streameval.states.exact import trailing_zeros
+from streameval.states.options import PARTS, PairOptions
 from streameval.states.pair_content import Content
 from streameval.wire.fields import FINEST, Source, put_column, put_integer, require, varint
 
@@ -58,10 +59,13 @@ def put_pairs(parts: list[bytes], content: Content) -> None:
         put_integer(parts, value)
 
 
-def take_pairs(source: Source, decisions: Decided) -> Content:
-    """What `put_pairs` wrote, beside these decisions."""
+def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> Content:
+    """What `put_pairs` wrote, of a state with these options and labels."""
+    if labels != decisions.labels:
+        raise FormatError("label pairs without labels that the decisions have")
     bits = source.byte(2 ** len(PARTS) - 1)
     chosen = tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
+    require(chosen == options.parts)
     found = [_take_kind(source, kind) for name in chosen for kind in _KINDS[name]]
     pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in found)])
     times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in found)])

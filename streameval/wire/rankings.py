@@ -10,8 +10,9 @@ from streameval.errors import FormatError
 from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label
 from streameval.states.content import Content
+from streameval.states.options import RankingOptions
 from streameval.states.ranking_check import is_possible
-from streameval.states.ranking_content import GAINS, KEYS, MAIN, PARTS, RankingContent, RankingOptions, Table
+from streameval.states.ranking_content import GAINS, KEYS, MAIN, PARTS, RankingContent, Table
 from streameval.wire.fields import FINEST, LONGEST, Source, put_column, put_integer, require, varint
 
 __all__ = ["put_rankings", "take_rankings"]

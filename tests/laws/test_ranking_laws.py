@@ -15,10 +15,11 @@ from streameval.metrics import rankings_at
 from streameval.schema.batch import ScoredLists, ScoredRows
 from streameval.schema.labels import LabelIndex
 from streameval.states import rankings
+from streameval.states.options import RankingOptions
 from streameval.states.ranking_check import is_possible
 from streameval.states.ranking_content import Table
 from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import RankingOptions, Rankings
+from streameval.states.rankings import Rankings
 from tests.support.effort import cases
 from tests.support.ranking_oracle import Ranked
 from tests.support.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples

@@ -21,7 +21,7 @@ from streameval.metrics import pairs
 from streameval.metrics.averaging import as_float
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
-from streameval.states.pair_content import PARTS
+from streameval.states.options import PARTS
 from streameval.states.pairs import Pairs
 from tests.states.test_pairs import Meant, fed, heydarian, krstinic, meanings, shares_of
 from tests.support.effort import cases

@@ -18,7 +18,7 @@ from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, S
 from streameval.evaluation.encoding import decode, encode
 from streameval.metrics import label_sets as labelsets
 from streameval.metrics import pairs
-from streameval.states.pair_content import PARTS
+from streameval.states.options import PARTS
 from tests.metrics.test_pair_readings import plain_scumble
 from tests.states.test_pairs import POOL, Meant, heydarian, krstinic, meanings, shares_of
 from tests.support.effort import cases

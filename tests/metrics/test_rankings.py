@@ -19,8 +19,9 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.propensities import jain_propensities
 from streameval.schema.batch import ScoredRows
 from streameval.schema.labels import LabelIndex
+from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import RankingOptions, Rankings
+from streameval.states.rankings import Rankings
 from tests.support.effort import cases
 from tests.support.ranking_cases import CASES, RankingCase
 from tests.support.ranking_oracle import DIGITS, Ranked, View, discount, mean_over

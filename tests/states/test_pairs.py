@@ -22,7 +22,8 @@ from streameval.kernel import paired
 from streameval.kernel.types import DONE, FULL, REFUSED, Lists
 from streameval.schema.batch import DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.schema.labels import LabelIndex
-from streameval.states.pair_content import PARTS, Content
+from streameval.states.options import PARTS
+from streameval.states.pair_content import Content
 from streameval.states.pairs import Pairs
 from tests.support.effort import cases
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streameval.metrics import rankings, rankings_at
-from streameval.states.rankings import RankingOptions
+from streameval.states.options import RankingOptions
 
 __all__ = ["CASES", "RankingCase"]
 

@@ -10,8 +10,9 @@ import numpy as np
 from streameval.metrics import rankings, rankings_at
 from streameval.schema.batch import ScoredLists, ScoredRows
 from streameval.schema.labels import LabelIndex, in_order
+from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import RankingOptions, Rankings
+from streameval.states.rankings import Rankings
 from tests.support.ranking_oracle import Ranked
 
 __all__ = ["METRICS", "as_lists", "as_rows", "labels_met", "propensities_of", "random_examples", "state_of"]

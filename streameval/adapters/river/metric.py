@@ -14,10 +14,10 @@ from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError
 from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.kinds import options_for
 from streameval.metrics.entry import Entry
 from streameval.metrics.naming import build_spec
 from streameval.metrics.spec import Average, MetricSpec
-from streameval.metrics.views import part_of
 from streameval.progressive.target import all_read_scores
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -93,7 +93,8 @@ class CountedMetric(MultiLabelMetric):
             empty=kept.pop("empty", "zero_division"),
             parameters=kept,
         )
-        self._counts = Evaluator([], keep=[part] if (part := part_of(self._spec)) else [], **options)
+        keep = [name for required in options_for([self._spec]) for name in required.keep()]
+        self._counts = Evaluator([], keep=keep, **options)
         self._bond: Bond | None = None
 
     @property

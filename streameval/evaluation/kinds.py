@@ -1,0 +1,203 @@
+"""The registry of state kinds: the one place that joins the states, their bytes and what formulas read.
+
+A kind is one entry here; every list of kinds derives from `KINDS`. Decisions are part of every set of states, so they
+are no entry. The code of a kind is large and seldom needed: it is imported once an object has such a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from streameval.errors import MetricError
+from streameval.kernel.types import IntArray
+from streameval.metrics.naming import ENTRIES
+from streameval.metrics.spec import MetricSpec
+from streameval.metrics.views import without_decisions
+from streameval.schema.config import Config, StateOptions
+from streameval.schema.labels import LabelIndex
+from streameval.schema.text import quoted, suggestion
+from streameval.states.base import State
+from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingOptions
+from streameval.states.state_set import StateSet
+
+__all__ = ["KINDS", "Code", "Kind", "check_threshold", "checked_state", "fresh_states", "options_for", "reads_decisions"]
+
+
+class Code(NamedTuple):
+    """What a kind is made of."""
+
+    fresh: Callable[[LabelIndex, Any], Any]
+    """A state with these labels and options that has counted nothing."""
+    from_content: Callable[[Any, LabelIndex], Any]
+    """The state that holds a content, over its own labels."""
+    view: Callable[[Any, IntArray], Any]
+    """What formulas read of a state, for the labels in these columns."""
+    put: Callable[[list[bytes], Any], None]
+    """Write a content."""
+    take: Callable[..., Any]
+    """Read a content: of these options and labels, where the decisions hold this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """One kind of state.
+
+    Attributes
+    ----------
+    options
+        The class of its options, which has its name and what it reads.
+    bit
+        Its fixed place in the bytes; place 0 is that of the decisions.
+    code
+        Imports what it is made of.
+    keeps
+        The names for ``keep=`` that ask for it; its own name if there are no further ones.
+    """
+
+    options: type[StateOptions]
+    bit: int
+    code: Callable[[], Code]
+    keeps: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called in ``keep=``, ``tables()`` and the catalogue."""
+        return self.options.kind
+
+    @property
+    def reads(self) -> str:
+        """What it is given of an example: "decisions" or "scores"."""
+        return self.options.reads
+
+    def fresh(self, labels: LabelIndex, options: StateOptions) -> State:
+        """A state that has counted nothing."""
+        state: State = self.code().fresh(labels, options)
+        return state
+
+    def restore(self, content: Any, labels: LabelIndex, options: StateOptions) -> State:
+        """A state that holds ``content``, whose labels are among ``labels``."""
+        own = LabelIndex(content.labels)
+        own.fixed = content.fixed
+        state: Any = self.fresh(labels, options)
+        state.merge(self.code().from_content(content, own))
+        restored: State = state
+        return restored
+
+    def view(self, state: Any, columns: IntArray) -> Any:
+        """What formulas read of a state, for the labels in these columns."""
+        return self.code().view(state, columns)
+
+
+def _rankings() -> Code:
+    from streameval.states.ranking_view import RankingTables
+    from streameval.states.rankings import Rankings
+    from streameval.wire.rankings import put_rankings, take_rankings
+
+    return Code(Rankings, Rankings.from_content, RankingTables, put_rankings, take_rankings)
+
+
+def _curves() -> Code:
+    from streameval.states.curve_view import CurveTables
+    from streameval.states.curves import Curves
+    from streameval.wire.curves import put_curves, take_curves
+
+    return Code(lambda labels, _: Curves(labels), Curves.from_content, CurveTables, put_curves, take_curves)
+
+
+def _pairs() -> Code:
+    from streameval.states.pair_view import PairTables
+    from streameval.states.pairs import Pairs
+    from streameval.wire.pairs import put_pairs, take_pairs
+
+    def fresh(labels: LabelIndex, options: PairOptions) -> Pairs:
+        return Pairs(labels, options.parts)
+
+    return Code(fresh, Pairs.from_content, lambda state, _: PairTables(state), put_pairs, take_pairs)
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(RankingOptions, 1, _rankings),
+        Kind(CurveOptions, 2, _curves),
+        Kind(PairOptions, 3, _pairs, ("pairs", *PARTS)),
+    )
+}
+"""By name, in the order of their bits."""
+
+
+def fresh_states(labels: LabelIndex, config: Config) -> StateSet:
+    """The states of a configuration, which have counted nothing."""
+    return StateSet.fresh(
+        labels, {options.kind: partial(KINDS[options.kind].fresh, options=options) for options in config.options}
+    )
+
+
+def options_for(
+    specs: Iterable[MetricSpec], keep: Iterable[str] = (), arguments: Mapping[str, Any] | None = None
+) -> tuple[StateOptions, ...]:
+    """The states that metrics and a user require, besides decisions, and what each must count.
+
+    Parameters
+    ----------
+    specs
+        The metrics.
+    keep
+        The names in ``keep=``.
+    arguments
+        The arguments that some kind understands, by name.
+
+    Raises
+    ------
+    MetricError
+        If ``keep`` has an unknown name, or arguments do not go with the metrics.
+    """
+    names, needs = _checked_keep(keep), dict[str, list[Mapping[str, Any]]]()
+    for spec in specs:
+        entry = ENTRIES[spec.name]
+        needs.setdefault(entry.state, []).append(entry.needs(spec))
+    options = (
+        kind.options.of(needs.get(kind.name, ()), names.intersection(_names(kind)), arguments or {})
+        for kind in KINDS.values()
+    )
+    return tuple(part for part in options if part is not None)
+
+
+def _names(kind: Kind) -> tuple[str, ...]:
+    return kind.keeps or (kind.name,)
+
+
+def _checked_keep(keep: Iterable[str]) -> set[str]:
+    names = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
+    known = [*KINDS, *(name for kind in KINDS.values() for name in _names(kind) if name not in KINDS)]
+    for name in names:
+        if name not in known:
+            raise MetricError(
+                f"keep must hold {', '.join(map(repr, known))}, not {quoted(name)}{suggestion(name, known)}"
+            )
+    return set(names)
+
+
+def checked_state(name: str) -> str:
+    """The name of a state besides decisions, or what is wrong with it."""
+    if name not in KINDS:
+        known = ", ".join(map(repr, KINDS))
+        raise MetricError(f"tables() has {known}, not {quoted(name)}{suggestion(name, tuple(KINDS))}")
+    return name
+
+
+def reads_decisions(spec: MetricSpec) -> bool:
+    """Whether a metric is read from decisions, or from a state that counts decisions."""
+    kind = KINDS.get(ENTRIES[spec.name].state)
+    return kind is None or kind.reads == "decisions"
+
+
+def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:
+    """Raise if a metric of decisions is to be read where nothing makes decisions of scores."""
+    if not config.decides:
+        for spec in specs:
+            if reads_decisions(spec):
+                raise MetricError(without_decisions(spec))

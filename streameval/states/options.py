@@ -1,0 +1,159 @@
+"""What each kind of state counts, as values that are compared and written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+from streameval.errors import InputError, MetricError
+from streameval.schema.config import StateOptions, Ties, one_of
+from streameval.schema.labels import Label, in_order, normalise
+from streameval.schema.text import number_or_none, quoted
+
+__all__ = [
+    "PARTS", "USUAL_PARTS", "CurveOptions", "PairOptions", "Part", "Propensities", "RankingOptions",
+]  # fmt: skip
+
+Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
+PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
+"""What a state of pairs can count."""
+
+USUAL_PARTS: tuple[Part, ...] = ("confusions", "cooccurrence")
+"""What it counts where nothing more, or less, is required."""
+
+Propensities: TypeAlias = tuple[tuple[Label, float], ...]
+"""The inverse propensity of each label: how much more a hit counts than it would if the label were never missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingOptions(StateOptions):
+    """What a state of rankings keeps, and how it breaks ties.
+
+    Attributes
+    ----------
+    ties
+        ``"shared"``: labels with equal scores share their ranks. ``"last"``: of two labels with equal scores the later
+        one, in the order of the labels, ranks better (MULAN's rule).
+    label_ranks
+        Up to which rank hits are counted for each label.
+    hit_cutoffs
+        For which k average precision at k can be divided by the number of hits.
+    propensities
+        Inverse propensities; every true label must have one if there are any.
+    gain_ranks
+        Up to which rank propensity-scored gains are summed.
+    """
+
+    kind: ClassVar[str] = "rankings"
+    reads: ClassVar[Literal["decisions", "scores"]] = "scores"
+
+    ties: Ties = "shared"
+    label_ranks: int = 0
+    hit_cutoffs: tuple[int, ...] = ()
+    propensities: Propensities = field(default=(), repr=False)
+    gain_ranks: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ties not in ("shared", "last"):
+            raise InputError(f'ties must be "shared" or "last", not {quoted(self.ties)}')
+        for name, ranks in (("label_ranks", self.label_ranks), ("gain_ranks", self.gain_ranks)):
+            if type(ranks) is not int or ranks < 0:
+                raise InputError(f"{name} must be an integer of at least 0, not {quoted(ranks)}")
+        for cutoff in self.hit_cutoffs:
+            if type(cutoff) is not int or cutoff < 1:
+                raise InputError(f"hit_cutoffs must be integers of at least 1, not {quoted(cutoff)}")
+        if bool(self.propensities) != bool(self.gain_ranks):
+            raise InputError("propensities and gain_ranks belong together; give both or neither")
+        found: dict[Label, float] = {}
+        for label, inverse in self.propensities:
+            value = number_or_none(inverse)
+            if value is None or not 0 < value < math.inf:
+                raise InputError(
+                    f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
+                )
+            found[label] = value
+        # The same choices in another order are the same choices.
+        object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
+        object.__setattr__(self, "propensities", tuple((label, found[label]) for label in sorted(found, key=in_order)))
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything is kept beside what always is."""
+        return bool(self.label_ranks or self.hit_cutoffs or self.gain_ranks)
+
+    @classmethod
+    def of(
+        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
+    ) -> RankingOptions | None:
+        """Up to the greatest rank that some metric needs; ties and propensities are checked in any case."""
+        ties = cast("Ties", one_of("ties", arguments.get("ties", "shared"), ("shared", "last")))
+        propensities = _propensities(arguments.get("inverse_propensities"))
+        gain_ranks = max((need.get("gain_ranks", 0) for need in needs), default=0)
+        if bool(gain_ranks) != bool(propensities):
+            raise MetricError(
+                "psp_at and psndcg_at go with inverse_propensities={label: number}; give both, or neither"
+            )
+        if not needs and not keep:
+            return None
+        label_ranks = max((need.get("label_ranks", 0) for need in needs), default=0)
+        cutoffs = tuple(need["hit_cutoff"] for need in needs if "hit_cutoff" in need)
+        return cls(ties, label_ranks, cutoffs, propensities, gain_ranks)
+
+    def arguments(self) -> dict[str, Any]:
+        """The rule of ties and the propensities."""
+        return {"ties": self.ties, "inverse_propensities": dict(self.propensities)}
+
+
+@dataclass(frozen=True, slots=True)
+class CurveOptions(StateOptions):
+    """A state of curves has no options."""
+
+    kind: ClassVar[str] = "curves"
+    reads: ClassVar[Literal["decisions", "scores"]] = "scores"
+
+
+@dataclass(frozen=True, slots=True)
+class PairOptions(StateOptions):
+    """What a state of pairs counts: ``parts``, in the order of `PARTS`."""
+
+    kind: ClassVar[str] = "pairs"
+    reads: ClassVar[Literal["decisions", "scores"]] = "decisions"
+
+    parts: tuple[Part, ...] = USUAL_PARTS
+
+    @classmethod
+    def of(
+        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
+    ) -> PairOptions | None:
+        """The parts that are named, or needed by some metric."""
+        del arguments
+        if not needs and not keep:
+            return None
+        parts = {*keep, *(USUAL_PARTS if "pairs" in keep else ()), *(need["part"] for need in needs)}
+        return cls(tuple(part for part in PARTS if part in parts))
+
+    def keep(self) -> tuple[str, ...]:
+        """The parts by name."""
+        return self.parts
+
+    def missing(self, needs: Mapping[str, Any]) -> str | None:
+        """The part that a metric is read from, where it is not counted."""
+        part: str = needs["part"]
+        return None if part in self.parts else part
+
+    def differences(self, other: PairOptions) -> list[str]:
+        """The parts of both, in words."""
+        if self == other:
+            return []
+        return [f"parts of pairs differ ({', '.join(self.parts)} and {', '.join(other.parts)})"]
+
+
+def _propensities(inverse: object) -> Propensities:
+    if inverse is None:
+        return ()
+    if not isinstance(inverse, Mapping):
+        raise InputError(f"inverse_propensities must be a mapping label -> number, not {quoted(inverse)}")
+    return tuple((normalise(label), value) for label, value in inverse.items())
