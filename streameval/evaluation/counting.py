@@ -542,11 +542,9 @@ def _restored(config: Config, content: Content, others: Mapping[str, Any]) -> St
     try:
         states: dict[str, Any] = {"decisions": Decisions.from_content(content, labels)}
         for options in config.options:
-            kind, content = KINDS[options.kind], others.get(options.kind)
+            kind, other = KINDS[options.kind], others.get(options.kind)
             # In the object that a window was built from the others are not saved.
-            states[kind.name] = (
-                kind.fresh(labels, options) if content is None else kind.restore(content, labels, options)
-            )
+            states[kind.name] = kind.fresh(labels, options) if other is None else kind.restore(other, labels, options)
     except StreamevalError as error:  # such as a state that counts what this configuration does not
         raise FormatError(f"the bytes are damaged: {error}") from None
     return StateSet(labels, states)

@@ -23,7 +23,16 @@ from streameval.states.base import State
 from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingOptions
 from streameval.states.state_set import StateSet
 
-__all__ = ["KINDS", "Code", "Kind", "check_threshold", "checked_state", "fresh_states", "options_for", "reads_decisions"]
+__all__ = [
+    "KINDS",
+    "Code",
+    "Kind",
+    "check_threshold",
+    "checked_state",
+    "fresh_states",
+    "options_for",
+    "reads_decisions",
+]
 
 
 class Code(NamedTuple):
@@ -89,6 +98,10 @@ class Kind:
     def view(self, state: Any, columns: IntArray) -> Any:
         """What formulas read of a state, for the labels in these columns."""
         return self.code().view(state, columns)
+
+    def required(self, needs: Mapping[str, Any]) -> str:
+        """The name in ``keep=`` without which a metric with these needs cannot be read."""
+        return self.options.required(needs)
 
 
 def _rankings() -> Code:

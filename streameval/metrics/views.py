@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
@@ -42,6 +42,16 @@ def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, In
     return Interval(value, value, value, True)
 
 
+class StateKind(Protocol):
+    """What readings ask of a kind of state."""
+
+    def view(self, state: Any, columns: IntArray) -> Any:
+        """What formulas read of a state, for the labels in these columns."""
+
+    def required(self, needs: Mapping[str, Any]) -> str:
+        """The name in ``keep=`` without which a metric with these needs cannot be read."""
+
+
 class Readings:
     """What metrics read, by state; each part is made when it is first asked for."""
 
@@ -50,13 +60,13 @@ class Readings:
         config: Config,
         decisions: Tables,
         others: Mapping[str, Any],
-        view: Callable[[str, Any, IntArray], Any],
+        kinds: Mapping[str, StateKind],
     ) -> None:
-        """Over the states besides decisions, by name; ``view`` makes what formulas read of one of them."""
+        """Over the states besides decisions, by name, and what is known of their kinds."""
         self._config = config
         self._tables = decisions
         self._others = others
-        self._view = view
+        self._kinds = kinds
         self._made: dict[str, Any] = {"decisions": decisions}
 
     @property
@@ -85,10 +95,9 @@ class Readings:
             return self._made[name]
         if name == "decisions":
             raise MetricError(without_decisions(spec))
-        options = self._config.options_of(name)
-        part = None if options is None else options.missing(ENTRIES[spec.name].needs(spec))
-        if part is not None:
-            raise MetricError(_required(spec.key, part))
+        options, required = self._config.options_of(name), self._kinds[name].required(ENTRIES[spec.name].needs(spec))
+        if options is None or required not in options.keep():
+            raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)
 
     def named(self, name: str, what: str) -> Any:
@@ -96,7 +105,7 @@ class Readings:
         if name not in self._made:
             if name not in self._others:
                 raise MetricError(_required(what, name))
-            self._made[name] = self._view(name, self._others[name], self._made["decisions"].columns)
+            self._made[name] = self._kinds[name].view(self._others[name], self._made["decisions"].columns)
         return self._made[name]
 
 

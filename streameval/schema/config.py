@@ -59,10 +59,11 @@ class StateOptions:
         """Arguments that give these options."""
         return {}
 
-    def missing(self, needs: Mapping[str, Any]) -> str | None:
-        """What to name in ``keep=`` so that a metric can be read, or None if it can."""
+    @classmethod
+    def required(cls, needs: Mapping[str, Any]) -> str:
+        """The name in ``keep=`` without which a metric with these needs cannot be read."""
         del needs
-        return None
+        return cls.kind
 
     def differences(self, other: Self) -> list[str]:
         """What differs from ``other``, in words."""

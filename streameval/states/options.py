@@ -139,10 +139,11 @@ class PairOptions(StateOptions):
         """The parts by name."""
         return self.parts
 
-    def missing(self, needs: Mapping[str, Any]) -> str | None:
-        """The part that a metric is read from, where it is not counted."""
+    @classmethod
+    def required(cls, needs: Mapping[str, Any]) -> str:
+        """The part that a metric is read from."""
         part: str = needs["part"]
-        return None if part in self.parts else part
+        return part
 
     def differences(self, other: PairOptions) -> list[str]:
         """The parts of both, in words."""

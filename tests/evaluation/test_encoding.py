@@ -22,6 +22,7 @@ from streameval.metrics.catalogue import CATALOGUE
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.decisions import Decisions
+from streameval.states.options import PairOptions
 from streameval.states.pairs import Pairs
 from streameval.wire.fields import Source, joined, put_wide
 from streameval.wire.pairs import put_pairs, take_pairs
@@ -190,7 +191,9 @@ def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
     parts: list[bytes] = []
     put_pairs(parts, pairs.content())
     source = Source(b"".join(parts), 0)
-    assert take_pairs(source, decisions.content()) == pairs.content()
+    content = pairs.content()
+    options = PairOptions(content.parts)
+    assert take_pairs(source, options, content.labels, decisions.content()) == content
     assert not source.left()
 
 

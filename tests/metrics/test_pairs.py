@@ -18,7 +18,7 @@ from streameval.adapters.river import DistinctLabelsets, MacroMLCMF1, MicroF1, S
 from streameval.evaluation.encoding import decode, encode
 from streameval.metrics import label_sets as labelsets
 from streameval.metrics import pairs
-from streameval.states.options import PARTS
+from streameval.states.options import PARTS, PairOptions
 from tests.metrics.test_pair_readings import plain_scumble
 from tests.states.test_pairs import POOL, Meant, heydarian, krstinic, meanings, shares_of
 from tests.support.effort import cases
@@ -213,14 +213,14 @@ def test_of_pairs_that_is_kept_which_is_asked_for(choices: dict, parts: list[str
     fresh.merge(back)
     assert fresh == ev
     for entry in se.catalogue():
-        if entry.part is None:
+        if entry.state != "pairs":
             continue
-        spec = se.metric(entry.name).spec
-        if entry.part(spec) in parts:
+        part = entry.needs(se.metric(entry.name).spec)["part"]
+        if part in parts:
             ev.get(entry.name)
         else:
             for read in (ev.get, ev.interval):
-                with pytest.raises(se.MetricError, match=rf"{entry.name}.* keep=\['{entry.part(spec)}'\]"):
+                with pytest.raises(se.MetricError, match=rf"{entry.name}.* keep=\['{part}'\]"):
                     read(entry.name)
 
 
@@ -242,7 +242,7 @@ def test_what_was_not_kept_is_refused_with_what_to_do():
     ):  # fmt: skip
         with pytest.raises(se.MetricError, match=rf"only confusions were counted; give keep=\['{part}'\]"):
             read(table)
-    with pytest.raises(se.MetricError, match=r"scumble is read from labelsets, .*keep=\['labelsets'\]"):
+    with pytest.raises(se.MetricError, match=r"scumble requires the 'labelsets' state; .*keep=\['labelsets'\]"):
         se.Evaluator().get("scumble")
     with pytest.raises(se.MetricError, match=r"not 'labelset'; did you mean 'labelsets'"):
         se.Evaluator(keep=["labelset"])
@@ -302,7 +302,7 @@ def test_bytes_whose_configuration_and_pairs_differ_are_refused():
     ev.update({"a"}, {"b"})
     saved = decode(ev.to_bytes())
     for parts in (("confusions",), (), ("confusions", "cooccurrence"), PARTS):
-        config = dataclasses.replace(saved.config, details=dataclasses.replace(saved.config.details, parts=parts))
+        config = dataclasses.replace(saved.config, options=(PairOptions(parts),))
         with pytest.raises(se.FormatError):
             se.Evaluator.from_bytes(encode(dataclasses.replace(saved, config=config)))
 
