@@ -21,15 +21,8 @@ from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
 
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
-KERNELS = {
-    "_binned": ("binning.h",),
-    "_codes": ("coding.h",),
-    "_compiled": ("counting.h", "dense.h", "dense_loop.h", "words.h"),
-    "_packed": ("packing.h",),
-    "_paired": ("pairing.h",),
-    "_ranked": ("ranking.h",),
-}
-"""The modules of the kernel, and the headers with their loops."""
+KERNEL = Path("streameval/kernel")
+"""Each ``compiled.pyx`` in a folder below it is an extension; headers are named from here."""
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g"]
 
@@ -65,17 +58,18 @@ def extensions() -> list[Extension]:
     from Cython.Build import cythonize
 
     checks = os.environ.get("STREAMEVAL_CHECKS") == "1"
+    headers = sorted(str(header) for header in KERNEL.rglob("*.h"))
     kernel = [
         Extension(
-            f"streameval.kernel.{name}",
-            [f"streameval/kernel/{name}.pyx"],
-            depends=[f"streameval/kernel/{header}" for header in headers],
-            include_dirs=[np.get_include()],
+            ".".join(source.with_suffix("").parts),
+            [str(source)],
+            depends=headers,
+            include_dirs=[str(KERNEL), np.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=FLAGS + SANITIZERS * checks,
             extra_link_args=SANITIZERS * checks,
         )
-        for name, headers in KERNELS.items()
+        for source in sorted(KERNEL.rglob("*.pyx"))
     ]
     directives = {
         "language_level": 3,

@@ -9,16 +9,16 @@ import pytest
 from streameval import kernel
 
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _compiled
+    from streameval.kernel.decisions import compiled
 
 
-@pytest.fixture(params=_compiled.vectors() if kernel.BACKEND == "compiled" else [0])
+@pytest.fixture(params=compiled.vectors() if kernel.BACKEND == "compiled" else [0])
 def vectors(request: pytest.FixtureRequest) -> Iterator[int]:
     """Every kind of vector that this machine has, one after the other."""
     if kernel.BACKEND == "numpy":
         yield 0
         return
-    usual = _compiled.vectors()[0]
-    _compiled.use_vectors(request.param)
+    usual = compiled.vectors()[0]
+    compiled.use_vectors(request.param)
     yield request.param
-    _compiled.use_vectors(usual)
+    compiled.use_vectors(usual)

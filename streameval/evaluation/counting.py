@@ -14,7 +14,7 @@ from streameval.evaluation.encoding import WINDOWS, Saved, decode, encode
 from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, fresh_states, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
-from streameval.kernel import score_lists
+from streameval.kernel import backend
 from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -105,7 +105,7 @@ class Core:
         """An example of a form that the kernel reads, if it is one; nothing changes."""
         if not self.config.scored:
             return self.decisions.place_plain(y_true, y_pred, self.threshold, weight)
-        lists = score_lists(self.labels.columns, [y_pred])
+        lists = backend.lists.score_lists(self.labels.columns, [y_pred])
         if lists is None or type(y_pred) is not dict:
             return None
         guessed = dict.fromkeys(y_pred, False) if self.threshold is None else y_pred

@@ -10,8 +10,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.reader import Reader, registered
-from streameval.kernel import BACKEND
-from streameval.kernel.codes import are_texts, are_views, from_zero, text_codes, view_codes
+from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
 __all__ = ["arrow_of_polars", "decoding", "encoded_texts", "lists_of_arrow"]
@@ -59,7 +58,7 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     size, given = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
     # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
     kind: Any = np.int32 if max(size, len(chunk.values.dictionary) if given else 0) < 2**31 else np.int64
-    offsets = from_zero(bounds, kind) if start >= 0 and end <= size else None
+    offsets = lists.from_zero(bounds, kind) if start >= 0 and end <= size else None
     if offsets is None:
         raise InputError(f"{name} is damaged: its offsets do not bound lists within its {size} values")
     values = chunk.values.slice(start, end - start)
@@ -107,9 +106,9 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     codes_of: Any
     are_bounded: Any
     if kind in _OFFSETS:
-        arrays, codes_of, are_bounded = _texts(values, _OFFSETS[kind], name), text_codes, are_texts
+        arrays, codes_of, are_bounded = _texts(values, _OFFSETS[kind], name), strings.text_codes, strings.are_texts
     elif kind == "string_view":
-        arrays, codes_of, are_bounded = _views(values, name), view_codes, are_views
+        arrays, codes_of, are_bounded = _views(values, name), strings.view_codes, strings.are_views
     else:
         return _encoded(values, name)
     if BACKEND == "numpy":  # whose twins take longer than Arrow

@@ -17,7 +17,7 @@ from streameval.inputs.reader import IGNORED, PRED, Reader
 from streameval.inputs.sides import names_of, positions_of
 from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import plain_array
-from streameval.kernel import score_lists
+from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, IntArray, Ragged, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, quoted
 
@@ -372,10 +372,10 @@ class _Rankings:
 
 def _plain_mappings(examples: list[Any], reader: Reader) -> ListedScores | None:
     """Dicts of plain labels and numbers, all at once; None where one needs a closer look."""
-    found = score_lists(reader.labels.columns, examples)
+    found = backend.lists.score_lists(reader.labels.columns, examples)
     if found is None and type(examples[0]) is dict and reader.config.unknown != "ignore":
         reader.meet(examples)
-        found = score_lists(reader.labels.columns, examples)
+        found = backend.lists.score_lists(reader.labels.columns, examples)
     if found is None:
         return None
     offsets, columns, scores, spelled = found

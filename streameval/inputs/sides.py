@@ -16,8 +16,7 @@ from streameval.inputs.one import COLLECTIONS, labels_in, named, named_entries
 from streameval.inputs.reader import HIDDEN, IGNORED, NAMES, PRED, Reader, registered
 from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import bound_of, decided_block, plain_array
-from streameval.kernel import list_order
-from streameval.kernel.codes import listed_codes
+from streameval.kernel import backend
 from streameval.kernel.types import (
     DAMAGED,
     DISTINCT,
@@ -226,7 +225,7 @@ class _Sparse:
 def _rows_of(matrix: Any, role: int) -> Lists:
     """The columns of what is stored in each row, in the arrays of the matrix if the kernel can read them."""
     offsets, places = _plain(matrix.indptr, matrix.indices)
-    order = list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
+    order = backend.lists.list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
     if order == DAMAGED or len(offsets) != matrix.shape[0] + 1:
         raise InputError(
             f"{NAMES[role]} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}, "
@@ -414,7 +413,7 @@ def _frame_side(frame: Any, names: list[object], role: int, reader: Reader) -> S
 
 def _lists_of_texts(rows: list[Any], role: int, reader: Reader) -> Lists | None:
     """Lists and arrays of texts, where there is nothing else."""
-    found = listed_codes(rows)
+    found = backend.strings.listed_codes(rows)
     if found is None:
         return None
     ends, codes, texts = found

@@ -52,10 +52,10 @@ class Weighed(NamedTuple):
 
 
 DAMAGED, DISTINCT, REPEATING = 0, 1, 2
-"""What lists can be; see `streameval.kernel._numpy.list_order`."""
+"""What lists can be; see `streameval.kernel.lists.numpy.list_order`."""
 
 TapeContents: TypeAlias = tuple[Int32Array, Int32Array, FloatArray | None, IntArray | None]
 """Examples one behind the other: how many slots each has, all slots, weights unless all are 1, stamps if timed."""
 
 DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
-"""What a method answers that can decline; see `streameval.kernel._numpy.Counts`."""
+"""What a method answers that can decline; see `streameval.kernel.decisions.numpy.Counts`."""

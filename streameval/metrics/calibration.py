@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from streameval.errors import MetricError
-from streameval.kernel import binned
+from streameval.kernel.backend import curves as binned
 from streameval.kernel.types import FloatArray, IntArray, WordArray
 from streameval.metrics.areas import Bounds, averaged, checked_average
 from streameval.metrics.curves import shares

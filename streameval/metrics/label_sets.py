@@ -12,7 +12,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from streameval.kernel import _paired_numpy as pairing
+from streameval.kernel.backend import pairs as pairing
 from streameval.metrics.averaging import Value, as_float
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.schema.labels import Label

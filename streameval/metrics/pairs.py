@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from streameval.errors import MetricError
-from streameval.kernel import _paired_numpy as pairing
+from streameval.kernel.backend import pairs as pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.codes import taken
+from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, RowKey, ScoreArray, UInt8Array
 
 __all__ = [
@@ -103,7 +103,7 @@ class ScoreBatch:
 
 @dataclass(frozen=True, slots=True)
 class ListBatch:
-    """Lists of columns; see `streameval.kernel._numpy.Counts.count_lists`. ``weights`` is None when all are 1."""
+    """Lists of columns; see `Counts.count_lists` of the kernel. ``weights`` is None when all are 1."""
 
     examples: int
     true: Lists | None
@@ -162,7 +162,7 @@ def _chained(sides: tuple[Lists | None, ...]) -> Lists | None:
 def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:
     if lists is None:
         return None
-    offsets, places = taken(lists.offsets, lists.places, rows)
+    offsets, places = backend.lists.taken(lists.offsets, lists.places, rows)
     return lists._replace(offsets=offsets, places=places)
 
 
@@ -245,7 +245,7 @@ class ScoredLists:
 
 
 def _ragged_taken(lists: Ragged, rows: IntArray) -> Ragged:
-    ends, entries = taken(*lists, rows)
+    ends, entries = backend.lists.taken(*lists, rows)
     return ends.astype(np.int64, copy=False), entries.astype(np.int64, copy=False)
 
 

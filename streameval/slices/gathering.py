@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator, core_of, with_states
-from streameval.kernel.codes import grouped
+from streameval.kernel import backend
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import ListBatch, chained
 from streameval.states.state_set import Joint, StateSet
@@ -92,7 +92,7 @@ def _parted(batch: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, J
     if groups == 1:
         yield 0, batch
         return
-    order, ends = grouped(codes, groups)
+    order, ends = backend.lists.grouped(codes, groups)
     if order is not None:
         batch = batch.taken(order)
     present = np.flatnonzero(np.diff(ends, prepend=0))

@@ -1,6 +1,6 @@
 """The state of scores: for each label, the positives and the negatives in each bin of the score.
 
-A bin is a fixed function of the score (`streameval.kernel._binned_numpy`), so no range is declared in advance, shards
+A bin is a fixed function of the score (`streameval.kernel.curves.numpy`), so no range is declared in advance, shards
 merge exactly, and nothing depends on the order of examples. What a bin holds is the number of its scores, the sum of
 their residuals and the sum of the squares, for each class; from these follow the exact sum of the scores and of their
 squares, and whether they are all equal.
@@ -25,8 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from streameval.errors import CounterOverflowError, RevertError
-from streameval.kernel import binned
-from streameval.kernel._numpy import limbs
+from streameval.kernel import backend
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, UInt8Array, WordArray
 from streameval.schema.batch import Scored, ScoredRows
 from streameval.schema.labels import Label, LabelIndex
@@ -36,8 +35,8 @@ from streameval.states.exact import ExactSums, common_scale, exact_integers, sca
 __all__ = ["CurveContent", "Curves", "Moments"]
 
 _TOO_MANY = (
-    f"more than {binned.SCORE_MAX} scores, or {COUNT_MAX} examples, cannot be counted exactly; evaluate in parts, "
-    "each on its own"
+    f"more than {backend.curves.SCORE_MAX} scores, or {COUNT_MAX} examples, cannot be counted exactly; evaluate in "
+    "parts, each on its own"
 )
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
 
@@ -120,7 +119,7 @@ class Curves:
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
-        self._bins = binned.Bins(len(labels))
+        self._bins = backend.curves.Bins(len(labels))
         self._weights: ExactSums[Place] | None = None
         self._plan: _Plan | None = None
 
@@ -245,11 +244,11 @@ class Curves:
         """The weight sums of the examples of a batch."""
         factors = np.ones(batch.examples) if batch.weights is None else batch.weights
         rows, columns, kinds, scores = _mentions(batch)
-        scale, digits = limbs(factors)
+        scale, digits = backend.decisions.limbs(factors)
         target = common_scale(scale)
         worth: np.ndarray[Any, np.dtype[Any]] = np.array(exact_integers(digits.astype(np.int64), scale, target), object)
         sums: dict[Place, int] = {_ALL: int(worth.sum())} if len(worth) else {}
-        bins, residuals = binned.bins_of(scores)
+        bins, residuals = backend.curves.bins_of(scores)
         exact = worth[rows].tolist()
         for column, kind, bin_, residual, value in zip(
             columns.tolist(), kinds.tolist(), bins.tolist(), residuals.tolist(), exact, strict=True
@@ -340,12 +339,12 @@ class Curves:
         return self._bins.sides(columns)
 
     def read(self, columns: IntArray, *, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
-        """The bins of columns that hold a score; see `streameval.kernel._binned_numpy.Bins.read`."""
+        """The bins of columns that hold a score; see `streameval.kernel.curves.numpy.Bins.read`."""
         self._bins.reserve(len(self._labels))
         return self._bins.read(columns, sums)
 
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
-        """The scores of columns and their pairs in order; see `streameval.kernel._binned_numpy.Bins.pairs`."""
+        """The scores of columns and their pairs in order; see `streameval.kernel.curves.numpy.Bins.pairs`."""
         self._bins.reserve(len(self._labels))
         return self._bins.pairs(columns)
 
@@ -356,7 +355,7 @@ class Curves:
         place[columns] = np.arange(len(columns))
         width = len(columns)
         while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
-            fresh = binned.Bins(-(-width // 4))
+            fresh = backend.curves.Bins(-(-width // 4))
             if fresh.merge(bins, place // 4) != DONE:
                 raise CounterOverflowError(_TOO_MANY)
             bins, width = fresh, -(-width // 4)

@@ -19,8 +19,8 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from streameval import kernel
 from streameval.errors import CounterOverflowError, RevertError
+from streameval.kernel import backend
 from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
 from streameval.schema.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.schema.labels import Label, LabelIndex
@@ -58,7 +58,7 @@ class Decisions:
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
-        self._counts = kernel.Counts(len(labels))
+        self._counts = backend.decisions.Counts(len(labels))
         self._weights: ExactSums[int | RowKey] | None = None
         self._margins: Margins | None = None
         self._plan: _Plan | None = None
@@ -181,7 +181,7 @@ class Decisions:
             return False
         if len(states) * len(labels) > _AT_ONCE:
             return False
-        kernel.count_groups(
+        backend.decisions.count_groups(
             [state._counts for state in states], codes, batch.examples, len(labels), batch.true, batch.pred
         )
         return True
@@ -271,11 +271,11 @@ class Decisions:
         """The weight sums of the examples of a batch."""
         if isinstance(batch, DenseBatch):
             columns = batch.columns
-            weighed = kernel.weigh_dense(batch.true, batch.pred, batch.hidden, factors)
+            weighed = backend.decisions.weigh_dense(batch.true, batch.pred, batch.hidden, factors)
         else:
             columns = np.arange(len(self._labels))
             lists = (batch.true, batch.pred, batch.hidden, batch.named)
-            weighed = kernel.weigh_lists(batch.examples, len(columns), *lists, factors)
+            weighed = backend.decisions.weigh_lists(batch.examples, len(columns), *lists, factors)
         target = common_scale(weighed.scale)
         place, outcome = np.nonzero(weighed.cells.any(axis=2))
         by_slot = exact_integers(weighed.cells[place, outcome], weighed.scale, target)

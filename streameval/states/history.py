@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from streameval import kernel
 from streameval.errors import CounterOverflowError
+from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
 from streameval.schema.batch import Example, ScoredLists
 from streameval.schema.labels import Label, LabelIndex
@@ -130,9 +130,8 @@ class History:
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
         labels = self.labels = LabelIndex(recording.labels)
         labels.fixed = recording.fixed
-        self.tape: Any = (
-            JointTape(recording.stamps is not None) if _several(like) else kernel.Tape(recording.stamps is not None)
-        )
+        timed = recording.stamps is not None
+        self.tape: Any = JointTape(timed) if _several(like) else backend.tape.Tape(timed)
         self._scored = recording.given is not None
         self._append((recording.lengths, recording.slots, recording.weights, recording.stamps), recording.given)
         self._hold(like.empty_like(labels))

@@ -30,7 +30,7 @@ class _Held(NamedTuple):
 
 
 class JointTape:
-    """What `streameval.kernel.Tape` holds of examples, and beside it the scores that they give.
+    """What `streameval.kernel.tape.numpy.Tape` holds of examples, and beside it the scores that they give.
 
     Scores take 4 bytes as long as every one so far was a float32, and 8 from the first that was not.
     """
@@ -71,7 +71,7 @@ class JointTape:
         stamps: IntArray | None,
         given: Given | None = None,
     ) -> None:
-        """Append examples: as `streameval.kernel.Tape.extend` does, with their scores, if they have any."""
+        """Append examples: as `streameval.kernel.tape.numpy.Tape.extend` does, with their scores, if they have any."""
         given = Given.nothing(len(lengths)) if given is None else given
         held = self._with_room(len(lengths), len(slots), given)
         examples, of_slots, of_scores = (

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.kernel import _paired_numpy as pairing
-from streameval.kernel._numpy import list_rows
+from streameval.kernel import backend
+from streameval.kernel.backend import pairs as pairing
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import DenseBatch, ListBatch, ScoreBatch
 from streameval.schema.labels import Label
@@ -97,7 +97,9 @@ def cells_of(batch: DenseBatch | ListBatch, width: int) -> Cells:
     """The cells of a batch that are not true negatives."""
     if isinstance(batch, ListBatch):
         lists = (batch.true, batch.pred, batch.hidden, batch.named)
-        _, rows, slots = list_rows(batch.examples, *lists, batch.everywhere, np.zeros((width, 5), np.int64))
+        _, rows, slots = backend.decisions.list_rows(
+            batch.examples, *lists, batch.everywhere, np.zeros((width, 5), np.int64)
+        )
         columns, outcomes = np.divmod(slots, 5)
         kept = outcomes > 0
         return Cells(rows[kept], columns[kept], outcomes[kept])

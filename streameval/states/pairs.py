@@ -19,9 +19,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from streameval.errors import CounterOverflowError, MergeError, RevertError
-from streameval.kernel import _paired_numpy as pairing
-from streameval.kernel import paired
-from streameval.kernel._numpy import limbs
+from streameval.kernel import backend
+from streameval.kernel.backend import pairs as pairing
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, Lists, Ragged
 from streameval.schema.batch import Batch, DenseBatch, Example, ScoreBatch
 from streameval.schema.labels import LabelIndex
@@ -71,7 +70,7 @@ class Pairs:
         chosen = set(parts)
         self.parts: tuple[Part, ...] = tuple(part for part in PARTS if part in chosen)
         self._labels = labels
-        self._counts = paired.Pairs(len(labels), self._bits)
+        self._counts = pairing.Pairs(len(labels), self._bits)
         self._sets: dict[tuple[int, ...], int] = {}
         self._weights: ExactSums[Key] | None = None
         self._plan: _Plan | None = None
@@ -253,7 +252,7 @@ class Pairs:
         self, cells: Cells, sets: Sequence[tuple[int, ...]], which: IntArray, factors: FloatArray
     ) -> ExactSums[Key]:
         """The weight sums of the examples of a batch."""
-        scale, digits = limbs(factors)
+        scale, digits = backend.decisions.limbs(factors)
         target = common_scale(scale)
         total: ExactSums[Key] = ExactSums(target)
 

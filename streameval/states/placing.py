@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.inputs.sides import joined
-from streameval.kernel._numpy import list_rows
+from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, Lists, UInt8Array
 from streameval.schema.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
 
@@ -32,7 +32,7 @@ def placed(batch: Batch, fixed: int) -> tuple[Int32Array, Int32Array, FloatArray
         given = (batch.true, batch.pred, batch.hidden, named)
         width = 1 + max((int(lists.found().max(initial=0)) for lists in given if lists is not None), default=0)
         nothing, cells = np.zeros(0, np.int64), np.zeros((width, 5), np.int64)
-        _, row, slots = list_rows(batch.examples, *given, nothing, cells)
+        _, row, slots = backend.decisions.list_rows(batch.examples, *given, nothing, cells)
         kept = (slots % 5 != 0) | (slots >= 5 * fixed)
         row, slots = row[kept], slots[kept]
         return np.bincount(row, minlength=batch.examples).astype(np.int32), slots.astype(np.int32), batch.weights

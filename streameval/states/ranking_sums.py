@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streameval.kernel._numpy import limbs
-from streameval.kernel.ranked import Records
+from streameval.kernel import backend
+from streameval.kernel.rankings.numpy import Records
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.exact import ExactSums, common_scale, units_of
 from streameval.states.options import RankingOptions
@@ -80,7 +80,7 @@ def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Part]:
     """Inverse propensities by the group of their label, and by the rank they would have in the best ranking."""
     row, column, a, g = records.labels.T
     size = np.minimum(records.rows[row, 0], ranks)
-    scale, digits = limbs(inverse)
+    scale, digits = backend.decisions.limbs(inverse)
     whole = digits.astype(np.int64)
     kept = (a >= 0) & (a < ranks)
     keys = np.stack([size, a, g], axis=1)[kept]
@@ -99,7 +99,7 @@ def summed(parts: Iterable[Part], weights: FloatArray | None) -> ExactSums[Key]:
     parts = list(parts)
     finest, weighed = 0, None
     if weights is not None:
-        finest, digits = limbs(weights)
+        finest, digits = backend.decisions.limbs(weights)
         weighed = digits.astype(np.int64)
     target = common_scale(finest + max((part.scale for part in parts), default=0))
     sums: dict[Key, int] = {}

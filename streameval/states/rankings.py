@@ -1,8 +1,8 @@
 """The state of rankings: integers by what examples have in common, from which every ranking metric can be read.
 
-What is kept always is described in `streameval.kernel._ranked_numpy`: tie groups that hold a true label, the first such
-group of an example, and examples by how many labels they have. How many labels there are is known only when reading,
-so no key depends on it. Four further tables are kept where `RankingOptions` ask for them::
+What is always kept is described in `streameval.kernel.rankings.numpy`: tie groups that hold a true label, the first
+such group of an example, and examples by how many labels they have. How many labels there are is known only when
+reading, so no key depends on it. Four further tables are kept where `RankingOptions` ask for them::
 
     labels  column, rank -> examples in which the label is true and its group ends at this rank; rank 0: is true
     hits    k, T, s, g', t', a, g -> sums of t, t L and t², for average precision divided by the number of hits
@@ -25,7 +25,8 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.errors import CounterOverflowError, LabelError, RevertError
-from streameval.kernel.ranked import RankCounts, Records
+from streameval.kernel import backend
+from streameval.kernel.rankings.numpy import Records
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
 from streameval.schema.batch import Scored, ScoredRows
 from streameval.schema.labels import Label, LabelIndex
@@ -79,7 +80,7 @@ class Rankings:
     def __init__(self, labels: LabelIndex, options: RankingOptions | None = None) -> None:
         self._labels = labels
         self._options = options or RankingOptions()
-        self._counts = RankCounts(len(labels))
+        self._counts = backend.rankings.RankCounts(len(labels))
         self._asked: Sums = ExactSums()
         self._weights: Sums | None = None
         self._plan: _Plan | None = None

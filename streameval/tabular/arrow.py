@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.errors import DependencyError, InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars
-from streameval.kernel.codes import listed_codes
+from streameval.kernel import backend
 from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns, scores_of
 
@@ -66,7 +66,7 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     """A data frame as Arrow. Lists of strings are coded at once: Arrow would look at each string twice."""
     lists: dict[str, Any] = {}
     for name in {name for name, role in columns.roles if role in ("actual", "predicted", "mask")}:
-        coded = listed_codes(frame[name].tolist()) if frame[name].dtype == object else None
+        coded = backend.strings.listed_codes(frame[name].tolist()) if frame[name].dtype == object else None
         if coded is not None:
             ends, codes, strings = coded
             values = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(strings, pa.large_string()))

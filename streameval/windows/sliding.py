@@ -10,8 +10,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.encoding import SavedWindow
-from streameval.kernel import DONE
-from streameval.kernel.types import IntArray
+from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.states.recording import Recording

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel import binned
-from streameval.kernel._binned_numpy import BINS, DROPPED, possible
+from streameval.kernel.backend import curves as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
 from streameval.states.content import Content
@@ -31,9 +30,9 @@ from streameval.wire.fields import (
 
 __all__ = ["put_curves", "take_curves"]
 
-_LOWER = (1 << DROPPED) - 1
+_LOWER = (1 << binned.DROPPED) - 1
 # Weights times the squares of residuals.
-_LONGEST = LONGEST + 2 * DROPPED // 8 + 1
+_LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 _NOTHING: Moments = (0, 0, 0)
 
 
@@ -125,10 +124,10 @@ def _take_bins(source: Source, lengths: IntArray, offsets: IntArray, size: int) 
     steps = np.empty(size, np.int64)
     steps[first] = source.column(len(start), least=1)
     steps[~first] = source.column(size - len(start))
-    require(bool((steps < BINS).all() and (steps[~first] > 0).all()))
+    require(bool((steps < binned.BINS).all() and (steps[~first] > 0).all()))
     running = np.cumsum(steps)  # of at most one number for each byte, each below 2**24
     bins = running - np.repeat(running[start] - steps[start], lengths[lengths > 0])
-    require(bool((bins < BINS).all()))
+    require(bool((bins < binned.BINS).all()))
     return bins
 
 
@@ -155,7 +154,7 @@ def _take_sums(source: Source, counts: IntArray, sums: WordArray) -> None:
     require(bool((value <= _LOWER).all()) and not sums[single, 1].any())
     sums[single, 2:] = _squared(value)
     numbers = zip(counts[many].tolist(), joined(totals[many[some]]), joined(squares), strict=True)
-    require(all(possible(*part) for part in numbers))
+    require(all(binned.possible(*part) for part in numbers))
 
 
 def _squared(values: WordArray) -> WordArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.packed import can_be
+from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
@@ -89,7 +89,7 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
 def _check(content: Content) -> None:
     """Refuse what no stream of examples can leave; above all, the two marginals must tell of the same cells."""
     require(content.examples <= COUNT_MAX)
-    require(can_be(content.examples, content.fixed, content.cells, content.keys, content.times))
+    require(packing.can_be(content.examples, content.fixed, content.cells, content.keys, content.times))
     if content.scale is not None and content.cell_weights is not None and content.key_weights is not None:
         _check_weights(content, content.scale, content.cell_weights, content.key_weights)
 

@@ -13,7 +13,7 @@ from operator import lt
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.packed import BEYOND, CUT, OTHERWISE, WIDE, pack_columns, unpack_columns
+from streameval.kernel.backend import packing
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
 from streameval.states.exact import trailing_zeros
@@ -31,10 +31,10 @@ LONGEST = (63 + 1024 + FINEST) // 8 + 1
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
 
 _REASONS = {
-    CUT: "they end within a column of integers",
-    OTHERWISE: NEVER_WRITTEN,
-    BEYOND: "a count beyond 64 bits",
-    WIDE: "integers of more than 8 bytes",
+    packing.CUT: "they end within a column of integers",
+    packing.OTHERWISE: NEVER_WRITTEN,
+    packing.BEYOND: "a count beyond 64 bits",
+    packing.WIDE: "integers of more than 8 bytes",
 }
 """What is wrong with bytes that hold no columns."""
 
@@ -109,7 +109,7 @@ def put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
 
 def put_columns(parts: list[bytes], table: IntArray, least: int = 0) -> None:
     """Each column of a table."""
-    parts.append(pack_columns(table, least))
+    parts.append(packing.pack_columns(table, least))
 
 
 def put_integer(parts: list[bytes], value: int) -> None:
@@ -288,7 +288,7 @@ class Source:
 
     def columns(self, length: int, count: int, least: int = 0) -> IntArray:
         """What `put_columns` wrote, of shape (length, count)."""
-        table, found = unpack_columns(self._data, self._at, length, count, least)
+        table, found = packing.unpack_columns(self._data, self._at, length, count, least)
         if found < 0:
             raise FormatError(_REASONS[found])
         self._at = found

@@ -14,7 +14,8 @@ from sklearn import metrics as sk
 
 from streameval import kernel
 from streameval.errors import CounterOverflowError, MetricError, RevertError
-from streameval.kernel import _binned_numpy, binned
+from streameval.kernel.backend import curves as binned
+from streameval.kernel.curves import numpy as _binned_numpy
 from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.metrics import areas, calibration, curves
 from streameval.schema.batch import Scored, ScoredLists, ScoredRows
@@ -27,7 +28,7 @@ from tests.support.effort import cases
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _binned
+    from streameval.kernel.curves import compiled as _binned
 
 CASES = cases(2000)
 EXACT_KINDS = {"tenths", "all equal", "float16", "bfloat16"}

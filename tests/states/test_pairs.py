@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from streameval import kernel
 from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError
-from streameval.kernel import _paired_numpy as pairing
-from streameval.kernel import paired
+from streameval.kernel.backend import pairs as paired
+from streameval.kernel.pairs import numpy as pairing
 from streameval.kernel.types import DONE, FULL, REFUSED, Lists
 from streameval.schema.batch import DenseBatch, Example, ListBatch, ScoreBatch
 from streameval.schema.labels import LabelIndex
@@ -583,7 +583,7 @@ def everything(pairs: object, width: int) -> tuple:
 
 
 def twins(width: int, parts: int) -> tuple:
-    from streameval.kernel import _paired
+    from streameval.kernel.pairs import compiled as _paired
 
     return _paired.Pairs(width, parts), pairing.Pairs(width, parts)
 

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
-from streameval import kernel
+from streameval.kernel import backend
 from tests.support.naming import case_name
 
 
@@ -99,7 +99,7 @@ def test_a_sparse_matrix_counts_as_its_arrays_say_or_is_refused(kind: type, seed
 
 
 def test_slots_out_of_range_are_refused_before_anything_changes():
-    counts = kernel.Counts(2)
+    counts = backend.decisions.Counts(2)
     for slots in ([10**6], [3, 10**6], [-(10**6)]):
         for sign in (1, -1):
             with pytest.raises(IndexError):

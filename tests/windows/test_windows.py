@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.evaluation.encoding import WINDOWS
 from streameval.inputs import Reader, read_one
-from streameval.kernel import _numpy, _tape
+from streameval.kernel.decisions import numpy as _numpy
+from streameval.kernel.tape import numpy as _tape
 from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
 from tests.kernel.decisions.test_twins import everything, needs_compiled
@@ -782,7 +783,8 @@ def test_the_order_of_examples_of_one_time_means_nothing_and_that_of_others_does
 # -- the tape ---------------------------------------------------------------------------------------------------------
 
 if se.kernel.BACKEND == "compiled":
-    from streameval.kernel import _compiled as compiled
+    from streameval.kernel.decisions import compiled
+    from streameval.kernel.tape import compiled as compiled_tape
 
 
 @needs_compiled
@@ -790,7 +792,7 @@ if se.kernel.BACKEND == "compiled":
 @given(st.data(), st.booleans())
 def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: bool):
     width = 9
-    mine, theirs = compiled.Tape(timed), _tape.Tape(timed)
+    mine, theirs = compiled_tape.Tape(timed), _tape.Tape(timed)
     counts, twin = compiled.Counts(width), _numpy.Counts(width)
     columns, now = {str(n): n for n in range(width)}, 0
     for _ in range(data.draw(st.integers(0, 25))):

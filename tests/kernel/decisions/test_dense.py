@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from streameval import kernel
-from streameval.kernel import _numpy
+from streameval.kernel.decisions import numpy as _numpy
 from tests.kernel.decisions.test_twins import FILLS, bits, both, everything, needs_compiled
 
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _compiled
+    from streameval.kernel.decisions import compiled as _compiled
 
 # Columns around the sizes of vectors and of strips of them; rows around the sizes of groups and of blocks, and enough
 # for a table of all row keys (1,024 rows of 7 columns, 8,192 of 14, 65,536 of 31) or for one of the last of them (512).
@@ -118,7 +118,7 @@ def test_bytes_of_any_value_are_refused_and_lead_nowhere(rows: int, columns: int
 GUARDED = """
 import ctypes, mmap, sys
 import numpy as np
-from streameval.kernel import _compiled
+from streameval.kernel.decisions import compiled as _compiled
 
 columns = int(sys.argv[1])
 _compiled.use_vectors(int(sys.argv[2]))

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval import kernel
-from streameval.kernel import _numpy
+from streameval.kernel import backend
+from streameval.kernel.decisions import numpy as _numpy
+from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 from tests.support.effort import cases
 from tests.support.naming import case_name
@@ -28,7 +30,8 @@ from tests.support.naming import case_name
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _compiled
+    from streameval.kernel.decisions import compiled as _compiled
+    from streameval.kernel.lists import compiled as _lists_compiled
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65), (254, 3),
@@ -61,7 +64,7 @@ def both(width: int) -> tuple[object, object]:
 def test_the_backend_is_the_one_that_was_asked_for():
     wanted = os.environ.get("STREAMEVAL_KERNEL", "auto")
     assert wanted in ("auto", kernel.BACKEND)
-    assert (kernel.Counts is _numpy.Counts) == (kernel.BACKEND == "numpy")
+    assert (backend.decisions.Counts is _numpy.Counts) == (kernel.BACKEND == "numpy")
 
 
 def lists_of(
@@ -147,9 +150,10 @@ def test_twins_tell_what_lists_are(kind: type, seed: int):
         start = int(rng.integers(0, 3))
         offsets = (start + np.concatenate([[0], np.cumsum(lengths)])).astype(kind)
         places = np.concatenate([np.full(start, -1), *drawn, np.full(int(rng.integers(0, 3)), 99)]).astype(kind)
-        orders = {twin.list_order(offsets, places, width) for twin in (_compiled, _numpy)}
+        orders = {twin.list_order(offsets, places, width) for twin in (_lists_compiled, _lists_numpy)}
         repeated = any(len(set(row.tolist())) < len(row) for row in drawn)
         assert orders == {REPEATING if repeated else DISTINCT}
+        told |= orders
         for array, at, value in (
             (offsets, 0, -1), (offsets, -1, len(places) + 1), (offsets, rows // 2, np.iinfo(kind).max),
             (offsets, rows // 2, np.iinfo(kind).min), (places, start, width), (places, start, -1),
@@ -158,11 +162,12 @@ def test_twins_tell_what_lists_are(kind: type, seed: int):
             if array is offsets or lengths.sum():
                 kept = array[at]
                 array[at] = value
-                assert {twin.list_order(offsets, places, width) for twin in (_compiled, _numpy)} == {DAMAGED}
+                assert {twin.list_order(offsets, places, width) for twin in (_lists_compiled, _lists_numpy)} == {
+                    DAMAGED
+                }
                 array[at] = kept
-        told |= orders
     assert rows < 3 or width < 3 or told == {DISTINCT, REPEATING}
-    for twin in (_compiled, _numpy):
+    for twin in (_lists_compiled, _lists_numpy):
         assert twin.list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
 
 
@@ -180,7 +185,7 @@ SCORES_OF_LABELS = st.one_of(
 )))  # fmt: skip
 def test_twins_read_mappings_of_scores_alike(examples: list[object]):
     columns = {"a": 0, "b": 3, "c": 1, "": 2, 1: 5, 2: 4, -3: 6}
-    ours, theirs = (twin.score_lists(columns, examples) for twin in (_compiled, _numpy))
+    ours, theirs = (twin.score_lists(columns, examples) for twin in (_lists_compiled, _lists_numpy))
     assert (ours is None) == (theirs is None)
     if ours is None:
         return
@@ -249,8 +254,8 @@ def test_weights_are_summed_as_the_definition_says():
             Lists(np.concatenate([[0], np.cumsum(side.sum(axis=1, dtype=np.int64))]), np.nonzero(side)[1])
             for side in (true, pred, mask)
         ]
-        assert exact(kernel.weigh_dense(true, pred, mask, weights)) == (cells, keys), kind
-        assert exact(kernel.weigh_lists(30, 9, *lists, None, weights)) == (cells, keys), kind
+        assert exact(backend.decisions.weigh_dense(true, pred, mask, weights)) == (cells, keys), kind
+        assert exact(backend.decisions.weigh_lists(30, 9, *lists, None, weights)) == (cells, keys), kind
 
 
 @needs_compiled

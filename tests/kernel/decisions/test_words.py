@@ -15,7 +15,7 @@ from tests.kernel.decisions.test_twins import everything
 pytestmark = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _compiled
+    from streameval.kernel.decisions import compiled as _compiled
 
 NOTHING = np.zeros(0, np.int64)
 LOAD = 240

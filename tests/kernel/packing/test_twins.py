@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval import kernel
-from streameval.kernel import _packed_numpy
+from streameval.kernel.packing import numpy as _packed_numpy
 from tests.support.effort import cases
 
 TWINS = [_packed_numpy]
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _packed
+    from streameval.kernel.packing import compiled as _packed
 
     TWINS.append(_packed)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from streameval import kernel
-from streameval.kernel import _ranked_numpy
+from streameval.kernel.rankings import numpy as _ranked_numpy
 from streameval.kernel.types import DONE, FULL, REFUSED
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _ranked
+    from streameval.kernel.rankings import compiled as _ranked
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 1), (3, 2), (4, 7), (4, 8), (4, 9), (3, 31), (3, 63), (3, 64), (3, 65),

@@ -20,16 +20,22 @@ import streameval as se
 from streameval import kernel
 from streameval.errors import InputError
 from streameval.inputs.arrow import _views, encoded_texts
-from streameval.kernel import _codes_numpy, _numpy
+from streameval.kernel.decisions import numpy as _numpy
+from streameval.kernel.lists import numpy as _lists_numpy
+from streameval.kernel.strings import numpy as _codes_numpy
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.effort import cases
 
 TWINS: list[Any] = [_codes_numpy]
+LIST_TWINS: list[Any] = [_lists_numpy]
 if kernel.BACKEND == "compiled":
-    from streameval.kernel import _codes, _compiled
+    from streameval.kernel.decisions import compiled as _compiled
+    from streameval.kernel.lists import compiled as _lists
+    from streameval.kernel.strings import compiled as _codes
 
     TWINS.append(_codes)
+    LIST_TWINS.append(_lists)
 
 TYPES = [pa.string(), pa.large_string()]
 ALL_TYPES = [*TYPES, pa.string_view()]
@@ -288,7 +294,7 @@ def test_chunks_of_lists_count_as_one_column():
 @settings(max_examples=cases(200), deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=60))
 def test_rows_are_sorted_by_code_and_rows_of_one_code_stay_in_order(codes: list[int]):
-    for twin in TWINS:
+    for twin in LIST_TWINS:
         order, ends = twin.grouped(np.array(codes, np.int64), 7)
         wanted = sorted(range(len(codes)), key=codes.__getitem__)
         assert (order is None) == (codes == sorted(codes))
@@ -303,7 +309,7 @@ def test_offsets_begin_at_zero_and_do_not_fall(kind: type, wanted: type):
         ([], []), ([7], [0]), ([0, 0, 2], [0, 0, 2]), ([5, 5, 9, 9, 30], [0, 0, 4, 4, 25]), ([3, 2], None),
         ([*range(100), 98, 200], None), ([0, 5, -1, 9], None), ([2**31 - 3, 2**31 - 1], [0, 2]),
     ):  # fmt: skip
-        for twin in TWINS:
+        for twin in LIST_TWINS:
             given_offsets = np.array(offsets, kind)
             got = twin.from_zero(given_offsets, wanted)
             assert (got is None) == (found is None)
@@ -326,7 +332,7 @@ def test_lists_of_some_rows_are_taken_in_their_order(rows: int, kind: type):
         lists = ragged(rng, rows, 9, kind, longest)
         for chosen in (rng.permutation(rows), rng.integers(0, rows, 2 * rows), np.zeros(0, np.int64)):
             wanted = [lists.places[lists.offsets[row] : lists.offsets[row + 1]].tolist() for row in chosen]
-            for twin in TWINS:
+            for twin in LIST_TWINS:
                 offsets, places = twin.taken(lists.offsets, lists.places, chosen)
                 assert offsets.dtype == places.dtype == kind
                 ends = offsets.tolist()
@@ -335,7 +341,7 @@ def test_lists_of_some_rows_are_taken_in_their_order(rows: int, kind: type):
 
 def test_codes_rows_and_lists_out_of_range_are_refused():
     offsets, places, rows = np.array([0, 2]), np.array([1, 1]), np.array([0])
-    for twin in TWINS:
+    for twin in LIST_TWINS:
         for codes in ([3], [-1], [0, 9]):
             with pytest.raises(IndexError, match="out of range"):
                 twin.grouped(np.array(codes, np.int64), 3)
@@ -387,7 +393,8 @@ def test_damaged_groups_and_lists_are_refused():
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from streameval.kernel import _codes
+from streameval.kernel.lists import compiled as _lists
+from streameval.kernel.strings import compiled as _codes
 
 protect = ctypes.CDLL(None).mprotect
 protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -419,7 +426,7 @@ for length in range(41):
                 views = between_guards(views.view(np.uint8).reshape(-1), at_end)
                 codes, firsts = _codes.view_codes(views, [data])
                 assert len(codes) == count and len(firsts) == (count if length > 12 else 1)
-                ends, taken = _codes.taken(offsets, places, np.arange(count)[::-1].copy())
+                ends, taken = _lists.taken(offsets, places, np.arange(count)[::-1].copy())
                 assert len(taken) == length * count
 """
 

@@ -1,1 +1,0 @@
-from streameval.kernel._paired_numpy import Pairs as Pairs

@@ -1,3 +1,0 @@
-from streameval.kernel._ranked_numpy import RankCounts as RankCounts
-
-def vector_level(level: int = -1) -> int: ...

@@ -1,0 +1,76 @@
+"""Chooses between the compiled kernel and its numpy twin; nothing else does.
+
+Each folder beside this file is a subject with two modules of the same names and meaning: ``compiled``, and ``numpy``,
+which says what everything means, takes the place of what was not compiled, and is the oracle of tests. A subject is
+loaded when it is first imported from here: ``from streameval.kernel.backend import decisions``.
+
+``STREAMEVAL_KERNEL`` chooses when the package is imported: ``auto`` (the default: compiled if it was built),
+``compiled`` (an error if it was not) or ``numpy``. A compiled kernel that was built and cannot be loaded is an error
+with ``compiled``, and otherwise a warning that names the cause.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from streameval.kernel.curves import numpy as curves
+    from streameval.kernel.decisions import numpy as decisions
+    from streameval.kernel.lists import numpy as lists
+    from streameval.kernel.packing import numpy as packing
+    from streameval.kernel.pairs import numpy as pairs
+    from streameval.kernel.rankings import numpy as rankings
+    from streameval.kernel.strings import numpy as strings
+    from streameval.kernel.tape import numpy as tape
+
+__all__ = ["BACKEND", "curves", "decisions", "lists", "packing", "pairs", "rankings", "strings", "tape"]
+
+_FOLDER = Path(__file__).parent
+
+
+def _chosen() -> Literal["compiled", "numpy"]:
+    wanted = os.environ.get("STREAMEVAL_KERNEL", "auto")
+    if wanted not in ("auto", "compiled", "numpy"):
+        raise ImportError(f"STREAMEVAL_KERNEL must be auto, compiled or numpy, not {wanted!r}")
+    if wanted == "numpy":
+        return "numpy"
+    try:
+        import_module("streameval.kernel.decisions.compiled")
+    except ImportError as error:
+        built = [file.name for file in (_FOLDER / "decisions").glob("compiled.*") if file.suffix in (".so", ".pyd")]
+        if wanted == "compiled":
+            problem = f"was built ({built[0]}) but cannot be loaded: {error}" if built else "was not built"
+            raise ImportError(
+                f"STREAMEVAL_KERNEL=compiled, but the compiled kernel {problem}; install with a C compiler and "
+                "STREAMEVAL_BUILD=require to see why"
+            ) from error
+        if built:
+            _warn(
+                f"the compiled kernel was built ({built[0]}) but cannot be loaded ({error}); install streameval again"
+            )
+        elif (_FOLDER.parents[1] / "setup.py").exists():
+            _warn(
+                "streameval is imported from its source tree, where the kernel is not compiled; leave that folder, or "
+                "install with pip install --editable"
+            )
+        return "numpy"
+    return "compiled"
+
+
+def _warn(problem: str) -> None:
+    text = f"{problem}; the kernel in numpy is 10 to 40 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
+    warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+BACKEND: Literal["compiled", "numpy"] = _chosen()
+
+
+def __getattr__(subject: str) -> Any:
+    if not (_FOLDER / subject / "numpy.py").exists():
+        raise AttributeError(f"module {__name__!r} has no attribute {subject!r}")
+    module = globals()[subject] = import_module(f"streameval.kernel.{subject}.{BACKEND}")
+    return module

@@ -1,0 +1,1 @@
+"""Scores per label and bin."""

@@ -1,0 +1,1 @@
+"""Counts of labels and of examples for binary predictions."""

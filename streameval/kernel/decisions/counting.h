@@ -1,0 +1,440 @@
+/* The loops of the compiled kernel, in C: what each computes is said in numpy.py.
+
+   Nothing here knows of Python. Values are 0 and 1 unless said otherwise; the functions return the union of all bytes
+   seen, so the caller learns from one pass over memory both the counts and whether they may be believed. */
+
+#ifndef STREAMEVAL_COUNTING_H
+#define STREAMEVAL_COUNTING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lists/lists.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define SE_X86 1
+#endif
+
+/* -- how many examples had each row key: an open-addressing hash table ------------------------------------------- */
+
+typedef struct {
+    uint64_t outer; /* labels true, labels predicted << 32 */
+    uint64_t inner; /* labels in both, labels masked << 32 */
+    int64_t count;  /* 0 in a place never taken; `taken` tells it from a key whose count went back to 0 */
+    int64_t taken;
+} se_place;
+
+typedef struct {
+    se_place *places;
+    size_t mask; /* places - 1, a power of two less one */
+    size_t used;
+} se_histogram;
+
+static int se_histogram_init(se_histogram *h, size_t places) {
+    h->places = (se_place *)calloc(places, sizeof(se_place));
+    h->mask = places - 1;
+    h->used = 0;
+    return h->places != NULL;
+}
+
+static inline size_t se_hash(uint64_t outer, uint64_t inner) {
+    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
+    return (size_t)(mixed ^ (mixed >> 32));
+}
+
+static inline se_place *se_find(const se_histogram *h, uint64_t outer, uint64_t inner) {
+    size_t at = se_hash(outer, inner) & h->mask;
+    while (h->places[at].taken && (h->places[at].outer != outer || h->places[at].inner != inner))
+        at = (at + 1) & h->mask;
+    return &h->places[at];
+}
+
+/* Make sure that `more` further keys fit; keys whose count is 0 are dropped on the way. 0 if memory ran out. */
+static int se_reserve(se_histogram *h, size_t more) {
+    if (2 * (h->used + more) <= h->mask + 1) return 1;
+    size_t live = 0, places = 64;
+    for (size_t i = 0; i <= h->mask; i++) live += h->places[i].count != 0;
+    while (places < 4 * (live + more)) places *= 2;
+    se_histogram fresh;
+    if (!se_histogram_init(&fresh, places)) return 0;
+    for (size_t i = 0; i <= h->mask; i++) {
+        if (!h->places[i].count) continue;
+        *se_find(&fresh, h->places[i].outer, h->places[i].inner) = h->places[i];
+        fresh.used++;
+    }
+    free(h->places);
+    *h = fresh;
+    return 1;
+}
+
+/* Add to a key for which there is room. */
+static inline void se_add(se_histogram *h, uint64_t outer, uint64_t inner, int64_t count) {
+    se_place *place = se_find(h, outer, inner);
+    if (!place->taken) {
+        place->outer = outer;
+        place->inner = inner;
+        place->taken = 1;
+        h->used++;
+    }
+    place->count += count;
+}
+
+#include "dense.h"
+
+/* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
+
+/* What is counted of each column while only true and predicted ones are listed. */
+typedef struct {
+    uint32_t *in_true, *in_pred; /* the last row, plus 1, that listed the column */
+    uint32_t *true_;             /* of each group one behind the other */
+    uint64_t *pred;              /* labels predicted | both << 32: one addition for two counts */
+    const int64_t *codes;        /* the group of each row; NULL if there is one */
+    ptrdiff_t width, groups;
+} se_pairs;
+
+SE_INLINE int se_count_pairs_of(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int grouped,
+    const se_pairs *pairs, se_histogram *h) {
+    const se_lists t = *in_true, p = *in_pred;
+    uint32_t *const stamps = pairs->in_true, *const others = pairs->in_pred;
+    uint32_t *trues = pairs->true_;
+    uint64_t *preds = pairs->pred, group = 0;
+    int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
+    if (t_start < 0 || p_start < 0) return -2;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const uint32_t stamp = (uint32_t)r + 1;
+        const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
+        if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
+        uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
+        if (r % 512 == 0 && !se_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
+        if (grouped) {
+            group = (uint64_t)pairs->codes[r];
+            if (group >= (uint64_t)pairs->groups) return -2;
+            trues = pairs->true_ + group * (uint64_t)pairs->width;
+            preds = pairs->pred + group * (uint64_t)pairs->width;
+        }
+        for (; t_start < t_end; t_start++) {
+            uint64_t column = se_place_at(t.places, wide, t_start);
+            if (column >= (uint64_t)t.limit) return -2;
+            if (t.columns) column = (uint64_t)t.columns[column];
+            const uint32_t again = repeats && stamps[column] == stamp;
+            stamps[column] = stamp;
+            trues[column] += 1 - again;
+            nt -= again;
+        }
+        for (; p_start < p_end; p_start++) {
+            uint64_t column = se_place_at(p.places, wide, p_start);
+            if (column >= (uint64_t)p.limit) return -2;
+            if (p.columns) column = (uint64_t)p.columns[column];
+            const uint64_t again = repeats && others[column] == stamp, hit = stamps[column] == stamp && !again;
+            if (repeats) others[column] = stamp;
+            preds[column] += (1 - again) | hit << 32;
+            np -= again;
+            nb += hit;
+        }
+        se_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+    }
+    return 0;
+}
+
+#include "words.h"
+
+/* Room for counts of columns in so many groups; NULL if memory ran out. */
+static void *se_pairs_init(se_pairs *pairs, const int64_t *codes, ptrdiff_t groups, ptrdiff_t width) {
+    const size_t stamps = (size_t)width + 1, places = (size_t)groups * (size_t)width + 1; /* nothing is for nothing */
+    uint64_t *memory = (uint64_t *)calloc(places + stamps, sizeof(uint64_t) + sizeof(uint32_t));
+    uint32_t *words = (uint32_t *)(memory + places);
+    *pairs = (se_pairs){words, words + stamps, words + 2 * stamps, memory, codes, width, groups};
+    return memory;
+}
+
+/* Add what was counted in a group. */
+static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells) {
+    const uint32_t *trues = pairs->true_ + group * pairs->width;
+    const uint64_t *preds = pairs->pred + group * pairs->width;
+    for (ptrdiff_t column = 0; column < pairs->width; column++) {
+        const int64_t t = trues[column], p = (uint32_t)preds[column];
+        const int64_t b = (int64_t)(preds[column] >> 32);
+        cells[5 * column + 1] += t - b;
+        cells[5 * column + 2] += p - b;
+        cells[5 * column + 3] += b;
+    }
+}
+
+/* The loop for the most common lists. Returns what se_count_lists does. */
+static int se_count_pairs(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int vector,
+    ptrdiff_t width, int64_t *cells, se_histogram *h) {
+    se_pairs pairs;
+    void *memory = se_pairs_init(&pairs, NULL, 1, width);
+    int done;
+    if (!memory) return -1;
+    done = se_count_words(rows, in_true, in_pred, wide, vector, &pairs, h);
+    if (done == 1) {
+        if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, &pairs, h);
+        else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, &pairs, h);
+        else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, &pairs, h);
+        else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, &pairs, h);
+    }
+    se_add_pairs(&pairs, 0, cells);
+    free(memory);
+    return done;
+}
+
+/* The same for rows of several groups: `pairs` is filled, and the group stands where labels masked do in the key. */
+static int se_count_groups(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int vector, const se_pairs *pairs,
+    se_histogram *h) {
+    const int done = se_count_words(rows, in_true, in_pred, wide, vector, pairs, h);
+    if (done != 1) return done;
+    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
+    return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 1, pairs, h);
+}
+
+/* -- exact sums of weights ---------------------------------------------------------------------------------------------- */
+
+/* A weight is an odd number, or 0, times a power of two. Sums of them are kept as limbs: sum(limb[i] * 2**(32 * i)),
+   where a limb may be any int64_t. 2**29 numbers can be added. */
+static inline uint64_t se_odd(double weight, int *exponent, int *top) {
+    uint64_t bits, mantissa;
+    memcpy(&bits, &weight, sizeof bits);
+    mantissa = bits & (((uint64_t)1 << 52) - 1);
+    *exponent = (int)(bits >> 52 & 0x7FF);
+    mantissa |= (uint64_t)(*exponent != 0) << 52;
+    *exponent += (*exponent == 0) - 1075;
+    *top = *exponent + 53;
+    if (!mantissa) return 0;
+#if defined(__GNUC__)
+    const int zeros = __builtin_ctzll(mantissa);
+    mantissa >>= zeros;
+    *exponent += zeros;
+#else
+    for (; !(mantissa & 1); mantissa >>= 1) ++*exponent;
+#endif
+    return mantissa;
+}
+
+/* All weights are below 2**highest, and integers in units of 2**lowest. */
+static void se_span(const double *weights, ptrdiff_t rows, int *lowest, int *highest) {
+    int low = INT32_MAX, high = INT32_MIN;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        int exponent, top;
+        if (!se_odd(weights[r], &exponent, &top)) continue;
+        low = exponent < low ? exponent : low;
+        high = top > high ? top : high;
+    }
+    *lowest = low < high ? low : 0;
+    *highest = low < high ? high : 0;
+}
+
+static inline void se_put(int64_t *limbs, uint64_t number, int shift) {
+    const uint64_t low32 = 0xFFFFFFFF, low = (number & low32) << shift % 32, high = (number >> 32) << shift % 32;
+    int64_t *at = limbs + shift / 32;
+    at[0] += (int64_t)(low & low32);
+    at[1] += (int64_t)((low >> 32) + (high & low32));
+    at[2] += (int64_t)(high >> 32);
+}
+
+/* Sums of `limbs` limbs in units of 2**lowest: four for each column, where it is true, predicted, both and hidden, and
+   one for each row key. */
+typedef struct {
+    const double *weights;
+    int lowest, highest, limbs;
+    int64_t *of_column;
+    se_histogram *keys; /* which sum is that of a row key: its number, plus 1 */
+    int64_t *of_key;
+} se_weighed;
+
+static inline void se_put_key(const se_weighed *to, uint64_t outer, uint64_t inner, uint64_t odd, int shift) {
+    const se_place *place = se_find(to->keys, outer, inner);
+    if (!place->taken) se_add(to->keys, outer, inner, (int64_t)to->keys->used + 1);
+    se_put(to->of_key + (place->count - 1) * to->limbs, odd, shift);
+}
+
+static inline void se_put_column(const se_weighed *to, int64_t column, int part, uint64_t odd, int shift) {
+    se_put(to->of_column + (4 * column + part) * to->limbs, odd, shift);
+}
+
+/* Rows are taken eight at a time: their bits of a column make a byte, and a table tells what each byte weighs. A table
+   holds 56 bits of the weights, so that 32 entries can be added up in 64 bits. */
+#define SE_GROUP 8
+#define SE_DIGIT 56
+
+/* Bits `from` to `from + SE_DIGIT` of a number shifted to the left. */
+static inline uint64_t se_digit(uint64_t number, int shift, int from) {
+    const int left = shift - from;
+    if (left >= SE_DIGIT || left <= -64) return 0;
+    return (left >= 0 ? number << left : number >> -left) & (((uint64_t)1 << SE_DIGIT) - 1);
+}
+
+static inline uint64_t se_sum_of_bytes(uint64_t lanes) {
+    const uint64_t even = 0x00FF00FF00FF00FFull;
+    return ((lanes & even) + (lanes >> 8 & even)) * 0x0001000100010001ull >> 48;
+}
+
+/* Or one row, moved by `bit`, into the bytes of a group of rows: true, predicted, both (left out), hidden. */
+SE_INLINE void se_gather(
+    const se_rows *in, ptrdiff_t r, int bit, int hides, uint8_t *__restrict group, uint64_t *outer, uint64_t *inner) {
+    const uint64_t ones = 0x0101010101010101ull;
+    const ptrdiff_t columns = in->columns, whole = columns / SE_WORD * SE_WORD;
+    const ptrdiff_t wide = (columns + SE_WORD - 1) / SE_WORD * SE_WORD;
+    const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
+    const uint8_t *m = hides ? in->hidden + r * in->hidden_stride : NULL;
+    uint64_t nt = 0, np = 0, nb = 0, nm = 0;
+    for (ptrdiff_t start = 0; start < whole; start += 255 * SE_WORD) { /* more words could overflow a byte */
+        const ptrdiff_t end = whole - start < 255 * SE_WORD ? whole : start + 255 * SE_WORD;
+        uint64_t lt = 0, lp = 0, lb = 0, lm = 0;
+        for (ptrdiff_t j = start; j < end; j += SE_WORD) {
+            uint64_t a, b, hid;
+            uint64_t *bits = (uint64_t *)(group + j);
+            memcpy(&a, t + j, SE_WORD);
+            memcpy(&b, p + j, SE_WORD);
+            if (hides) {
+                memcpy(&hid, m + j, SE_WORD);
+                a &= ones ^ hid;
+                b &= ones ^ hid;
+                bits[3 * wide / SE_WORD] |= hid << bit;
+                lm += hid;
+            }
+            bits[0] |= a << bit;
+            bits[wide / SE_WORD] |= b << bit;
+            lt += a;
+            lp += b;
+            lb += a & b;
+        }
+        nt += se_sum_of_bytes(lt);
+        np += se_sum_of_bytes(lp);
+        nb += se_sum_of_bytes(lb);
+        nm += se_sum_of_bytes(lm);
+    }
+    for (ptrdiff_t j = whole; j < columns; j++) {
+        const uint8_t hid = hides ? m[j] : 0, a = t[j] & (hid ^ 1), b = p[j] & (hid ^ 1);
+        group[j] |= (uint8_t)(a << bit);
+        group[wide + j] |= (uint8_t)(b << bit);
+        group[3 * wide + j] |= (uint8_t)(hid << bit);
+        nt += a;
+        np += b;
+        nb += a & b;
+        nm += hid;
+    }
+    *outer = nt | np << 32;
+    *inner = nb | nm << 32;
+}
+
+/* What each byte weighs, for one digit of eight weights; 0 if all of it is nothing. */
+static inline int se_table(const uint64_t *odd, const int *shift, int from, uint64_t *table) {
+    uint64_t halves[2][16], any = 0;
+    for (int half = 0; half < 2; half++) {
+        halves[half][0] = 0;
+        for (int i = 0; i < 4; i++) {
+            const uint64_t digit = se_digit(odd[4 * half + i], shift[4 * half + i], from);
+            any |= digit;
+            for (int mask = 0; mask < 1 << i; mask++) halves[half][mask + (1 << i)] = halves[half][mask] + digit;
+        }
+    }
+    for (int high = 0; high < 16; high++) {
+        for (int low = 0; low < 16; low++) table[16 * high + low] = halves[1][high] + halves[0][low];
+    }
+    return any != 0;
+}
+
+/* Sum the weights of dense rows, for each column where it is true, predicted, both and hidden. 0 if memory ran out. */
+static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
+    const ptrdiff_t words = (in->columns + SE_WORD - 1) / SE_WORD, wide = words * SE_WORD;
+    const int digits = to->highest - to->lowest > SE_DIGIT ? (to->highest - to->lowest + SE_DIGIT - 1) / SE_DIGIT : 1;
+    const size_t sums = (size_t)(4 * wide) * (size_t)digits;
+    uint64_t *memory = (uint64_t *)calloc((size_t)(4 * words) + sums + 1, sizeof(uint64_t));
+    uint64_t *bits = memory, *sum = memory + 4 * words, table[1 << SE_GROUP];
+    if (!memory) return 0;
+    for (ptrdiff_t r = 0; r < in->rows; r += SE_GROUP) {
+        uint64_t odd[SE_GROUP] = {0};
+        int shift[SE_GROUP] = {0};
+        memset(bits, 0, (size_t)(4 * wide));
+        if (!se_reserve(to->keys, SE_GROUP)) {
+            free(memory);
+            return 0;
+        }
+        for (int i = 0; i < SE_GROUP && r + i < in->rows; i++) {
+            uint64_t outer, inner;
+            int top;
+            if (in->hidden) se_gather(in, r + i, i, 1, (uint8_t *)bits, &outer, &inner);
+            else se_gather(in, r + i, i, 0, (uint8_t *)bits, &outer, &inner);
+            odd[i] = se_odd(to->weights[r + i], &shift[i], &top);
+            shift[i] = odd[i] ? shift[i] - to->lowest : 0;
+            se_put_key(to, outer, inner, odd[i], shift[i]);
+        }
+        for (ptrdiff_t word = 0; word < words; word++) bits[2 * words + word] = bits[word] & bits[words + word];
+        for (int digit = 0; digit < digits; digit++) {
+            if (!se_table(odd, shift, SE_DIGIT * digit, table)) continue;
+            uint64_t *to_sum = sum + 4 * wide * digit;
+            const uint8_t *byte = (const uint8_t *)bits;
+            for (ptrdiff_t j = 0; j < (in->hidden ? 4 : 3) * wide; j++) to_sum[j] += table[byte[j]];
+        }
+        if (r / SE_GROUP % 32 != 31 && r + SE_GROUP < in->rows) continue;
+        for (int digit = 0; digit < digits; digit++) {
+            for (int part = 0; part < 4; part++) {
+                const uint64_t *from = sum + (4 * digit + part) * wide;
+                for (ptrdiff_t j = 0; j < in->columns; j++) se_put_column(to, j, part, from[j], SE_DIGIT * digit);
+            }
+        }
+        memset(sum, 0, sums * sizeof(uint64_t));
+    }
+    free(memory);
+    return 1;
+}
+
+/* -- lists of every kind ----------------------------------------------------------------------------------------------- */
+
+/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
+   Lists are wide, and lead to columns of their number, or are NULL; weights are summed up unless `to` is NULL.
+   Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
+static int se_count_lists(
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, const se_lists *in_hidden,
+    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_histogram *h, int64_t *mark, const se_weighed *to) {
+    const se_lists *sides[4] = {in_hidden, in_true, in_pred, in_named};
+    const int64_t bits[4] = {4, 1, 2, 0};
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int64_t fresh = 8 * (r + 1);
+        uint64_t nt = 0, np = 0, nb = 0, nm = 0;
+        int shift = 0, top;
+        const uint64_t odd = to ? se_odd(to->weights[r], &shift, &top) : 0;
+        shift = odd ? shift - to->lowest : 0;
+        if (r % 512 == 0 && (!se_reserve(h, 512) || (to && !se_reserve(to->keys, 512)))) return -1;
+        for (int side = 0; side < 4; side++) {
+            if (!sides[side]->offsets) continue;
+            const int64_t bit = bits[side], start = se_at(sides[side]->offsets, 1, r);
+            const int64_t end = se_at(sides[side]->offsets, 1, r + 1);
+            if (start < 0 || end < start || end > sides[side]->held) return -2;
+            for (int64_t i = start; i < end; i++) {
+                const int64_t column = se_at(sides[side]->places, 1, i);
+                if ((uint64_t)column >= (uint64_t)width) return -2;
+                int64_t *cell = cells + 5 * column;
+                const int64_t old = mark[column];
+                if (old < fresh) { /* the first word of this example about this column */
+                    mark[column] = fresh + bit;
+                    cell[bit]++;
+                    nt += bit == 1;
+                    np += bit == 2;
+                    nm += bit == 4;
+                    if (to && bit) se_put_column(to, column, bit == 4 ? 3 : (int)bit - 1, odd, shift);
+                } else if (bit == 2 && old == fresh + 1) { /* predicted, and known to be true */
+                    mark[column] = fresh + 3;
+                    cell[1]--;
+                    cell[3]++;
+                    np++;
+                    nb++;
+                    if (to) se_put_column(to, column, 1, odd, shift);
+                    if (to) se_put_column(to, column, 2, odd, shift);
+                }
+            }
+        }
+        se_add(h, nt | np << 32, nb | nm << 32, 1);
+        if (to) se_put_key(to, nt | np << 32, nb | nm << 32, odd, shift);
+    }
+    return 0;
+}
+
+#endif

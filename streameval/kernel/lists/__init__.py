@@ -1,0 +1,1 @@
+"""Lists of columns, and the rows of groups."""

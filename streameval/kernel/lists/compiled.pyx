@@ -1,0 +1,174 @@
+"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
+
+from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.math cimport INFINITY, isfinite
+from libc.stdint cimport int32_t, int64_t
+
+from streameval.kernel.lists.lists cimport borrow, se_lists
+
+import numpy as np
+
+from streameval.kernel.lists import numpy as twin
+from streameval.kernel.types import DAMAGED
+
+cdef extern from "Python.h":
+    long PyLong_AsLong(object) except? -1
+    double PyLong_AsDouble(object) except? -1.0
+
+cdef extern from "lists/loops.h" nogil:
+    int SE_DAMAGED
+    int se_order(ptrdiff_t, const se_lists*, bint)
+    int se_from_narrow(const int32_t*, int64_t, int32_t*)
+    int se_from_wide(const int64_t*, int64_t, int32_t*)
+    int se_ends(const int64_t*, int64_t, int64_t, int64_t*)
+    void se_sort(const int64_t*, int64_t, int64_t*, int64_t*)
+    int64_t se_held(const void*, int, int64_t, int64_t, const int64_t*, int64_t)
+    void se_take_narrow(const int32_t*, const int32_t*, int64_t, const int64_t*, int64_t, int32_t*, int32_t*, int64_t)
+    void se_take_wide(const int64_t*, const int64_t*, int64_t, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
+
+cdef object EXACT = 2**53
+
+
+def list_order(offsets, places, int64_t limit):
+    cdef se_lists lists
+    cdef int order
+    cdef Py_ssize_t rows = len(offsets) - 1
+    cdef bint wide = offsets.dtype != np.int32 or places.dtype != np.int32
+    if rows < 0:
+        return DAMAGED
+    kept = borrow(&lists, (offsets, places, None, False), wide, rows, limit)
+    with nogil:
+        order = se_order(rows, &lists, wide)
+    if order < 0:
+        raise MemoryError
+    return order
+
+
+def score_lists(dict columns, list examples):
+    cdef Py_ssize_t total = 0, place = 0, at, row = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef PyObject* found
+    cdef double score
+    cdef bint spelled = False
+    cdef int64_t[::1] ends, places
+    cdef double[::1] scores
+    for example in examples:
+        if not PyDict_CheckExact(example):
+            return None
+        total += PyDict_Size(example)
+    offsets, chosen, given = np.zeros(len(examples) + 1, np.int64), np.empty(total, np.int64), np.empty(total, np.float64)
+    ends, places, scores = offsets, chosen, given
+    for example in examples:
+        at = 0
+        # Nothing here runs code of the user, who could change the dict: labels and scores are plain.
+        while PyDict_Next(example, &at, &key, &value):
+            if PyUnicode_CheckExact(<object>key):
+                spelled = True
+            elif not PyLong_CheckExact(<object>key):
+                return None
+            if PyFloat_CheckExact(<object>value):
+                score = PyFloat_AS_DOUBLE(<object>value)
+            elif PyLong_CheckExact(<object>value):
+                score = PyLong_AsDouble(<object>value) if -EXACT <= <object>value <= EXACT else INFINITY
+            else:
+                return None
+            found = PyDict_GetItemWithError(columns, <object>key)
+            if not isfinite(score) or found is NULL:
+                return None
+            places[place] = PyLong_AsLong(<object>found)
+            scores[place] = score
+            place += 1
+        row += 1
+        ends[row] = place
+    return offsets, chosen, given, spelled
+
+
+def from_zero(offsets, kind):
+    cdef const int32_t[::1] narrow
+    cdef const int64_t[::1] long_
+    cdef int32_t[::1] to
+    cdef int64_t count = len(offsets)
+    cdef bint rises
+    if kind is not np.int32:  # for more entries than nearly anybody has
+        return twin.from_zero(offsets, kind)
+    found = np.empty(count, np.int32)
+    to = found
+    if not count:
+        return found
+    if offsets.dtype == np.int64:
+        long_ = offsets
+        with nogil:
+            rises = se_from_wide(&long_[0], count, &to[0])
+    else:
+        narrow = offsets
+        with nogil:
+            rises = se_from_narrow(&narrow[0], count, &to[0])
+    return found if rises else None
+
+
+def grouped(codes, int64_t groups):
+    cdef const int64_t[::1] code = codes
+    cdef int64_t count = code.shape[0]
+    cdef int64_t[::1] end, starting, place
+    cdef int done = 0
+    ends = np.zeros(groups + 1, np.int64)
+    end = ends
+    if count:
+        with nogil:
+            done = se_ends(&code[0], count, groups, &end[0])
+        if done == SE_DAMAGED:
+            raise IndexError(f"a code is out of range: there are {groups} groups")
+    ends = ends[:groups]
+    if not done:
+        return None, ends
+    starts, order = ends.copy(), np.empty(count, np.int64)
+    starting, place = starts, order
+    with nogil:
+        se_sort(&code[0], count, &starting[0], &place[0])
+    return order, ends
+
+
+def taken(offsets, places, rows):
+    cdef const int32_t[::1] narrow_offsets, narrow_places
+    cdef const int64_t[::1] wide_offsets, wide_places
+    cdef int32_t[::1] narrow_ends, narrow_taken
+    cdef int64_t[::1] wide_ends, wide_taken
+    cdef const int64_t[::1] row = rows
+    cdef int64_t count = row.shape[0], lists = len(offsets) - 1, held = len(places), total = 0
+    cdef bint wide = not (offsets.dtype == np.int32 and places.dtype == np.int32)
+    kind = np.int64 if wide else np.int32
+    if wide:
+        wide_offsets, wide_places = np.ascontiguousarray(offsets, kind), np.ascontiguousarray(places, kind)
+    else:
+        narrow_offsets, narrow_places = np.ascontiguousarray(offsets), np.ascontiguousarray(places)
+    if count:
+        with nogil:
+            total = se_held(
+                <const void*>&wide_offsets[0] if wide else <const void*>&narrow_offsets[0], wide, lists, held, &row[0],
+                count,
+            )
+    if total < 0:
+        raise IndexError("a row or a list is out of range")
+    if not wide and total > 0x7FFFFFFF:
+        raise IndexError("the lists are too long for 32 bits")
+    ends, found = np.zeros(count + 1, kind), np.empty(total, kind)
+    if not total:
+        return ends, found
+    if wide:
+        wide_ends, wide_taken = ends, found
+        with nogil:
+            se_take_wide(
+                &wide_offsets[0], &wide_places[0], held, &row[0], count, &wide_ends[0], &wide_taken[0], total
+            )
+    else:
+        narrow_ends, narrow_taken = ends, found
+        with nogil:
+            se_take_narrow(
+                &narrow_offsets[0], &narrow_places[0], held, &row[0], count, &narrow_ends[0], &narrow_taken[0], total
+            )
+    return ends, found

@@ -1,0 +1,61 @@
+# Lists of columns as the loops take them.
+
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+cdef extern from "lists/lists.h" nogil:
+    ctypedef struct se_lists:
+        const void* offsets
+        const void* places
+        int64_t held
+        const int64_t* columns
+        int64_t limit
+
+
+cdef inline bint is_narrow(lists):
+    return lists.offsets.dtype == np.int32 and lists.places.dtype == np.int32
+
+
+cdef inline const void* start_of(numbers, bint wide) except? NULL:
+    cdef const int64_t[::1] long_numbers
+    cdef const int32_t[::1] short_numbers
+    if not len(numbers):
+        return NULL
+    if wide:
+        long_numbers = numbers
+        return &long_numbers[0]
+    short_numbers = numbers
+    return &short_numbers[0]
+
+
+cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t width):
+    """Point to lists, whose numbers are 64-bit ones if `wide`; returns the arrays that must outlive this."""
+    cdef const int64_t[::1] leads
+    cdef Py_ssize_t place
+    offsets, places, columns, _ = lists
+    if wide:
+        offsets, places = np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(places, np.int64)
+    if len(offsets) != examples + 1:
+        raise IndexError(f"{len(offsets)} offsets do not bound {examples} lists")
+    to.offsets, to.places, to.held = start_of(offsets, wide), start_of(places, wide), len(places)
+    to.columns, to.limit = NULL, width
+    if columns is not None:
+        leads = columns
+        to.columns, to.limit = <const int64_t*>start_of(columns, True), leads.shape[0]
+        for place in range(leads.shape[0]):
+            if not 0 <= leads[place] < width:
+                raise IndexError(f"column {leads[place]} is out of range")
+    return offsets, places
+
+
+cdef inline borrow_all(se_lists* sides, true, pred, hidden, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
+    """Point to all lists; unless `led`, to the columns where they lead."""
+    cdef Py_ssize_t side
+    kept = []
+    for side, lists in enumerate((true, pred, hidden, named)):
+        sides[side].offsets = NULL
+        if lists is not None:
+            lists = lists if led else (lists.offsets, lists.found(), None, False)
+            kept.append(borrow(&sides[side], lists, wide, examples, width))
+    return kept

@@ -1,0 +1,145 @@
+/* The order of lists, and the rows of groups, in C: what each function computes is said in numpy.py. */
+
+#ifndef STREAMEVAL_LIST_LOOPS_H
+#define STREAMEVAL_LIST_LOOPS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lists/lists.h"
+
+#define SE_DAMAGED -2
+#define SE_PART ((int64_t)1 << 30)
+
+/* Whether the lists are 0 damaged, 1 distinct, 2 with repeats; -1 if memory ran out.
+
+   Where places do not rise, a list starts or the order is broken. So rows in order, as they mostly are, are told by two
+   loops without a branch: how often does a place not exceed the one before, and how often where a list starts? */
+SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
+    const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
+    int64_t outside = 0;
+    uint64_t falls = 0, starts = 0;
+    int back = 0;
+    for (ptrdiff_t r = 0; r < rows; r++) back |= se_at(in->offsets, wide, r + 1) < se_at(in->offsets, wide, r);
+    if (back || first < 0 || last > in->held) return 0;
+    if (wide) {
+        const int64_t *places = (const int64_t *)in->places;
+        const uint64_t top = (uint64_t)in->limit - 1;
+        if (first < last) outside = places[first] | (int64_t)(top - (uint64_t)places[first]);
+        for (int64_t i = first + 1; i < last; i++) {
+            outside |= places[i] | (int64_t)(top - (uint64_t)places[i]);
+            falls += places[i] <= places[i - 1];
+        }
+    } else {
+        const int32_t *places = (const int32_t *)in->places;
+        const uint32_t top = in->limit > INT32_MAX ? INT32_MAX : (uint32_t)in->limit - 1;
+        int32_t beyond = 0;
+        if (first < last) beyond = places[first] | (int32_t)(top - (uint32_t)places[first]);
+        for (int64_t start = first + 1; start < last; start += SE_PART) { /* counted in 32 bits, so in more lanes */
+            const int64_t end = last - start < SE_PART ? last : start + SE_PART;
+            uint32_t some = 0;
+            for (int64_t i = start; i < end; i++) {
+                beyond |= places[i] | (int32_t)(top - (uint32_t)places[i]);
+                some += places[i] <= places[i - 1];
+            }
+            falls += some;
+        }
+        outside = beyond;
+    }
+    if (outside < 0) return 0;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int64_t at = se_at(in->offsets, wide, r);
+        if (at > first && at < last && at < se_at(in->offsets, wide, r + 1))
+            starts += se_at(in->places, wide, at) <= se_at(in->places, wide, at - 1);
+    }
+    if (falls == starts) return 1;
+    int64_t *mark = (int64_t *)calloc((size_t)in->limit, sizeof(int64_t));
+    int repeats = 0;
+    if (!mark) return -1;
+    for (ptrdiff_t r = 0; r < rows && !repeats; r++) {
+        for (int64_t i = se_at(in->offsets, wide, r); i < se_at(in->offsets, wide, r + 1); i++) {
+            const int64_t place = se_at(in->places, wide, i);
+            repeats |= mark[place] == r + 1;
+            mark[place] = r + 1;
+        }
+    }
+    free(mark);
+    return 1 + repeats;
+}
+
+static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
+    return wide ? se_order_of(rows, in, 1) : se_order_of(rows, in, 0);
+}
+
+/* -- where lists begin and end -------------------------------------------------------------------------------------- */
+
+/* Offsets less the first of them. Whether none falls. */
+#define SE_FROM_ZERO(NAME, FROM)                                                                                       \
+    static int NAME(const FROM *offsets, int64_t count, int32_t *to) {                                                 \
+        int falls = 0;                                                                                                 \
+        for (int64_t i = 1; i < count; i++) falls |= offsets[i] < offsets[i - 1];                                      \
+        for (int64_t i = 0; i < count && !falls; i++) to[i] = (int32_t)(offsets[i] - offsets[0]);                      \
+        return !falls;                                                                                                 \
+    }
+
+SE_FROM_ZERO(se_from_narrow, int32_t)
+SE_FROM_ZERO(se_from_wide, int64_t)
+
+/* -- the rows of each group ---------------------------------------------------------------------------------------- */
+
+/* A counting sort: `ends` has a zero for each group and becomes where each ends. `order` is NULL if rows stand so. */
+static int se_ends(const int64_t *codes, int64_t count, int64_t groups, int64_t *ends) {
+    int falls = 0;
+    int64_t before = 0, total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t code = codes[i];
+        if (code < 0 || code >= groups) return SE_DAMAGED;
+        falls |= code < before;
+        before = code;
+        ends[code]++;
+    }
+    for (int64_t group = 0; group < groups; group++) ends[group] = total += ends[group];
+    return falls;
+}
+
+static void se_sort(const int64_t *codes, int64_t count, int64_t *ends, int64_t *order) {
+    for (int64_t i = count; i-- > 0;) order[--ends[codes[i]]] = i;
+}
+
+/* How many entries the lists of some rows have; what is read is checked before it is used as an address. */
+static int64_t se_held(const void *offsets, int wide, int64_t lists, int64_t held, const int64_t *rows, int64_t count) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (rows[i] < 0 || rows[i] >= lists) return SE_DAMAGED;
+        const int64_t start = se_at(offsets, wide, rows[i]), end = se_at(offsets, wide, rows[i] + 1);
+        if (start < 0 || end < start || end > held) return SE_DAMAGED;
+        total += end - start;
+    }
+    return total;
+}
+
+/* Short lists are copied as SE_WIDTH entries, since a loop that ends after one or three is mostly mispredicted; what is
+   too much is overwritten by the next list. */
+#define SE_WIDTH 8
+
+#define SE_TAKE(NAME, NUMBER)                                                                                          \
+    static void NAME(                                                                                                  \
+        const NUMBER *offsets, const NUMBER *places, int64_t held, const int64_t *rows, int64_t count, NUMBER *ends,   \
+        NUMBER *taken, int64_t total) {                                                                                \
+        int64_t at = 0;                                                                                                \
+        ends[0] = 0;                                                                                                   \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const int64_t from = offsets[rows[i]], length = offsets[rows[i] + 1] - from;                               \
+            if (length <= SE_WIDTH && from + SE_WIDTH <= held && at + SE_WIDTH <= total)                               \
+                memcpy(taken + at, places + from, SE_WIDTH * sizeof(NUMBER));                                          \
+            else                                                                                                       \
+                memcpy(taken + at, places + from, (size_t)length * sizeof(NUMBER));                                    \
+            at += length;                                                                                              \
+            ends[i + 1] = (NUMBER)at;                                                                                  \
+        }                                                                                                              \
+    }
+
+SE_TAKE(se_take_narrow, int32_t)
+SE_TAKE(se_take_wide, int64_t)
+
+#endif

@@ -1,0 +1,85 @@
+"""Lists of columns, and the rows of groups, in numpy: what the compiled functions compute, and the fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from streameval.kernel.types import DAMAGED, DISTINCT, REPEATING, FloatArray, IntArray, Places
+
+__all__ = ["from_zero", "grouped", "list_order", "score_lists", "taken"]
+
+
+def list_order(offsets: Places, places: Places, limit: int) -> int:
+    """Whether lists of places below ``limit`` are ``DAMAGED`` (not to be read), ``DISTINCT`` or ``REPEATING``."""
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(places) or (offsets[1:] < offsets[:-1]).any():
+        return DAMAGED
+    held = places[offsets[0] : offsets[-1]].astype(np.int64)
+    if held.min(initial=0) < 0 or held.max(initial=-1) >= limit:
+        return DAMAGED
+    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + held
+    if (np.diff(cells) > 0).all():
+        return DISTINCT
+    cells.sort()
+    return REPEATING if (np.diff(cells) == 0).any() else DISTINCT
+
+
+def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArray, IntArray, FloatArray, bool] | None:
+    """Dicts label -> score as lists: their offsets, columns and scores, and whether a label is a string.
+
+    None unless all are dicts, every label is a plain string or integer that has a column, and every score a plain and
+    finite number that is a float64.
+    """
+    if not set(map(type, examples)) <= {dict}:
+        return None
+    labels: list[Any] = list(chain.from_iterable(examples))
+    values: list[Any] = list(chain.from_iterable(map(dict.values, examples)))
+    kinds = set(map(type, labels))
+    if not kinds <= {str, int} or not set(map(type, values)) <= {float, int}:
+        return None
+    if not all(type(value) is float or -(2**53) <= value <= 2**53 for value in values):
+        return None
+    places, scores = [columns.get(label, -1) for label in labels], np.array(values, np.float64)
+    if -1 in places or not np.isfinite(scores).all():
+        return None
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(list(map(len, examples)), dtype=np.int64)])
+    return offsets, np.array(places, np.int64), scores, str in kinds
+
+
+def from_zero(offsets: Places, kind: Any) -> Places | None:
+    """Offsets less the first of them, as int32 or int64, into which they fit; None if one is less than that before."""
+    found: Places = (offsets - offsets[:1]).astype(kind)
+    return None if (offsets[1:] < offsets[:-1]).any() else found
+
+
+def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
+    """The rows in the order of their codes, None if they stand so; and for each code where its rows end."""
+    if len(codes) and (codes.min() < 0 or codes.max() >= groups):
+        raise IndexError(f"a code is out of range: there are {groups} groups")
+    ends = np.cumsum(np.bincount(codes, minlength=groups), dtype=np.int64)
+    if not (codes[1:] < codes[:-1]).any():
+        return None, ends
+    return np.argsort(codes.astype(np.uint16) if groups < 2**16 else codes, kind="stable"), ends
+
+
+def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Places]:
+    """The lists of these rows, one behind the other: offsets and entries, both of int32 if those given are."""
+    if len(rows) and (rows.min() < 0 or rows.max() >= len(offsets) - 1):
+        raise IndexError("a row or a list is out of range")
+    starts, stops = offsets[:-1][rows].astype(np.int64), offsets[1:][rows].astype(np.int64)
+    if ((starts < 0) | (stops < starts) | (stops > len(places))).any():
+        raise IndexError("a row or a list is out of range")
+    kind: Any = np.int32 if offsets.dtype == places.dtype == np.int32 else np.int64
+    ends = np.zeros(len(rows) + 1, np.int64)
+    lengths = stops - starts
+    np.cumsum(lengths, out=ends[1:])
+    if kind is np.int32 and ends[-1] >= 2**31:
+        raise IndexError("the lists are too long for 32 bits")
+    # Memory is what this takes time for, so numbers are narrow where they can be.
+    narrow = np.int32 if max(len(places), int(ends[-1])) < 2**31 else np.int64
+    entries = np.repeat((starts - ends[:-1]).astype(narrow), lengths)
+    entries += np.arange(ends[-1], dtype=narrow)
+    return ends.astype(kind), places[entries].astype(kind, copy=False)

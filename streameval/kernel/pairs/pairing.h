@@ -1,0 +1,458 @@
+/* Pairs of labels, counted per example, in C: what is counted is said in numpy.py.
+
+   Nothing here knows of Python. Values of dense rows are 0 and 1; the union of all bytes seen is returned, so that the
+   caller learns from one pass both the counts and whether they may be believed. */
+
+#ifndef STREAMEVAL_PAIRING_H
+#define STREAMEVAL_PAIRING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SP_NONE 0xFFFFFFFFu /* stands for "no label" as a row or a column */
+
+enum { SP_CONFUSION = 1, SP_CONTRIBUTION, SP_TRUE_TRUE, SP_TRUE_PRED, SP_PRED_PRED, SP_KINDS };
+enum { SP_WITH_CONFUSION = 1, SP_WITH_CONTRIBUTIONS = 2, SP_WITH_COOCCURRENCE = 4 };
+
+/* -- an open-addressing hash table ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    uint64_t outer; /* row << 32 | column */
+    uint64_t inner; /* kind << 60 | numerator << 30 | denominator; 0 in a place never taken */
+    int64_t count;
+} sp_place;
+
+typedef struct {
+    sp_place *places;
+    size_t mask; /* places - 1, a power of two less one */
+    size_t used;
+    int failed; /* memory ran out, or a key that had to be there was not */
+} sp_table;
+
+static inline uint64_t sp_inner(uint64_t kind, uint64_t num, uint64_t den) { return kind << 60 | num << 30 | den; }
+
+static inline uint64_t sp_outer(uint32_t row, uint32_t column) { return (uint64_t)row << 32 | column; }
+
+static int sp_init(sp_table *h, size_t places) {
+    h->places = (sp_place *)calloc(places, sizeof(sp_place));
+    h->mask = places - 1;
+    h->used = 0;
+    h->failed = 0;
+    return h->places != NULL;
+}
+
+static inline size_t sp_hash(uint64_t outer, uint64_t inner) {
+    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
+    return (size_t)(mixed ^ (mixed >> 32));
+}
+
+static inline sp_place *sp_find(const sp_table *h, uint64_t outer, uint64_t inner) {
+    size_t at = sp_hash(outer, inner) & h->mask;
+    while (h->places[at].inner && (h->places[at].outer != outer || h->places[at].inner != inner))
+        at = (at + 1) & h->mask;
+    return &h->places[at];
+}
+
+/* Ask for the place of a key ahead of time: large tables are far from the processor. */
+static inline void sp_prefetch(const sp_table *h, uint64_t outer, uint64_t inner) {
+#if defined(__GNUC__)
+    __builtin_prefetch(&h->places[sp_hash(outer, inner) & h->mask], 1);
+#else
+    (void)h, (void)outer, (void)inner;
+#endif
+}
+
+/* A table of the same content, of which at most a third is in use after `more` further keys; keys whose count is 0 are
+   dropped. 0 if memory ran out. */
+static int sp_rebuild(sp_table *h, size_t more) {
+    size_t live = 0, places = 64;
+    for (size_t i = 0; i <= h->mask; i++) live += h->places[i].count != 0;
+    while (places < 3 * (live + more)) places *= 2;
+    sp_table fresh;
+    if (!sp_init(&fresh, places)) return 0;
+    for (size_t i = 0; i <= h->mask; i++) {
+        if (!h->places[i].count) continue;
+        *sp_find(&fresh, h->places[i].outer, h->places[i].inner) = h->places[i];
+        fresh.used++;
+    }
+    free(h->places);
+    fresh.failed = h->failed;
+    *h = fresh;
+    return 1;
+}
+
+/* Make sure that `more` further keys fit. 0 if memory ran out. */
+static int sp_reserve(sp_table *h, size_t more) { return 2 * (h->used + more) <= h->mask + 1 || sp_rebuild(h, more); }
+
+/* Add to a key; if a new key finds no room and no memory, the table says that it failed. */
+static inline void sp_add(sp_table *h, uint64_t outer, uint64_t inner, int64_t count) {
+    sp_place *place = sp_find(h, outer, inner);
+    if (!place->inner) {
+        if (2 * (h->used + 1) > h->mask + 1) {
+            if (!sp_rebuild(h, h->used / 2 + 1)) {
+                h->failed = 1;
+                return;
+            }
+            place = sp_find(h, outer, inner);
+        }
+        place->outer = outer;
+        place->inner = inner;
+        h->used++;
+    }
+    place->count += count;
+}
+
+/* -- where the pairs of an example go ---------------------------------------------------------------------------------- */
+
+#define SP_DENOMINATORS 32
+#define SP_AHEAD 16
+/* How many places the blocks of a kind may have together, at most. */
+#define SP_BLOCKS (1u << 23)
+
+/* Pairs are added to the table (`step` is 1 or -1) or, with `step` 0, looked for: a pair that is not there makes the
+   table fail. Where labels are few and examples many, pairs are first counted in square blocks, one for each kind and
+   small denominator, in positions of the batch; `columns` then says where these positions are counted. */
+typedef struct {
+    sp_table *table;
+    int64_t step;
+    uint64_t blocks; /* denominators below this have blocks */
+    size_t side; /* positions of the batch and one for no label */
+    const uint32_t *columns;
+    uint32_t *block[SP_KINDS * SP_DENOMINATORS];
+} sp_sink;
+
+/* The block for a kind of pair; NULL if it has none, or none could be had. */
+static inline uint32_t *sp_block(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den) {
+    if (num != 1 || den >= s->blocks) return NULL;
+    uint32_t **block = &s->block[kind * SP_DENOMINATORS + den];
+    if (!*block) *block = (uint32_t *)calloc(s->side * s->side, sizeof(uint32_t));
+    return *block;
+}
+
+static inline void sp_put(sp_sink *s, uint32_t row, uint32_t column, uint64_t inner) {
+    if (s->step) sp_add(s->table, sp_outer(row, column), inner, s->step);
+    else if (sp_find(s->table, sp_outer(row, column), inner)->count < 1) s->table->failed = 1;
+}
+
+static inline uint32_t sp_at(const sp_sink *s, uint32_t label) { return s->columns ? s->columns[label] : label; }
+
+/* Every label of one list with every label of another. */
+static inline void sp_cross(sp_sink *s, uint64_t kind, uint64_t den, const uint32_t *rows, size_t height,
+                            const uint32_t *columns, size_t width) {
+    if (!height || !width) return;
+    uint32_t *block = sp_block(s, kind, 1, den);
+    const uint64_t inner = sp_inner(kind, 1, den);
+    for (size_t i = 0; i < height; i++) {
+        if (block) {
+            uint32_t *row = block + rows[i] * s->side;
+            for (size_t j = 0; j < width; j++) row[columns[j]]++;
+        } else {
+            const uint32_t row = sp_at(s, rows[i]);
+            for (size_t j = 0; j < width; j++) sp_prefetch(s->table, sp_outer(row, sp_at(s, columns[j])), inner);
+            for (size_t j = 0; j < width; j++) sp_put(s, row, sp_at(s, columns[j]), inner);
+        }
+    }
+}
+
+/* Every two labels of a list, the lower column first. */
+static inline void sp_within(sp_sink *s, uint64_t kind, const uint32_t *labels, size_t count) {
+    if (count < 2) return;
+    uint32_t *block = sp_block(s, kind, 1, 1);
+    const uint64_t inner = sp_inner(kind, 1, 1);
+    for (size_t i = 0; i < count; i++) {
+        if (block) {
+            for (size_t j = 0; j < i; j++) {
+                const uint32_t a = labels[i], b = labels[j];
+                block[(a < b ? a : b) * s->side + (a < b ? b : a)]++;
+            }
+        } else {
+            const uint32_t a = sp_at(s, labels[i]);
+            for (size_t j = 0; j < i; j++) {
+                const uint32_t b = sp_at(s, labels[j]);
+                sp_prefetch(s->table, sp_outer(a < b ? a : b, a < b ? b : a), inner);
+            }
+            for (size_t j = 0; j < i; j++) {
+                const uint32_t b = sp_at(s, labels[j]);
+                sp_put(s, a < b ? a : b, a < b ? b : a, inner);
+            }
+        }
+    }
+}
+
+/* Every label of a list with itself. */
+static inline void sp_diagonal(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den, const uint32_t *labels,
+                               size_t count) {
+    if (!count) return;
+    uint32_t *block = sp_block(s, kind, num, den);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t label = sp_at(s, labels[i]);
+        if (block) block[labels[i] * s->side + labels[i]]++;
+        else sp_put(s, label, label, sp_inner(kind, num, den));
+    }
+}
+
+/* The labels of one example: missed, then both true and predicted, then wrongly predicted, so that the true ones and the
+   predicted ones are each in one piece. `none` is how "no label" is written. */
+typedef struct {
+    const uint32_t *labels;
+    size_t missed, both, wrong;
+    uint32_t none;
+} sp_row;
+
+static void sp_confusion(sp_sink *s, const sp_row *e) {
+    const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
+    const size_t truths = e->missed + e->both, guesses = e->both + e->wrong;
+    if (!truths && !guesses) {
+        sp_diagonal(s, SP_CONFUSION, 1, 1, &e->none, 1);
+    } else if (!truths) {
+        sp_cross(s, SP_CONFUSION, e->wrong, &e->none, 1, wrong, e->wrong);
+    } else if (!e->missed && e->wrong) {
+        sp_diagonal(s, SP_CONFUSION, 1, 1 + e->wrong, both, e->both);
+        sp_cross(s, SP_CONFUSION, 1 + e->wrong, both, e->both, wrong, e->wrong);
+    } else {
+        sp_diagonal(s, SP_CONFUSION, 1, 1, both, e->both);
+        if (e->wrong) sp_cross(s, SP_CONFUSION, e->wrong, missed, e->missed, wrong, e->wrong);
+        else sp_cross(s, SP_CONFUSION, 1, missed, e->missed, &e->none, 1);
+    }
+}
+
+static void sp_contributions(sp_sink *s, const sp_row *e) {
+    const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
+    const size_t truths = e->missed + e->both, guesses = e->both + e->wrong;
+    if (!truths && !guesses) {
+        sp_diagonal(s, SP_CONTRIBUTION, 1, 1, &e->none, 1);
+    } else if (!truths) {
+        sp_cross(s, SP_CONTRIBUTION, e->wrong, &e->none, 1, wrong, e->wrong);
+    } else if (!guesses) {
+        sp_cross(s, SP_CONTRIBUTION, 1, missed, e->missed, &e->none, 1);
+    } else if (!e->missed && e->wrong) {
+        sp_diagonal(s, SP_CONTRIBUTION, truths, guesses, both, e->both);
+        sp_cross(s, SP_CONTRIBUTION, guesses, both, e->both, wrong, e->wrong);
+    } else {
+        sp_diagonal(s, SP_CONTRIBUTION, 1, 1, both, e->both);
+        if (e->wrong) sp_cross(s, SP_CONTRIBUTION, e->wrong, missed, e->missed, wrong, e->wrong);
+        else sp_cross(s, SP_CONTRIBUTION, guesses, missed, e->missed, both, e->both);
+    }
+}
+
+static void sp_example(sp_sink *s, const sp_row *e, int parts) {
+    const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
+    if (parts & SP_WITH_CONFUSION) sp_confusion(s, e);
+    if (parts & SP_WITH_CONTRIBUTIONS) sp_contributions(s, e);
+    if (parts & SP_WITH_COOCCURRENCE) {
+        sp_within(s, SP_TRUE_TRUE, missed, e->missed + e->both);
+        sp_within(s, SP_PRED_PRED, both, e->both + e->wrong);
+        sp_cross(s, SP_TRUE_PRED, 1, missed, e->missed, both, e->both + e->wrong);
+        sp_cross(s, SP_TRUE_PRED, 1, both, e->both, wrong, e->wrong);
+        for (size_t i = 0; i < e->both; i++) { /* all but each with itself, which the cells tell */
+            sp_cross(s, SP_TRUE_PRED, 1, both + i, 1, both, i);
+            sp_cross(s, SP_TRUE_PRED, 1, both + i, 1, both + i + 1, e->both - i - 1);
+        }
+    }
+}
+
+/* How many pairs an example may have at most, for reserving. */
+static size_t sp_pairs(const sp_row *e, int parts) {
+    const size_t t = e->missed + e->both + 1, p = e->both + e->wrong + 1;
+    const int confusions = !!(parts & SP_WITH_CONFUSION) + !!(parts & SP_WITH_CONTRIBUTIONS);
+    return (size_t)confusions * t * p + (parts & SP_WITH_COOCCURRENCE ? t * t + p * p + t * p : 0);
+}
+
+/* Below which denominators pairs have blocks: a block costs as much as it has places, and the pairs of an example about
+   as much as 64. */
+static uint64_t sp_blocks(size_t side, ptrdiff_t rows) {
+    if (side > 2048 || side * side / 64 > (size_t)rows || rows > 1 << 30) return 0;
+    const uint64_t most = SP_BLOCKS / (side * side);
+    return most < SP_DENOMINATORS ? most : SP_DENOMINATORS;
+}
+
+/* Where a place of a block is counted. */
+static inline uint64_t sp_drained(const sp_sink *s, uint64_t kind, size_t at) {
+    const uint32_t row = s->columns[at / s->side], column = s->columns[at % s->side];
+    const int swaps = (kind == SP_TRUE_TRUE || kind == SP_PRED_PRED) && row > column;
+    return swaps ? sp_outer(column, row) : sp_outer(row, column);
+}
+
+/* Move the blocks to the table. */
+static void sp_drain(sp_sink *s) {
+    for (size_t which = 0; which < SP_KINDS * SP_DENOMINATORS; which++) {
+        const uint32_t *block = s->block[which];
+        if (!block) continue;
+        const uint64_t kind = which / SP_DENOMINATORS, inner = sp_inner(kind, 1, which % SP_DENOMINATORS);
+        const size_t places = s->side * s->side;
+        size_t live = 0, count = 0, waiting[SP_AHEAD];
+        for (size_t at = 0; at < places; at++) live += block[at] != 0;
+        if (!sp_reserve(s->table, live)) s->table->failed = 1;
+        for (size_t at = 0; at < places && !s->table->failed; at++) {
+            if (!block[at]) continue;
+            if (count >= SP_AHEAD) {
+                const size_t due = waiting[count % SP_AHEAD];
+                sp_add(s->table, sp_drained(s, kind, due), inner, block[due]);
+            }
+            waiting[count++ % SP_AHEAD] = at;
+            sp_prefetch(s->table, sp_drained(s, kind, at), inner);
+        }
+        for (size_t left = count < SP_AHEAD ? count : SP_AHEAD; left && !s->table->failed; left--) {
+            const size_t due = waiting[(count - left) % SP_AHEAD];
+            sp_add(s->table, sp_drained(s, kind, due), inner, block[due]);
+        }
+        free(s->block[which]);
+        s->block[which] = NULL;
+    }
+}
+
+/* -- dense rows of 0 and 1 ----------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const uint8_t *true_, *pred, *hidden; /* hidden may be NULL */
+    ptrdiff_t true_stride, pred_stride, hidden_stride;
+    ptrdiff_t rows, columns;
+    const uint32_t *place; /* where each position is counted, and SP_NONE behind them */
+} sp_rows;
+
+/* Eight bytes, the first in the lowest bits on every machine, zeros behind the end. */
+static inline uint64_t sp_load(const uint8_t *at, ptrdiff_t bytes) {
+    uint64_t word = 0;
+    memcpy(&word, at, bytes >= 8 ? 8 : (size_t)bytes);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline int sp_lowest(uint64_t word) {
+#if defined(__GNUC__)
+    return __builtin_ctzll(word);
+#else
+    int at = 0;
+    while (!(word >> at & 1)) at++;
+    return at;
+#endif
+}
+
+/* Up to 64 columns as the bits of a word. */
+static inline uint64_t sp_bits(const uint8_t *at, ptrdiff_t columns, uint64_t *seen) {
+    const uint64_t ones = 0x0101010101010101ull;
+    uint64_t bits = 0;
+    for (int word = 0; word < 8 && 8 * word < columns; word++) {
+        const uint64_t bytes = sp_load(at + 8 * word, columns - 8 * word);
+        *seen |= bytes;
+        /* The product moves the lowest bit of each byte into the highest byte. */
+        bits |= (((bytes & ones) * 0x0102040810204080ull) >> 56) << 8 * word;
+    }
+    return bits;
+}
+
+static inline size_t sp_list(uint64_t bits, uint32_t base, uint32_t *list, size_t count) {
+    for (; bits; bits &= bits - 1) list[count++] = base + (uint32_t)sp_lowest(bits);
+    return count;
+}
+
+/* Count rows into `cells` (positions x 5, true negatives left out) and the table. Returns the union of all bytes, or -1
+   if memory ran out. */
+static int sp_dense(const sp_rows *in, int parts, int64_t *cells, sp_table *table) {
+    const size_t q = (size_t)in->columns, side = q + 1;
+    sp_sink sink = {table, 1, 0, side, in->place, {NULL}};
+    sink.blocks = sp_blocks(side, in->rows);
+    uint32_t *list = (uint32_t *)malloc((3 * q + 1) * sizeof(uint32_t));
+    if (!list) return -1;
+    uint32_t *both = list + q, *wrong = both + q;
+    uint64_t seen = 0;
+    for (ptrdiff_t r = 0; r < in->rows && !table->failed; r++) {
+        const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
+        const uint8_t *m = in->hidden ? in->hidden + r * in->hidden_stride : NULL;
+        sp_row e = {list, 0, 0, 0, (uint32_t)q};
+        for (ptrdiff_t j = 0; j < in->columns; j += 64) {
+            uint64_t a = sp_bits(t + j, in->columns - j, &seen), b = sp_bits(p + j, in->columns - j, &seen);
+            if (m) {
+                uint64_t hid = sp_bits(m + j, in->columns - j, &seen);
+                a &= ~hid;
+                b &= ~hid;
+                for (; hid; hid &= hid - 1) cells[5 * (j + sp_lowest(hid)) + 4]++;
+            }
+            e.missed = sp_list(a & ~b, (uint32_t)j, list, e.missed);
+            e.both = sp_list(a & b, (uint32_t)j, both, e.both);
+            e.wrong = sp_list(b & ~a, (uint32_t)j, wrong, e.wrong);
+        }
+        for (size_t i = 0; i < e.missed; i++) cells[5 * list[i] + 1]++;
+        for (size_t i = 0; i < e.both; i++) cells[5 * both[i] + 3]++;
+        for (size_t i = 0; i < e.wrong; i++) cells[5 * wrong[i] + 2]++;
+        memcpy(list + e.missed, both, e.both * sizeof(uint32_t));
+        memcpy(list + e.missed + e.both, wrong, e.wrong * sizeof(uint32_t));
+        sp_example(&sink, &e, parts);
+    }
+    free(list);
+    sp_drain(&sink);
+    if (table->failed) return -1;
+    seen |= seen >> 32;
+    seen |= seen >> 16;
+    return (int)((seen | seen >> 8) & 255);
+}
+
+/* -- lists of columns, any order, with repeats ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const int64_t *offsets; /* rows + 1; NULL for no list at all */
+    const int64_t *columns;
+} sp_lists;
+
+/* Sort the columns of an example by outcome into `list`, and count them into `cells`. */
+static void sp_sorted(const uint32_t *touched, size_t count, const int64_t *mark, uint32_t *list, int64_t *cells,
+                      sp_row *e) {
+    static const int order[3] = {1, 3, 2};
+    size_t *sizes[3] = {&e->missed, &e->both, &e->wrong}, put = 0;
+    for (int part = 0; part < 3; part++) {
+        const size_t start = put;
+        for (size_t i = 0; i < count; i++)
+            if ((mark[touched[i]] & 7) == order[part]) list[put++] = touched[i];
+        *sizes[part] = put - start;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const int64_t said = mark[touched[i]] & 7;
+        cells[5 * (size_t)touched[i] + (said & 4 ? 4 : said)]++;
+    }
+}
+
+/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing. `room` holds three
+   times `width` columns and one. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples are counted
+   then). `sides` are hidden, true, predicted, named. */
+static int sp_count_lists(ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, int64_t *cells,
+                          sp_table *table, int64_t *mark, uint32_t *room) {
+    static const int64_t bits[4] = {4, 1, 2, 0};
+    sp_sink sink = {table, 1, sp_blocks((size_t)width + 1, rows), (size_t)width + 1, NULL, {NULL}};
+    if (sink.blocks) {
+        uint32_t *columns = room + 2 * width;
+        for (ptrdiff_t column = 0; column < width; column++) columns[column] = (uint32_t)column;
+        columns[width] = SP_NONE;
+        sink.columns = columns;
+    }
+    int strange = 0;
+    for (ptrdiff_t r = 0; r < rows && !table->failed && !strange; r++) {
+        const int64_t fresh = 8 * (r + 1);
+        size_t count = 0;
+        for (int side = 0; side < 4; side++) {
+            if (!sides[side].offsets) continue;
+            for (int64_t i = sides[side].offsets[r]; i < sides[side].offsets[r + 1]; i++) {
+                const int64_t column = sides[side].columns[i];
+                if ((uint64_t)column >= (uint64_t)width) {
+                    strange = 1;
+                    break;
+                }
+                if (mark[column] < fresh) {
+                    mark[column] = fresh;
+                    room[width + (ptrdiff_t)count++] = (uint32_t)column;
+                }
+                if (!(mark[column] & 4)) mark[column] |= bits[side];
+            }
+        }
+        sp_row e = {room, 0, 0, 0, sink.blocks ? (uint32_t)width : SP_NONE};
+        sp_sorted(room + width, count, mark, room, cells, &e);
+        sp_example(&sink, &e, parts);
+    }
+    sp_drain(&sink);
+    return strange ? -2 : table->failed ? -1 : 0;
+}
+
+#endif

@@ -1,0 +1,1 @@
+"""Labels ranked by their scores."""

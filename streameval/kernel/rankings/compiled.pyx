@@ -1,0 +1,416 @@
+"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from streameval.kernel.rankings.numpy import Records
+from streameval.kernel.types import DONE, FULL, REFUSED
+
+cdef extern from "rankings/ranking.h" nogil:
+    ctypedef struct sr_table:
+        uint64_t* places
+        size_t mask
+        size_t used
+        int sums
+    ctypedef struct sr_list:
+        int64_t* data
+        size_t used
+    ctypedef struct sr_sink:
+        sr_table* groups
+        sr_table* first
+        sr_table* rows
+        int writes
+        sr_list by_row
+        sr_list by_group
+        sr_list by_label
+    ctypedef struct sr_matrix:
+        const uint8_t* true_
+        const uint8_t* ranked
+        const uint8_t* hidden
+        const int64_t* columns
+        ptrdiff_t rows
+        ptrdiff_t width
+    ctypedef struct sr_lists:
+        const int64_t* true_offsets
+        const int64_t* true_columns
+        const int64_t* ranked_offsets
+        const int64_t* ranked_columns
+        const int64_t* hidden_offsets
+        const int64_t* hidden_columns
+        const double* scores
+        const int64_t* place
+        ptrdiff_t rows
+        ptrdiff_t width
+        ptrdiff_t fixed
+    int sr_init(sr_table*, size_t, int)
+    uint64_t* sr_place(const sr_table*, size_t)
+    int sr_lives(const uint64_t*)
+    uint64_t* sr_find(const sr_table*, uint64_t, uint64_t)
+    int sr_reserve(sr_table*, size_t)
+    int64_t* sr_at(sr_table*, uint64_t, uint64_t)
+    int sr_level()
+    int sr_rows_float(const sr_matrix*, const float*, int, int, sr_sink*)
+    int sr_rows_double(const sr_matrix*, const double*, int, int, sr_sink*)
+    int sr_rank_lists(const sr_lists*, int, int, int64_t*, int64_t*, int64_t*, sr_sink*)
+    int sr_fits(const sr_table*, const sr_table*, int)
+    void sr_merge(sr_table*, const sr_table*, int)
+
+cdef int LEVEL = sr_level()
+cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
+cdef uint64_t LOW = 4294967295
+# Below this many cells, letting other threads run costs more than it gives.
+cdef Py_ssize_t RELEASE = 65536
+
+
+def vector_level(int level=-1):
+    """Which loops run: 0 portable, 1 AVX2. A lower level can be chosen, for tests."""
+    global LEVEL
+    if level >= 0:
+        LEVEL = min(level, sr_level())
+    return LEVEL
+
+
+cdef int rank_matrix(columns, true, scores, ranked, hidden, bint strict, sr_sink* sink) except -1:
+    """Rank dense rows into a sink."""
+    cdef const uint8_t[:, ::1] truth = true
+    cdef const uint8_t[:, ::1] mask
+    cdef const float[:, ::1] narrow
+    cdef const double[:, ::1] wide
+    cdef const int64_t[::1] places = columns
+    cdef sr_matrix rows
+    cdef int fine
+    cdef bint release = truth.shape[0] * truth.shape[1] >= RELEASE
+    cdef int level = LEVEL
+    cdef uint8_t nothing = 0
+    cdef double zero = 0.0
+    cdef const float* floats = NULL
+    cdef const double* doubles = &zero
+    kept = []
+    rows.rows, rows.width = truth.shape[0], truth.shape[1]
+    rows.true_, rows.ranked, rows.hidden, rows.columns = &nothing, NULL, NULL, NULL
+    if rows.rows and rows.width:
+        if scores.shape[0] != rows.rows or scores.shape[1] != rows.width or places.shape[0] != rows.width:
+            raise ValueError("shapes differ")
+        rows.true_, rows.columns = &truth[0, 0], &places[0]
+        for name, part in (("ranked", ranked), ("hidden", hidden)):
+            if part is None:
+                continue
+            mask = part
+            if mask.shape[0] != rows.rows or mask.shape[1] != rows.width:
+                raise ValueError("shapes differ")
+            kept.append(mask)
+            if name == "ranked":
+                rows.ranked = &mask[0, 0]
+            else:
+                rows.hidden = &mask[0, 0]
+        if scores.dtype == np.float32:
+            narrow = scores
+            floats = &narrow[0, 0]
+        else:
+            wide = scores
+            doubles = &wide[0, 0]
+    if release:
+        with nogil:
+            if floats != NULL:
+                fine = sr_rows_float(&rows, floats, strict, level, sink)
+            else:
+                fine = sr_rows_double(&rows, doubles, strict, level, sink)
+    elif floats != NULL:
+        fine = sr_rows_float(&rows, floats, strict, level, sink)
+    else:
+        fine = sr_rows_double(&rows, doubles, strict, level, sink)
+    if not fine:
+        raise MemoryError
+    return 0
+
+
+cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, true, ranked, scores, hidden, place,
+                     int64_t* mark, int64_t* turn, int64_t* mentions, sr_sink* sink) except -1:
+    """Rank lists into a sink."""
+    cdef const int64_t[::1] offsets
+    cdef const int64_t[::1] values
+    cdef const double[::1] score = scores
+    cdef const int64_t[::1] places
+    cdef sr_lists lists
+    cdef int64_t none = 0
+    cdef double zero = 0.0
+    cdef int fine, level = LEVEL, strict = place is not None
+    cdef Py_ssize_t side = 0
+    kept = []
+    lists.rows, lists.width, lists.fixed = examples, width, fixed
+    lists.scores = &score[0] if score.shape[0] else &zero
+    lists.place = &none
+    lists.hidden_offsets = lists.hidden_columns = NULL
+    if strict:
+        places = place
+        if places.shape[0] < width:
+            raise ValueError("a column has no place")
+        if width:
+            lists.place = &places[0]
+    for part in (true, ranked, hidden):
+        if part is not None:
+            offsets, values = part
+            if offsets.shape[0] != examples + 1 or offsets[examples] > values.shape[0] or offsets[0] < 0:
+                raise ValueError("offsets and columns do not fit")
+            kept.append((offsets, values))
+            if side == 0:
+                lists.true_offsets, lists.true_columns = &offsets[0], &values[0] if values.shape[0] else &none
+            elif side == 1:
+                if offsets[examples] > score.shape[0]:
+                    raise ValueError("a label has no score")
+                lists.ranked_offsets, lists.ranked_columns = &offsets[0], &values[0] if values.shape[0] else &none
+            else:
+                lists.hidden_offsets, lists.hidden_columns = &offsets[0], &values[0] if values.shape[0] else &none
+        side += 1
+    if lists.ranked_offsets[examples] >= RELEASE:
+        with nogil:
+            fine = sr_rank_lists(&lists, strict, level, mark, turn, mentions, sink)
+    else:
+        fine = sr_rank_lists(&lists, strict, level, mark, turn, mentions, sink)
+    if fine == -2:
+        raise IndexError("a column is out of range")
+    if not fine:
+        raise MemoryError
+    return 0
+
+
+cdef object taken(sr_list* values, Py_ssize_t wide):
+    """What a list holds, as rows of an array."""
+    out = np.empty((values.used // wide, wide), np.int64)
+    cdef int64_t[:, ::1] view = out
+    if values.used:
+        memcpy(&view[0, 0], values.data, values.used * sizeof(int64_t))
+    return out
+
+
+cdef object records(sr_sink* sink):
+    return Records(taken(&sink.by_row, 9), taken(&sink.by_group, 5), taken(&sink.by_label, 4))
+
+
+cdef void release(sr_sink* sink) noexcept:
+    free(sink.by_row.data)
+    free(sink.by_group.data)
+    free(sink.by_label.data)
+
+
+cdef class RankCounts:
+    """See `streameval.kernel.rankings.numpy.RankCounts`."""
+
+    cdef int64_t n
+    cdef sr_table table[3]
+    cdef int64_t* mention
+    cdef int64_t* mark
+    cdef int64_t turn
+    cdef Py_ssize_t width
+    cdef Py_ssize_t marked
+
+    def __cinit__(self, Py_ssize_t width):
+        cdef int place
+        self.n = self.turn = 0
+        self.width = max(width, 8)
+        self.marked = 0
+        self.mark = NULL
+        self.mention = <int64_t*>calloc(self.width, sizeof(int64_t))
+        if self.mention == NULL:
+            raise MemoryError
+        for place in range(3):
+            if not sr_init(&self.table[place], 16, (3, 1, 6)[place]):
+                raise MemoryError
+
+    def __dealloc__(self):
+        cdef int place
+        for place in range(3):
+            free(self.table[place].places)
+        free(self.mention)
+        free(self.mark)
+
+    @property
+    def examples(self):
+        return self.n
+
+    cpdef reserve(self, Py_ssize_t width):
+        cdef Py_ssize_t wider = max(width, 2 * self.width)
+        cdef int64_t* mention
+        if width <= self.width:
+            return
+        mention = <int64_t*>calloc(wider, sizeof(int64_t))
+        if mention == NULL:
+            raise MemoryError
+        memcpy(mention, self.mention, self.width * sizeof(int64_t))
+        free(self.mention)
+        self.mention = mention
+        self.width = wider
+
+    def clear(self):
+        cdef int place
+        cdef sr_table* table
+        for place in range(3):
+            table = &self.table[place]
+            memset(table.places, 0, (table.mask + 1) * (table.sums + 2) * sizeof(uint64_t))
+            table.used = 0
+        memset(self.mention, 0, self.width * sizeof(int64_t))
+        self.n = 0
+
+    cdef void into(self, sr_sink* sink, bint detailed) noexcept:
+        memset(sink, 0, sizeof(sr_sink))
+        sink.writes = detailed
+        sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
+
+    def count_rows(self, columns, Py_ssize_t fixed, true, scores, ranked, hidden, bint strict,
+                   bint detailed=False):
+        cdef sr_sink sink
+        cdef const int64_t[::1] column = columns
+        cdef Py_ssize_t j, examples = len(true)
+        for j in range(column.shape[0]):
+            if not 0 <= column[j] < self.width:
+                raise IndexError("a column is out of range")
+        self.into(&sink, detailed)
+        try:
+            rank_matrix(columns, true, scores, ranked, hidden, strict, &sink)
+            for j in range(column.shape[0]):
+                if column[j] >= fixed:
+                    self.mention[column[j]] += examples
+            self.n += examples
+            return records(&sink) if detailed else None
+        finally:
+            release(&sink)
+
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, hidden, place,
+                    bint detailed=False):
+        cdef sr_sink sink
+        cdef Py_ssize_t width = self.width if place is None else min(self.width, <Py_ssize_t>len(place))
+        if self.marked < self.width:
+            free(self.mark)
+            self.marked, self.turn = 0, 0
+            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
+            if self.mark == NULL:
+                raise MemoryError
+            self.marked = self.width
+        self.into(&sink, detailed)
+        try:
+            rank_sparse(examples, fixed, width, true, ranked, scores, hidden, place, self.mark, &self.turn,
+                        self.mention, &sink)
+            self.n += examples
+            return records(&sink) if detailed else None
+        finally:
+            release(&sink)
+
+    def merge(self, RankCounts other, columns, int sign):
+        cdef const int64_t[::1] place
+        cdef Py_ssize_t column, width = other.width, to
+        cdef int at, code
+        cdef bint moved = columns is not None
+        if moved:
+            place = columns
+            width = min(width, place.shape[0])
+            for column in range(width):
+                if other.mention[column] and not 0 <= place[column] < self.width:
+                    raise IndexError("a column is out of range")
+        else:
+            self.reserve(width)
+        if sign > 0 and other.n > COUNT_MAX - self.n:
+            return FULL
+        if sign < 0 and other.n > self.n:
+            return REFUSED
+        for column in range(width if sign < 0 else 0):
+            to = place[column] if moved else column
+            if other.mention[column] and other.mention[column] > self.mention[to]:
+                return REFUSED
+        for at in range(3):
+            code = sr_fits(&self.table[at], &other.table[at], sign)
+            if code:
+                return REFUSED if sign < 0 else FULL
+        for at in range(3):
+            if not sr_reserve(&self.table[at], other.table[at].used):
+                raise MemoryError
+        for column in range(width):
+            if other.mention[column]:
+                self.mention[place[column] if moved else column] += sign * other.mention[column]
+        for at in range(3):
+            sr_merge(&self.table[at], &other.table[at], sign)
+        self.n += sign * other.n
+        return DONE
+
+    def mentions(self, Py_ssize_t width):
+        out = np.zeros(width, np.int64)
+        cdef int64_t[::1] view = out
+        if width:
+            memcpy(&view[0], self.mention, min(width, self.width) * sizeof(int64_t))
+        return out
+
+    def entries(self, int which):
+        cdef sr_table* table = &self.table[which]
+        cdef size_t at, live = 0
+        cdef Py_ssize_t row = 0, part
+        cdef uint64_t* here
+        for at in range(table.mask + 1):
+            live += sr_lives(sr_place(table, at)) != 0
+        keys, sums = np.empty((live, 4), np.int64), np.empty((live, table.sums), np.int64)
+        cdef int64_t[:, ::1] key = keys
+        cdef int64_t[:, ::1] sum_ = sums
+        for at in range(table.mask + 1):
+            here = sr_place(table, at)
+            if not sr_lives(here):
+                continue
+            key[row, 0] = (here[0] - 1) & LOW
+            key[row, 1] = (here[0] - 1) >> 32
+            key[row, 2] = here[1] & LOW
+            key[row, 3] = here[1] >> 32
+            for part in range(table.sums):
+                sum_[row, part] = <int64_t>here[2 + part]
+            row += 1
+        return keys[:, : 3 if which == 1 else 4], sums
+
+    def sums_of(self, int which, keys):
+        cdef const int64_t[:, :] key = keys
+        cdef sr_table* table = &self.table[which]
+        cdef Py_ssize_t row, part
+        cdef uint64_t* here
+        out = np.zeros((key.shape[0], table.sums), np.int64)
+        cdef int64_t[:, ::1] view = out
+        for row in range(key.shape[0]):
+            here = sr_find(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
+                           <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32))
+            for part in range(table.sums):
+                view[row, part] = <int64_t>here[2 + part] if here[0] else 0
+        return out
+
+    def restore(self, int64_t examples, mentions, tables):
+        cdef const int64_t[:] mention = mentions
+        cdef const int64_t[:, :] key
+        cdef const int64_t[:, :] sums
+        cdef sr_table* table
+        cdef Py_ssize_t row, part
+        cdef int which
+        cdef int64_t* here
+        self.reserve(mention.shape[0])
+        for row in range(mention.shape[0]):
+            self.mention[row] = mention[row]
+        for which, (keys, values) in enumerate(tables):
+            key, sums = keys, values
+            table = &self.table[which]
+            if not sr_reserve(table, key.shape[0]):
+                raise MemoryError
+            for row in range(key.shape[0]):
+                here = sr_at(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
+                             <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32))
+                for part in range(table.sums):
+                    here[part] += sums[row, part]
+        self.n = examples
+
+    def compact(self):
+        """Nothing to do: tables drop keys of which no example is left whenever they grow."""
+
+    def copy(self):
+        cdef RankCounts twin = RankCounts(self.width)
+        cdef int at
+        memcpy(twin.mention, self.mention, self.width * sizeof(int64_t))
+        for at in range(3):
+            if not sr_reserve(&twin.table[at], self.table[at].used):
+                raise MemoryError
+            sr_merge(&twin.table[at], &self.table[at], 1)
+        twin.n = self.n
+        return twin

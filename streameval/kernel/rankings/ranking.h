@@ -1,0 +1,599 @@
+/* The loops of rankings, in C: what each computes is said in numpy.py.
+
+   Nothing here knows of Python. Only true labels need a rank, so nothing is sorted but their scores: for each distinct
+   one, the labels above and at it are counted in wide vectors, or, where there are many, by a binary search per label. */
+
+#ifndef STREAMEVAL_RANKING_H
+#define STREAMEVAL_RANKING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SR_X86 1
+#endif
+#if defined(__GNUC__)
+#define SR_INLINE static inline __attribute__((always_inline))
+#else
+#define SR_INLINE static inline
+#endif
+
+/* -- tables: four 32-bit integers -> some sums, by open addressing ----------------------------------------------------- */
+
+typedef struct {
+    uint64_t *places; /* the key in two words, the first plus 1 so that 0 is a place never taken; then the sums */
+    size_t mask;      /* places - 1, a power of two less one */
+    size_t used;
+    int sums;
+} sr_table;
+
+static int sr_init(sr_table *table, size_t places, int sums) {
+    table->places = (uint64_t *)calloc(places * (size_t)(sums + 2), sizeof(uint64_t));
+    table->mask = places - 1;
+    table->used = 0;
+    table->sums = sums;
+    return table->places != NULL;
+}
+
+SR_INLINE uint64_t *sr_place(const sr_table *table, size_t at) {
+    return table->places + at * (size_t)(table->sums + 2);
+}
+
+SR_INLINE uint64_t sr_pack(uint64_t low, uint64_t high) { return low | high << 32; }
+
+SR_INLINE size_t sr_start(const sr_table *table, uint64_t outer, uint64_t inner) {
+    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
+    return (size_t)(mixed ^ (mixed >> 32)) & table->mask;
+}
+
+SR_INLINE uint64_t *sr_find(const sr_table *table, uint64_t outer, uint64_t inner) {
+    size_t at = sr_start(table, outer, inner);
+    for (;;) {
+        uint64_t *place = sr_place(table, at);
+        if (!place[0] || (place[0] == outer + 1 && place[1] == inner)) return place;
+        at = (at + 1) & table->mask;
+    }
+}
+
+/* The first sum of a key is 0 only where the key has no example. */
+SR_INLINE int sr_lives(const uint64_t *place) { return place[0] && place[2]; }
+
+/* Make sure that `more` further keys fit; keys without examples are dropped on the way. 0 if memory ran out. */
+static int sr_reserve(sr_table *table, size_t more) {
+    if (2 * (table->used + more) <= table->mask + 1) return 1;
+    size_t live = 0, places = 16;
+    for (size_t at = 0; at <= table->mask; at++) live += sr_lives(sr_place(table, at)) != 0;
+    while (places < 4 * (live + more)) places *= 2;
+    sr_table fresh;
+    if (!sr_init(&fresh, places, table->sums)) return 0;
+    for (size_t at = 0; at <= table->mask; at++) {
+        const uint64_t *place = sr_place(table, at);
+        if (!sr_lives(place)) continue;
+        memcpy(sr_find(&fresh, place[0] - 1, place[1]), place, (size_t)(table->sums + 2) * sizeof(uint64_t));
+        fresh.used++;
+    }
+    free(table->places);
+    *table = fresh;
+    return 1;
+}
+
+/* The sums of a key for which there is room. */
+SR_INLINE int64_t *sr_at(sr_table *table, uint64_t outer, uint64_t inner) {
+    uint64_t *place = sr_find(table, outer, inner);
+    if (!place[0]) {
+        place[0] = outer + 1;
+        place[1] = inner;
+        table->used++;
+    }
+    return (int64_t *)(place + 2);
+}
+
+/* -- one example ------------------------------------------------------------------------------------------------------- */
+
+/* The tie groups that hold a true label, best first, and what else is counted of an example. */
+typedef struct {
+    ptrdiff_t true_, labels, unranked, hidden; /* m, l, u, h */
+    ptrdiff_t groups;
+    int64_t *above, *size, *hits; /* a, g, t of each group */
+    int64_t wrong, last, lead;
+} sr_example;
+
+typedef struct {
+    void *scores, *values;     /* of the labels that take part; of the true ones among them, sorted */
+    ptrdiff_t *at, *order;     /* where the true labels stand in `scores`; their order by score */
+    ptrdiff_t *group;          /* the group of each entry of `at` */
+    int64_t *place;            /* canonical positions of the labels of a list */
+    int64_t *tied;             /* the labels of one tie group */
+    int64_t *above, *size, *hits;
+    void *memory;
+} sr_scratch;
+
+static int sr_scratch_init(sr_scratch *s, ptrdiff_t labels, ptrdiff_t trues) {
+    size_t n = (size_t)labels + 8, m = (size_t)trues + 8;
+    int64_t *memory = (int64_t *)malloc((3 * n + 7 * m) * sizeof(int64_t));
+    s->memory = memory;
+    if (!memory) return 0;
+    s->scores = memory;
+    s->place = memory + n;
+    s->tied = memory + 2 * n;
+    memory += 3 * n;
+    s->values = memory;
+    s->at = (ptrdiff_t *)(memory + m);
+    s->order = (ptrdiff_t *)(memory + 2 * m);
+    s->group = (ptrdiff_t *)(memory + 3 * m);
+    s->above = memory + 4 * m;
+    s->size = memory + 5 * m;
+    s->hits = memory + 6 * m;
+    return 1;
+}
+
+/* Up to here counting in vectors is quicker than a binary search per label: measured, in compared scores per label. */
+#ifndef SR_FEW
+#define SR_FEW 160
+#endif
+
+static int sr_descending(const void *one, const void *other) {
+    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+    return (a < b) - (a > b);
+}
+
+/* 0 for the portable loops, 1 for AVX2 (AVX-512 was no quicker). */
+static int sr_level(void) {
+#ifdef SR_X86
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") ? 1 : 0;
+#else
+    return 0;
+#endif
+}
+
+/* How many of the scores are above each of four values, and how many at least as high. */
+#define SR_COUNT_BODY(TYPE, TALLY)                                                                                    \
+    TALLY a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0;                                             \
+    const TYPE v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];                                                            \
+    for (ptrdiff_t j = 0; j < n; j++) {                                                                               \
+        const TYPE s = x[j];                                                                                          \
+        a0 += s > v0;                                                                                                 \
+        a1 += s > v1;                                                                                                 \
+        a2 += s > v2;                                                                                                 \
+        a3 += s > v3;                                                                                                 \
+        e0 += s >= v0;                                                                                                \
+        e1 += s >= v1;                                                                                                \
+        e2 += s >= v2;                                                                                                \
+        e3 += s >= v3;                                                                                                \
+    }                                                                                                                 \
+    above[0] = a0, above[1] = a1, above[2] = a2, above[3] = a3;                                                       \
+    least[0] = e0, least[1] = e1, least[2] = e2, least[3] = e3;
+
+#define SR_COUNT(NAME, ATTRIBUTE, TYPE, TALLY)                                                                        \
+    ATTRIBUTE static void NAME(const TYPE *x, ptrdiff_t n, const TYPE *v, int64_t *above, int64_t *least) {           \
+        SR_COUNT_BODY(TYPE, TALLY)                                                                                    \
+    }
+
+SR_COUNT(sr_count_plain_float, , float, int32_t)
+SR_COUNT(sr_count_plain_double, , double, int64_t)
+#ifdef SR_X86
+SR_COUNT(sr_count_avx2_float, __attribute__((target("avx2"))), float, int32_t)
+SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
+#define SR_CHOOSE(TYPE, level) ((level) ? sr_count_avx2_##TYPE : sr_count_plain_##TYPE)
+#else
+#define SR_CHOOSE(TYPE, level) ((void)(level), sr_count_plain_##TYPE)
+#endif
+
+/* Find the groups of an example from the scores `x` of its `n` labels and where `r` true ones stand among them.
+   `place` says which of two labels with the same score ranks better (NULL: the later); only used where `strict`.
+   `sorted`: every score is below the one before. */
+#define SR_GROUPS(NAME, TYPE)                                                                                         \
+    static void NAME(sr_example *e, sr_scratch *s, const TYPE *x, ptrdiff_t n, ptrdiff_t r, const int64_t *place,     \
+                     int strict, int sorted, int level) {                                                             \
+        TYPE *v = (TYPE *)s->values;                                                                                  \
+        ptrdiff_t *order = s->order, found = 0;                                                                       \
+        int64_t *above = s->above, *size = s->size, *hits = s->hits;                                                  \
+        e->above = above, e->size = size, e->hits = hits;                                                             \
+        e->groups = r;                                                                                                \
+        if (sorted) {                                                                                                 \
+            for (ptrdiff_t i = 0; i < r; i++) above[i] = s->at[i], size[i] = hits[i] = 1, s->group[i] = i;            \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (ptrdiff_t i = 0; i < r; i++) order[i] = i, v[i] = x[s->at[i]];                                           \
+        ptrdiff_t gap = 1;                                                                                            \
+        while (gap < r / 3) gap = 3 * gap + 1;                                                                        \
+        for (; gap > 0; gap /= 3) {                                                                                   \
+            for (ptrdiff_t i = gap; i < r; i++) {                                                                     \
+                const TYPE value = v[i];                                                                              \
+                const ptrdiff_t which = order[i];                                                                     \
+                ptrdiff_t j = i;                                                                                      \
+                for (; j >= gap && v[j - gap] < value; j -= gap) v[j] = v[j - gap], order[j] = order[j - gap];        \
+                v[j] = value, order[j] = which;                                                                       \
+            }                                                                                                         \
+        }                                                                                                             \
+        for (ptrdiff_t i = 0; i < r; i++) { /* distinct values, and how many true labels have each */                 \
+            if (!found || v[found - 1] != v[i]) v[found] = v[i], hits[found] = 0, found++;                            \
+            hits[found - 1]++;                                                                                        \
+            s->group[order[i]] = found - 1;                                                                           \
+        }                                                                                                             \
+        e->groups = found;                                                                                            \
+        if (found <= SR_FEW) {                                                                                        \
+            for (ptrdiff_t i = found; i & 3; i++) v[i] = v[found - 1];                                                \
+            for (ptrdiff_t i = 0; i < found; i += 4) SR_CHOOSE(TYPE, level)(x, n, v + i, above + i, size + i);        \
+            for (ptrdiff_t i = 0; i < found; i++) size[i] -= above[i];                                                \
+        } else {                                                                                                      \
+            memset(above, 0, (size_t)found * sizeof(int64_t));                                                        \
+            memset(size, 0, (size_t)found * sizeof(int64_t));                                                         \
+            int64_t before = 0;                                                                                       \
+            for (ptrdiff_t j = 0; j < n; j++) { /* the best value that the label does not rank behind */              \
+                const TYPE score = x[j];                                                                              \
+                ptrdiff_t low = 0, length = found;                                                                    \
+                while (length > 1) {                                                                                  \
+                    const ptrdiff_t half = length / 2;                                                                \
+                    low += v[low + half - 1] > score ? half : 0;                                                      \
+                    length -= half;                                                                                   \
+                }                                                                                                     \
+                const int behind = v[low] > score, at = v[low] == score;                                              \
+                above[low] += !behind && !at;                                                                         \
+                size[low] += at;                                                                                      \
+            }                                                                                                         \
+            for (ptrdiff_t i = 0; i < found; i++) {                                                                   \
+                above[i] += before;                                                                                   \
+                before = above[i] + size[i];                                                                          \
+            }                                                                                                         \
+        }                                                                                                             \
+        if (!strict) return;                                                                                          \
+        /* Every true label is a group of its own, from the last on so that nothing unread is overwritten. */         \
+        e->groups = r;                                                                                                \
+        ptrdiff_t to = r;                                                                                             \
+        for (ptrdiff_t i = found - 1; i >= 0; i--) {                                                                  \
+            const int64_t first = above[i], members = size[i], mine = hits[i];                                        \
+            to -= (ptrdiff_t)mine;                                                                                    \
+            if (members == 1) {                                                                                       \
+                above[to] = first, size[to] = hits[to] = 1;                                                           \
+                continue;                                                                                             \
+            }                                                                                                         \
+            ptrdiff_t seen = 0;                                                                                       \
+            for (ptrdiff_t j = n - 1; j >= 0; j--)                                                                    \
+                if (x[j] == v[i]) s->tied[seen++] = place ? place[j] : j;                                             \
+            if (place) qsort(s->tied, (size_t)seen, sizeof(int64_t), sr_descending);                                  \
+            /* The true labels of the group stand in order[to ... to + mine]; in order of their ranks they are */     \
+            /* found in one walk over both. */                                                                        \
+            for (ptrdiff_t p = to; p < to + mine; p++) { /* insertion by position, best first */                      \
+                const ptrdiff_t which = order[p];                                                                     \
+                const int64_t mark = place ? place[s->at[which]] : s->at[which];                                      \
+                ptrdiff_t q = p;                                                                                      \
+                while (q > to && (place ? place[s->at[order[q - 1]]] : s->at[order[q - 1]]) < mark) {                 \
+                    order[q] = order[q - 1];                                                                          \
+                    q--;                                                                                              \
+                }                                                                                                     \
+                order[q] = which;                                                                                     \
+            }                                                                                                         \
+            ptrdiff_t rank = 0;                                                                                       \
+            for (ptrdiff_t p = to; p < to + mine; p++) {                                                              \
+                const ptrdiff_t here = s->at[order[p]];                                                               \
+                while (s->tied[rank] != (place ? place[here] : here)) rank++;                                         \
+                above[p] = first + rank, size[p] = hits[p] = 1;                                                       \
+            }                                                                                                         \
+        }                                                                                                             \
+        for (ptrdiff_t p = 0; p < r; p++) s->group[order[p]] = p;                                                     \
+    }
+
+SR_GROUPS(sr_groups_float, float)
+SR_GROUPS(sr_groups_double, double)
+
+/* What is counted of a whole example, from its groups. */
+SR_INLINE void sr_summary(sr_example *e) {
+    int64_t before = 0, ahead = 1;
+    e->wrong = e->last = e->lead = 0;
+    for (ptrdiff_t i = 0; i < e->groups; i++) {
+        const int64_t above = e->above[i], size = e->size[i], hits = e->hits[i];
+        ahead &= above == before;
+        e->lead = ahead ? before : e->lead; /* all true labels so far stand before every false one */
+        before += hits;
+        ahead &= size == hits;
+        e->lead = ahead ? before : e->lead;
+        e->wrong += hits * (above + size - before);
+        e->last = above + size;
+    }
+    if (e->unranked) e->last = 0;
+}
+
+/* -- where examples go: into tables, and into arrays if wanted -------------------------------------------------------  */
+
+typedef struct {
+    int64_t *data;
+    size_t used, room;
+} sr_list;
+
+/* Room for `more` further integers. NULL if memory ran out. */
+static int64_t *sr_more(sr_list *list, size_t more) {
+    if (!list->data || list->used + more > list->room) {
+        size_t room = 2 * (list->used + more) + 1024;
+        int64_t *data = (int64_t *)realloc(list->data, room * sizeof(int64_t));
+        if (!data) return NULL;
+        list->data = data;
+        list->room = room;
+    }
+    list->used += more;
+    return list->data + list->used - more;
+}
+
+typedef struct {
+    sr_table *groups, *first, *rows;
+    int writes; /* whether arrays are wanted too */
+    sr_list by_row, by_group, by_label;
+} sr_sink;
+
+#define SR_ROW 9
+#define SR_GROUP 5
+#define SR_LABEL 4
+
+static int sr_count_example(const sr_example *e, sr_sink *sink) {
+    const uint64_t outer = sr_pack((uint64_t)e->true_, (uint64_t)e->labels);
+    if (!sr_reserve(sink->groups, (size_t)e->groups) || !sr_reserve(sink->first, 1) || !sr_reserve(sink->rows, 1))
+        return 0;
+    int64_t before = 0;
+#if defined(__GNUC__) /* the places are far apart: ask for all before waiting for one */
+    for (ptrdiff_t i = 0; i < e->groups; i++) {
+        const uint64_t inner = sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]);
+        __builtin_prefetch(sr_place(sink->groups, sr_start(sink->groups, outer, inner)), 1);
+    }
+#endif
+    for (ptrdiff_t i = 0; i < e->groups; i++) {
+        int64_t *sums = sr_at(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
+        before += e->hits[i];
+        sums[0] += e->hits[i];
+        sums[1] += e->hits[i] * before;
+        sums[2] += e->hits[i] * e->hits[i];
+    }
+    if (e->groups)
+        sr_at(sink->first, sr_pack((uint64_t)e->above[0], (uint64_t)e->size[0]), (uint64_t)e->hits[0])[0]++;
+    int64_t *row = sr_at(sink->rows, outer, sr_pack((uint64_t)e->unranked, (uint64_t)e->hidden));
+    row[0]++;
+    row[1] += e->wrong;
+    row[2] += e->last;
+    row[3] += e->wrong > 0;
+    row[4] += e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
+    row[5] += e->lead;
+    return 1;
+}
+
+static int sr_write_example(const sr_example *e, int64_t row, sr_sink *sink) {
+    int64_t *to = sr_more(&sink->by_row, SR_ROW), before = 0;
+    if (!to) return 0;
+    to[0] = e->true_, to[1] = e->labels, to[2] = e->unranked, to[3] = e->hidden;
+    to[4] = e->wrong, to[5] = e->last, to[6] = e->wrong > 0;
+    to[7] = e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
+    to[8] = e->lead;
+    to = sr_more(&sink->by_group, SR_GROUP * (size_t)e->groups);
+    if (!to) return 0;
+    for (ptrdiff_t i = 0; i < e->groups; i++, to += SR_GROUP) {
+        before += e->hits[i];
+        to[0] = row, to[1] = e->above[i], to[2] = e->size[i], to[3] = e->hits[i], to[4] = before;
+    }
+    return 1;
+}
+
+SR_INLINE int sr_write_label(int64_t row, int64_t column, int64_t above, int64_t size, sr_sink *sink) {
+    int64_t *to = sr_more(&sink->by_label, SR_LABEL);
+    if (!to) return 0;
+    to[0] = row, to[1] = column, to[2] = above, to[3] = size;
+    return 1;
+}
+
+/* -- dense rows -------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const uint8_t *true_, *ranked, *hidden; /* the last two may be NULL; rows follow each other without gaps */
+    const int64_t *columns;
+    ptrdiff_t rows, width;
+} sr_matrix;
+
+/* Where the ones of a row are; how many. */
+SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
+    ptrdiff_t found = 0, j = 0;
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (; j + 8 <= width; j += 8) {
+        uint64_t word;
+        memcpy(&word, row + j, 8);
+        for (word &= 0x0101010101010101ull; word; word &= word - 1) at[found++] = j + __builtin_ctzll(word) / 8;
+    }
+#endif
+    for (; j < width; j++)
+        if (row[j] & 1) at[found++] = j;
+    return found;
+}
+
+/* Returns 0 if memory ran out. Rows with labels that do not take part are copied without them. */
+#define SR_ROWS(NAME, TYPE, GROUPS)                                                                                   \
+    static int NAME(const sr_matrix *in, const TYPE *scores, int strict, int level, sr_sink *sink) {                  \
+        sr_scratch s;                                                                                                 \
+        int fine = sr_scratch_init(&s, in->width, in->width);                                                         \
+        const int copies = in->ranked || in->hidden;                                                                  \
+        for (ptrdiff_t r = 0; fine && r < in->rows; r++) {                                                            \
+            const uint8_t *truth = in->true_ + r * in->width;                                                         \
+            const uint8_t *ranked = in->ranked ? in->ranked + r * in->width : NULL;                                   \
+            const uint8_t *hidden = in->hidden ? in->hidden + r * in->width : NULL;                                   \
+            const TYPE *x = scores + r * in->width;                                                                   \
+            sr_example e;                                                                                             \
+            ptrdiff_t trues = 0;                                                                                      \
+            if (copies) {                                                                                             \
+                TYPE *to = (TYPE *)s.scores;                                                                          \
+                e.true_ = e.labels = e.hidden = 0;                                                                    \
+                for (ptrdiff_t j = 0; j < in->width; j++) {                                                           \
+                    const int known = !hidden || !hidden[j], there = known && (!ranked || ranked[j]);                 \
+                    e.hidden += !known;                                                                               \
+                    e.true_ += known && truth[j];                                                                     \
+                    if (!there) continue;                                                                             \
+                    if (truth[j]) s.at[trues++] = e.labels;                                                           \
+                    to[e.labels++] = x[j];                                                                            \
+                }                                                                                                     \
+                x = to;                                                                                               \
+            } else {                                                                                                  \
+                trues = e.true_ = sr_ones(truth, in->width, s.at);                                                    \
+                e.labels = in->width;                                                                                 \
+                e.hidden = 0;                                                                                         \
+            }                                                                                                         \
+            e.unranked = e.true_ - trues;                                                                             \
+            GROUPS(&e, &s, x, e.labels, trues, NULL, strict, 0, level);                                               \
+            sr_summary(&e);                                                                                           \
+            fine = sr_count_example(&e, sink);                                                                        \
+            if (!sink->writes) continue;                                                                              \
+            fine = fine && sr_write_example(&e, r, sink);                                                             \
+            trues = 0;                                                                                                \
+            for (ptrdiff_t j = 0; fine && j < in->width; j++) {                                                       \
+                if (!truth[j] || (hidden && hidden[j])) continue;                                                     \
+                const int there = !ranked || ranked[j];                                                               \
+                const ptrdiff_t group = there ? s.group[trues++] : 0;                                                 \
+                fine = sr_write_label(r, in->columns[j], there ? e.above[group] : -1, there ? e.size[group] : 0, sink); \
+            }                                                                                                         \
+        }                                                                                                             \
+        free(s.memory);                                                                                               \
+        return fine;                                                                                                  \
+    }
+
+SR_ROWS(sr_rows_float, float, sr_groups_float)
+SR_ROWS(sr_rows_double, double, sr_groups_double)
+
+/* -- lists ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const int64_t *true_offsets, *true_columns;
+    const int64_t *ranked_offsets, *ranked_columns;
+    const int64_t *hidden_offsets, *hidden_columns; /* NULL where nothing is hidden */
+    const double *scores;
+    const int64_t *place; /* canonical positions of columns; NULL where ties are shared */
+    ptrdiff_t rows, width, fixed;
+} sr_lists;
+
+#define SR_TRUE 1
+#define SR_HIDDEN 2
+#define SR_RANKED 4
+
+/* What an example says of a column: 8 * turn + bits, so that marks need no clearing. */
+SR_INLINE int64_t sr_hear(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
+    if (mark[column] >= fresh) return mark[column] - fresh;
+    mark[column] = fresh;
+    if (column >= fixed) mentions[column]++;
+    return 0;
+}
+
+static int sr_outside(const int64_t *offsets, const int64_t *columns, ptrdiff_t rows, ptrdiff_t width, ptrdiff_t *longest) {
+    *longest = 0;
+    for (ptrdiff_t r = 0; r < rows; r++)
+        if (offsets[r + 1] - offsets[r] > *longest) *longest = offsets[r + 1] - offsets[r];
+    uint64_t most = 0;
+    for (int64_t i = rows ? offsets[0] : 0; i < (rows ? offsets[rows] : 0); i++)
+        if ((uint64_t)columns[i] > most) most = (uint64_t)columns[i];
+    return most >= (uint64_t)width && *longest > 0;
+}
+
+/* Returns 1, or 0 if memory ran out, or -2 if a column is out of range (nothing is counted then). `turn` is raised by
+   the number of examples. */
+static int sr_rank_lists(
+    const sr_lists *in, int strict, int level, int64_t *mark, int64_t *turn, int64_t *mentions, sr_sink *sink) {
+    ptrdiff_t labels, trues, hides = 0;
+    if (sr_outside(in->ranked_offsets, in->ranked_columns, in->rows, in->width, &labels) ||
+        sr_outside(in->true_offsets, in->true_columns, in->rows, in->width, &trues) ||
+        (in->hidden_offsets && sr_outside(in->hidden_offsets, in->hidden_columns, in->rows, in->width, &hides)))
+        return -2;
+    sr_scratch s;
+    int fine = sr_scratch_init(&s, labels, trues);
+    double *x = (double *)s.scores;
+    for (ptrdiff_t r = 0; fine && r < in->rows; r++) {
+        const int64_t fresh = 8 * ++*turn;
+        sr_example e;
+        ptrdiff_t hits = 0;
+        int sorted = 1;
+        e.true_ = e.labels = e.hidden = 0;
+        for (int64_t i = in->hidden_offsets ? in->hidden_offsets[r] : 0;
+             i < (in->hidden_offsets ? in->hidden_offsets[r + 1] : 0); i++) {
+            const int64_t column = in->hidden_columns[i];
+            e.hidden += !sr_hear(mark, fresh, column, in->fixed, mentions);
+            mark[column] = fresh + SR_HIDDEN;
+        }
+        for (int64_t i = in->true_offsets[r]; i < in->true_offsets[r + 1]; i++) {
+            const int64_t column = in->true_columns[i];
+            if (sr_hear(mark, fresh, column, in->fixed, mentions)) continue;
+            mark[column] = fresh + SR_TRUE;
+            e.true_++;
+        }
+        for (int64_t i = in->ranked_offsets[r]; i < in->ranked_offsets[r + 1]; i++) {
+            const int64_t column = in->ranked_columns[i], said = sr_hear(mark, fresh, column, in->fixed, mentions);
+            const double score = in->scores[i];
+            if (said & SR_HIDDEN) continue;
+            if (said & SR_TRUE) {
+                if (said & SR_RANKED || hits >= trues) continue; /* never, since columns are distinct */
+                mark[column] = fresh + SR_TRUE + SR_RANKED;
+                s.at[hits++] = e.labels;
+            }
+            sorted &= !e.labels || score < x[e.labels - 1];
+            if (strict) s.place[e.labels] = in->place[column];
+            x[e.labels++] = score;
+        }
+        e.unranked = e.true_ - hits;
+        sr_groups_double(&e, &s, x, e.labels, hits, strict ? s.place : NULL, strict, sorted, level);
+        sr_summary(&e);
+        fine = sr_count_example(&e, sink);
+        if (!sink->writes) continue;
+        fine = fine && sr_write_example(&e, r, sink);
+        hits = 0;
+        for (int64_t i = in->ranked_offsets[r]; fine && i < in->ranked_offsets[r + 1]; i++) {
+            const int64_t column = in->ranked_columns[i];
+            if (mark[column] != fresh + SR_TRUE + SR_RANKED) continue;
+            const ptrdiff_t group = s.group[hits++];
+            fine = sr_write_label(r, column, e.above[group], e.size[group], sink);
+        }
+        for (int64_t i = in->true_offsets[r]; fine && i < in->true_offsets[r + 1]; i++) {
+            const int64_t column = in->true_columns[i];
+            if (mark[column] != fresh + SR_TRUE) continue;
+            mark[column] = fresh + SR_TRUE + SR_RANKED;
+            fine = sr_write_label(r, column, -1, 0, sink);
+        }
+    }
+    free(s.memory);
+    return fine;
+}
+
+/* -- merging ----------------------------------------------------------------------------------------------------------- */
+
+#define SR_DONE 0
+#define SR_REFUSED 2
+#define SR_FULL 3
+
+/* Whether sums can be those of examples: none is negative, and where there is no example there is nothing. */
+SR_INLINE int sr_possible(const int64_t *sums, int count) {
+    for (int i = 0; i < count; i++)
+        if (sums[i] < 0 || (!sums[0] && sums[i])) return 0;
+    if (count == 3) return sums[0] <= sums[1] && sums[0] <= sums[2];
+    if (count == 6) return sums[3] <= sums[0] && sums[4] <= sums[0] && sums[3] <= sums[1] && (sums[3] || !sums[1]);
+    return 1;
+}
+
+/* Whether all of `other` can be added to, or (sign -1) taken from, `table`. */
+static int sr_fits(const sr_table *table, const sr_table *other, int sign) {
+    int64_t after[8];
+    for (size_t at = 0; at <= other->mask; at++) {
+        const uint64_t *from = sr_place(other, at);
+        if (!sr_lives(from)) continue;
+        const uint64_t *to = sr_find(table, from[0] - 1, from[1]);
+        for (int i = 0; i < table->sums; i++) {
+            const int64_t here = to[0] ? (int64_t)to[2 + i] : 0, there = (int64_t)from[2 + i];
+            if (sign > 0 && here > INT64_MAX - there) return SR_FULL;
+            after[i] = sign > 0 ? here + there : here - there;
+        }
+        if (sign < 0 && !sr_possible(after, table->sums)) return SR_REFUSED;
+    }
+    return SR_DONE;
+}
+
+/* Add what fits, to a table with room for it. The two may be the same. */
+static void sr_merge(sr_table *table, const sr_table *other, int sign) {
+    for (size_t at = 0; at <= other->mask; at++) {
+        const uint64_t *from = sr_place(other, at);
+        if (!sr_lives(from)) continue;
+        int64_t *to = sr_at(table, from[0] - 1, from[1]);
+        for (int i = 0; i < table->sums; i++) to[i] += sign * (int64_t)from[2 + i];
+    }
+}
+
+#endif
