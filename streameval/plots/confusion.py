@@ -49,7 +49,7 @@ __all__ = ["plot_confusion", "plot_cooccurrence", "plot_label_panels"]
 _ANNOTATED = 16
 """Up to so many rows and columns, numbers are written into the cells."""
 
-_SAYS = {
+_UNITS = {
     "true": "share of the true label", "pred": "share of the predicted label", "all": "share of all", None: "examples",
 }  # fmt: skip
 
@@ -68,7 +68,7 @@ def plot_confusion(
     Parameters
     ----------
     matrix
-        An evaluator that keeps confusions of pairs, or what `streameval.metrics.pairs.confusion_matrix` gave.
+        An evaluator with confusions of pairs, or what `streameval.metrics.pairs.confusion_matrix` returned.
     values
         Of an evaluator: what a cell adds up, as in `confusion_matrix`; "shares" if not said.
     ax
@@ -99,7 +99,7 @@ def plot_confusion(
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
     if numbers if numbers is not None else len(names) <= _ANNOTATED:
         annotate(ax, image, cells, share=share, size=8.5 if len(names) <= 10 else 7)
-    unit = _SAYS[normalize] if share or matrix.den == 1 else "weight of examples"
+    unit = _UNITS[normalize] if share or matrix.den == 1 else "weight of examples"
     slim_bar(ax, image, unit, percent=share)
     _axis_names(ax, "predicted label", "true label", title)
     return ax
@@ -123,8 +123,8 @@ def plot_cooccurrence(
     Parameters
     ----------
     pairs
-        An evaluator that keeps the co-occurrence of pairs, or what `streameval.metrics.pairs.cooccurrence` or
-        `association` gave.
+        An evaluator with the co-occurrence of pairs, or what `streameval.metrics.pairs.cooccurrence` or
+        `association` returned.
     measure
         Of an evaluator: a measure of `association`; None shows how many examples have both labels.
     side
@@ -176,7 +176,7 @@ def plot_label_panels(
     limit: int = 30,
     title: str | None = None,
 ) -> Figure:
-    """Draw a 2x2 table for each label: of an evaluator, of what its `per_label` gave, or of columns of numbers.
+    """Draw a 2x2 table for each label: of an evaluator, of what its `per_label` returned, or of columns of numbers.
 
     Rows are the truth, columns the prediction; each row is coloured by its shares, so rare labels can be compared with
     frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
@@ -184,7 +184,7 @@ def plot_label_panels(
     Returns
     -------
     Figure
-        The figure drawn on, ``fig`` if given.
+        The figure drawn on.
     """
     table = labels.per_label() if isinstance(labels, Accumulator) else labels
     if isinstance(table, LabelTable):
@@ -200,20 +200,20 @@ def plot_label_panels(
     if limit < 1:
         raise InputError(f"limit must be at least 1, not {limit}")
     often = np.argsort(-counts[:, 2:].sum(axis=1), kind="stable")[:limit]
-    kept = np.sort(often).tolist()
-    wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(kept)))))
-    high = max(1, math.ceil(len(kept) / wide))
+    drawn = np.sort(often).tolist()
+    wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
+    high = max(1, math.ceil(len(drawn) / wide))
     if fig is None:
         fig = pyplot_of().figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
         fig.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
     axes = fig.subplots(high, wide, squeeze=False)
     for position, ax in enumerate(axes.flat):
-        if position >= len(kept):
+        if position >= len(drawn):
             ax.set_axis_off()
             continue
-        lowest = position + wide >= len(kept)
-        _panel(ax, table[kept[position]], counts[kept[position]].reshape(2, 2), left=position % wide == 0, low=lowest)
-    note = f"the {len(kept)} most frequent of {len(table)} labels" if len(kept) < len(table) else ""
+        lowest = position + wide >= len(drawn)
+        _panel(ax, table[drawn[position]], counts[drawn[position]].reshape(2, 2), left=position % wide == 0, low=lowest)
+    note = f"the {len(drawn)} most frequent of {len(table)} labels" if len(drawn) < len(table) else ""
     if title or note:
         fig.suptitle("\n".join(filter(None, (title, note))), color=INK, fontsize=11)
     fig.supxlabel("predicted", color=MUTED, fontsize=9)

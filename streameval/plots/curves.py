@@ -13,6 +13,7 @@ from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import Reliability
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
 from streameval.plots.style import INK, MUTED, named, new_axes, short
+from streameval.report.series import curve_line, threshold_lines
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["Band", "Curve", "plot_precision_recall", "plot_reliability", "plot_r
 Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
 
-# Okabe & Ito 2008: told apart also without seeing red or green.
+# Okabe & Ito 2008: distinct also without seeing red or green.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5539", "#4b5563")
 _FAINT = "#b3bcc6"
 
@@ -43,7 +44,7 @@ class Curve:
         What the curve can be at most and at least, as ``RocCurve.band()`` and ``PrecisionRecallCurve.band()`` give it;
         None where it is exact.
     note
-        Told beside the name, for example the area.
+        Written after the name, for example the area.
     """
 
     name: Label
@@ -54,18 +55,12 @@ class Curve:
 
     @classmethod
     def of(cls, name: Label, curve: RocCurve | PrecisionRecallCurve, note: str = "") -> Curve:
-        """The line of a curve that was read, with its band where it is open.
-
-        Precision begins where the recall is above 0: at 0 it is 1 by convention, or 0, and says nothing.
-        """
-        band = curve.band() if curve.mixed.any() else None
+        """The line of a curve that was read, with its band where scores were binned."""
+        line = curve_line(curve)
         if isinstance(curve, RocCurve):
-            return cls(name, curve.fpr, curve.tpr, band, note)
-        kept = curve.recall > 0
-        recall, precision = curve.recall[kept], curve.precision[kept]
-        return cls(
-            name, np.append(recall, 0.0), np.append(precision, precision[-1:] if len(precision) else 1.0), band, note
-        )
+            return cls(name, line.x, line.y, line.band, note)
+        last = line.y[-1:] if len(line.y) else 1.0
+        return cls(name, np.append(line.x, 0.0), np.append(line.y, last), line.band, note)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         """The points that are numbers."""
@@ -74,8 +69,8 @@ class Curve:
             raise InputError(
                 f"x and y of curve {self.name!r} must be 1-D and of one length, not {x.shape} and {y.shape}"
             )
-        kept = np.isfinite(x) & np.isfinite(y)
-        return x[kept], y[kept]
+        defined = np.isfinite(x) & np.isfinite(y)
+        return x[defined], y[defined]
 
 
 Curves: TypeAlias = Curve | Sequence[Curve] | Mapping[Label, RocCurve] | Mapping[Label, PrecisionRecallCurve]
@@ -150,13 +145,13 @@ def plot_reliability(
     name: str | int = "",
     title: str | None = None,
 ) -> Axes:
-    """Draw a reliability diagram: how often what was given a score was true, and below it how many scores there were.
+    """Draw a reliability diagram: how often labels were true over their score, and below it how many scores there were.
 
     Parameters
     ----------
     predicted, observed
         For each bin the mean score and the share of positives; NaN where the bin is empty. Or what `reliability`
-        returned, alone.
+        returned.
     counts
         For each bin the number of scores; drawn on a logarithmic axis.
     edges
@@ -179,13 +174,15 @@ def plot_reliability(
         left, right = bounds[:-1], bounds[1:]
     ax = _unit_axes(ax, "", "share that is true", title)
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
-    kept = np.isfinite(x) & np.isfinite(y) & (many > 0)
+    defined = np.isfinite(x) & np.isfinite(y) & (many > 0)
     colour = _COLOURS[0]
     if low is not None and high is not None:
-        below, above = np.asarray(low, np.float64)[kept], np.asarray(high, np.float64)[kept]
-        ax.vlines(x[kept], below, above, color=colour, alpha=0.35, linewidth=4, zorder=2)
+        below, above = np.asarray(low, np.float64)[defined], np.asarray(high, np.float64)[defined]
+        ax.vlines(x[defined], below, above, color=colour, alpha=0.35, linewidth=4, zorder=2)
     text = named(name) if name != "" else ""
-    ax.plot(x[kept], y[kept], color=colour, marker="o", markersize=4.5, linewidth=1.6, label=text or "_", zorder=3)
+    ax.plot(
+        x[defined], y[defined], color=colour, marker="o", markersize=4.5, linewidth=1.6, label=text or "_", zorder=3
+    )
     if text:
         _legend(ax, "upper left")
     strip = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax)
@@ -218,7 +215,7 @@ def plot_thresholds(
     Parameters
     ----------
     thresholds
-        In any order; infinite ones are left out. Or what `precision_recall_curve` returned, alone.
+        In any order; infinite ones are left out. Or what `precision_recall_curve` returned.
     precision, recall, f
         At each threshold; NaN where undefined.
     chosen
@@ -227,23 +224,20 @@ def plot_thresholds(
         Which F it is, for the legend.
     """
     if isinstance(thresholds, PrecisionRecallCurve):
-        precision, recall = thresholds.precision[:-1], thresholds.recall[:-1]
-        thresholds = thresholds.thresholds
-        weighted = beta**2 * precision + recall
-        f = (1 + beta**2) * precision * recall / np.where(weighted > 0, weighted, 1)
-    at = np.asarray(thresholds, np.float64)
-    sides = [np.asarray(part, np.float64) for part in (precision, recall, f)]
-    if any(side.shape != at.shape for side in sides):
-        raise InputError("precision, recall and f must have one number per threshold")
-    order = np.argsort(at, kind="stable")
-    order = order[np.isfinite(at[order])]
+        curve = thresholds
+        at, sides = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1], beta=beta)
+    else:
+        at, *sides = (np.asarray(part, np.float64) for part in (thresholds, precision, recall, f))
+        if any(side.shape != at.shape for side in sides):
+            raise InputError("precision, recall and f must have one number per threshold")
+        at, sides = threshold_lines(at, sides[0], sides[1], sides[2])
     ax = _unit_axes(ax, "threshold", "", title, square=False)
     names = ("precision", "recall", f"F{short(beta) or '0'}")
     for name, side, colour, width in zip(names, sides, _COLOURS, (1.5, 1.5, 2.3), strict=False):
-        # From one threshold up to and with the next, decisions are those of the next.
-        ax.plot(at[order], side[order], color=colour, linewidth=width, drawstyle="steps-pre", label=name)
-    if len(order):
-        first, last = float(at[order[0]]), float(at[order[-1]])
+        # From one threshold up to and with the next, predictions are those of the next.
+        ax.plot(at, side, color=colour, linewidth=width, drawstyle="steps-pre", label=name)
+    if len(at):
+        first, last = float(at[0]), float(at[-1])
         margin = 0.02 * (last - first) or 0.5
         ax.set_xlim(first - margin, last + margin)
     if chosen is not None:
@@ -263,17 +257,17 @@ def plot_thresholds(
 
 def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> None:
     if isinstance(curves, Mapping):
-        shown = [Curve.of(name, curve) for name, curve in curves.items()]
+        lines = [Curve.of(name, curve) for name, curve in curves.items()]
     else:
-        shown = [curves] if isinstance(curves, Curve) else list(curves)
-    if len(shown) > len(_COLOURS):
+        lines = [curves] if isinstance(curves, Curve) else list(curves)
+    if len(lines) > len(_COLOURS):
         raise InputError(
-            f"{len(shown)} curves cannot be told apart; give at most {len(_COLOURS)} and the rest as background"
+            f"{len(lines)} curves are too many to distinguish; give at most {len(_COLOURS)} and the rest as background"
         )
     for curve in background:
         faint = curve if isinstance(curve, Curve) else Curve.of("", curve)
         ax.plot(*faint.points(), color=_FAINT, linewidth=0.8, alpha=0.6, drawstyle=style, zorder=1.5)
-    for curve, colour in zip(shown, _COLOURS, strict=False):
+    for curve, colour in zip(lines, _COLOURS, strict=False):
         if curve.band is not None:
             x, low, high = (np.asarray(part, np.float64) for part in curve.band)
             ax.fill_between(x, low, high, color=colour, alpha=0.25, linewidth=0, zorder=2)

@@ -1,4 +1,4 @@
-"""Pictures. matplotlib is imported when one is drawn, not before."""
+"""Values along a stream."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from streameval.errors import DependencyError
+from streameval.plots.style import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_lines"]
 
-# Okabe and Ito (2008): told apart by colour-blind readers too. Their yellow is left out: it is hard to see on white.
+# Okabe and Ito (2008): distinct to colour-blind readers too. Their yellow is left out: it is hard to see on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 STYLES = ("-", "--", ":", "-.")
 MOST_WITHIN = 4
@@ -45,12 +45,9 @@ def plot_lines(
     DependencyError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib import dates, pyplot, ticker
-    except ImportError as error:
-        raise DependencyError("a plot needs matplotlib, which is not installed; pip install matplotlib") from error
-    if ax is None:
-        _, ax = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    ax = new_axes((8, 4.5)) if ax is None else ax
+    from matplotlib import dates, ticker
+
     metrics = list(dict.fromkeys(metric for metric, _ in lines))
     evaluators = list(dict.fromkeys(evaluator for _, evaluator in lines))
     by_evaluator = len(metrics) == 1

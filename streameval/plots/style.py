@@ -17,20 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
 __all__ = [
-    "BLANK",
-    "INK",
-    "MUTED",
-    "annotate",
-    "colours",
-    "heat_axes",
-    "ink_on",
-    "label_ticks",
-    "named",
-    "new_axes",
-    "pyplot_of",
-    "short",
-    "slim_bar",
-]
+    "BLANK", "INK", "MUTED", "annotate", "colours", "heat_axes", "ink_on", "label_ticks", "named", "new_axes",
+    "pyplot_of", "short", "slim_bar",
+]  # fmt: skip
 
 INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"
 """Text, secondary text, and cells that hold nothing."""
@@ -84,7 +73,7 @@ def ink_on(colour: Sequence[float]) -> str:
 
 
 def heat_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
-    """The axes given, or new ones in a figure that leaves room for the names of so many labels."""
+    """These axes, or new ones in a figure that leaves room for the names of so many labels."""
     if ax is not None:
         return ax
     side = [min(13.0, max(3.4, 0.36 * count + 1.6)) for count in (columns, rows)]
@@ -156,9 +145,9 @@ def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:
     bar.update_ticks()
 
 
-def annotate(ax: Axes, image: Any, shown: FloatArray, *, share: bool, size: float) -> None:
+def annotate(ax: Axes, image: Any, cells: FloatArray, *, share: bool, size: float) -> None:
     """Write numbers into the cells that hold something."""
-    for row, column in np.argwhere(np.isfinite(shown) & (shown != 0)).tolist():
-        value = float(shown[row, column])
+    for row, column in np.argwhere(np.isfinite(cells) & (cells != 0)).tolist():
+        value = float(cells[row, column])
         ink = ink_on(image.cmap(image.norm(value)))
         ax.text(column, row, short(value, share=share), ha="center", va="center", color=ink, fontsize=size)

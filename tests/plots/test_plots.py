@@ -300,7 +300,7 @@ def test_points_that_are_no_numbers_are_left_out():
 
 
 def test_curves_that_cannot_be_drawn_are_refused():
-    with pytest.raises(InputError, match="told apart"):
+    with pytest.raises(InputError, match="too many to distinguish"):
         plot_roc([Curve(str(i), [0, 1], [0, 1]) for i in range(9)])
     with pytest.raises(InputError, match="one length"):
         plot_roc(Curve("a", [0, 1], [0]))
