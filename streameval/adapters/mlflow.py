@@ -8,16 +8,15 @@ import re
 import tempfile
 from pathlib import Path
 
+from streameval.adapters.engine import require
 from streameval.adapters.monitoring import Monitored, checked_most, frozen, most_frequent, specs_of
-from streameval.errors import DependencyError, InputError
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.metrics.naming import evaluate
 from streameval.schema.text import printable, quoted
 
-try:
+with require("mlflow"):
     import mlflow
-except ImportError:
-    raise DependencyError("streameval.adapters.mlflow needs MLflow; run: pip install 'streameval[mlflow]'") from None
 
 __all__ = ["log", "metrics_of"]
 

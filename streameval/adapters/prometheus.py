@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 
+from streameval.adapters.engine import require
 from streameval.adapters.monitoring import (
     Monitored,
     checked_most,
@@ -18,20 +19,16 @@ from streameval.adapters.monitoring import (
     texts_of,
     values_of,
 )  # fmt: skip
-from streameval.errors import DependencyError, InputError
+from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, MetricLike, _listed
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
-try:
+with require("prometheus"):
     from prometheus_client import Metric as Family
     from prometheus_client.registry import Collector
-except ImportError:
-    raise DependencyError(
-        "streameval.adapters.prometheus needs prometheus-client; run: pip install 'streameval[prometheus]'"
-    ) from None
 
 __all__ = ["EvaluationCollector"]
 

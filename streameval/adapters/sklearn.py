@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, get_args
 
-from streameval.adapters.responses import methods_of, response_of
-from streameval.errors import DependencyError, MetricError
+import numpy as np
+
+from streameval.adapters.engine import require
+from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.score import refuse_rows
@@ -14,11 +16,10 @@ from streameval.metrics.naming import ENTRIES
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Ties, Unknown
 from streameval.schema.labels import Label
+from streameval.schema.text import quoted
 
-try:
+with require("sklearn"):
     from sklearn.utils.metadata_routing import MetadataRequest
-except ImportError:
-    raise DependencyError("streameval.adapters.sklearn needs scikit-learn; run: pip install scikit-learn") from None
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -88,7 +89,7 @@ def scorer(
             raise MetricError(f"{spec.key} has one value per label, but a scorer gives a number; choose an average")
         if ENTRIES[spec.name].bigger_is_better is None:
             raise MetricError(f"{spec.key} describes the data, and is neither better nor worse; use streameval.score")
-    return Scorer(counts, methods_of(response_method, counts.reads_scores, threshold is None), single)
+    return Scorer(counts, _methods_of(response_method, counts.reads_scores, threshold is None), single)
 
 
 class Scorer:
@@ -102,7 +103,7 @@ class Scorer:
         """How good the estimator's predictions for ``X`` are; greater is better."""
         refuse_rows(y_true, "y_true")
         counts = self._counts.copy()
-        counts.update_many(y_true, response_of(estimator, X, self._methods), weights=sample_weight)
+        counts.update_many(y_true, _response_of(estimator, X, self._methods), weights=sample_weight)
         found: dict[str, float] = {}
         for spec in counts.metrics:
             value = counts.get(spec)
@@ -125,3 +126,40 @@ class Scorer:
     def __repr__(self) -> str:
         names = ", ".join(spec.key for spec in self._counts.metrics)
         return f"<scorer of {names} from {' or '.join(self._methods)}>"
+
+
+def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
+    """What to ask estimators for; ``free`` if no threshold says what scores mean."""
+    if chosen not in get_args(Method):
+        raise InputError(
+            f"response_method must be one of {', '.join(map(repr, get_args(Method)))}, not {quoted(chosen)}"
+        )
+    if chosen == "auto":  # a threshold of probabilities means nothing to other scores
+        return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
+    if scores == (chosen == "predict"):
+        needed = "need scores" if scores else "read binary predictions; give threshold= to make them of scores"
+        raise InputError(f"response_method={chosen!r} does not fit: the metrics, or the threshold, {needed}")
+    return (chosen,)
+
+
+def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> object:  # noqa: N803  # scikit-learn's name
+    """What the first of these methods that there is says; if one array per label, its probabilities of being true."""
+    method = next((name for name in methods if hasattr(estimator, name)), None)
+    if method is None:
+        raise InputError(
+            f"{type(estimator).__name__} has no {' or '.join(methods)}; leave the threshold out, or choose another "
+            "response_method and a threshold that fits it"
+        )
+    response: Any = getattr(estimator, method)(X)
+    if not isinstance(response, list):
+        return response
+    classes: Any = getattr(estimator, "classes_", [(0, 1)] * len(response))
+    return np.column_stack([_of_true(part, known) for part, known in zip(response, classes, strict=True)])
+
+
+def _of_true(part: Any, classes: Any) -> Any:
+    """The column of class 1; where a label never occurred in training there is none, and its probability is 0."""
+    known = list(classes)
+    if not set(known) <= {0, 1}:
+        raise InputError(f"a label of the estimator has the classes {quoted(known)}; only 0 and 1 are understood")
+    return np.asarray(part)[:, known.index(1)] if 1 in known else np.zeros(len(part))

@@ -1,4 +1,4 @@
-"""What the README says beside others, row by row. Claims about torchmetrics are in tests/engines."""
+"""What the README says beside others, row by row. Claims about torchmetrics are in tests/house/bench."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Place(NamedTuple):
         return bool(other.start <= self.start and self.end <= other.end)  # type: ignore[operator]
 
 
-class _Held:
+class _WindowState:
     """What is known of one window."""
 
     __slots__ = ("latest", "seen", "state")
@@ -132,7 +132,7 @@ class Panes:
         if isinstance(mode, bool) or mode not in (*names, *codes):
             raise InputError(f"mode must be 'accumulating' or 'discarding', not {quoted(mode)}")
         self._replaces, self._sessions = mode in (names[0], codes[0]), bool(sessions)
-        self._held: dict[Hashable, tuple[Place, _Held]] = {}
+        self._windows: dict[Hashable, tuple[Place, _WindowState]] = {}
 
     def put(self, firing: Firing) -> None:
         """Take a pane.
@@ -146,36 +146,38 @@ class Panes:
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key
-        held = self._held[name][1] if name in self._held else _Held()
+        window = self._windows[name][1] if name in self._windows else _WindowState()
         digest = blake2b(firing.state, digest_size=16).digest()
-        if firing.pane in held.seen:
-            if held.seen[firing.pane] == digest:
+        if firing.pane in window.seen:
+            if window.seen[firing.pane] == digest:
                 return
             raise MergeError(
                 f"pane {firing.pane} of {place} came before with another state; collect the panes of one run of one "
                 "pipeline"
             )
         part: Any = restored(firing.state)
-        for other in [held.state] if held.state is not None else [first.state for _, first in self._some()]:
+        for other in [window.state] if window.state is not None else [first.state for _, first in self._some()]:
             part + other  # which refuses what is of another job
-        if held.state is None or not self._replaces:
-            held.state = part if held.state is None else held.state + part
-        elif held.latest is None or firing.pane > held.latest:
-            held.state = part
-        held.latest = firing.pane if held.latest is None else max(held.latest, firing.pane)
-        held.seen[firing.pane] = digest
-        self._held[name] = (place, held)
+        if window.state is None or not self._replaces:
+            window.state = part if window.state is None else window.state + part
+        elif window.latest is None or firing.pane > window.latest:
+            window.state = part
+        window.latest = firing.pane if window.latest is None else max(window.latest, firing.pane)
+        window.seen[firing.pane] = digest
+        self._windows[name] = (place, window)
 
-    def _some(self) -> list[tuple[Place, _Held]]:
-        return [next(iter(self._held.values()))] if self._held else []
+    def _some(self) -> list[tuple[Place, _WindowState]]:
+        return [next(iter(self._windows.values()))] if self._windows else []
 
     def states(self) -> dict[Place, State]:
         """The state of each window, as independent objects; of sessions, only of those that are within no other."""
-        places = [place for place, _ in self._held.values()]
+        places = [place for place, _ in self._windows.values()]
         stale: set[int] = set()
         if self._sessions and self._replaces:
             stale = {n for n, place in enumerate(places) if any(place.within(other) for other in places)}
-        return {place: held.state.copy() for n, (place, held) in enumerate(self._held.values()) if n not in stale}
+        return {
+            place: window.state.copy() for n, (place, window) in enumerate(self._windows.values()) if n not in stale
+        }
 
     def total(self) -> State:
         """All windows merged, as a new object. Where windows overlap, a row counts once for each.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints import KV
 from apache_beam.typehints import Any as AnyType
 
-from streameval.adapters.beam.combining import MergeFn
-from streameval.adapters.beam.counting import COMBINED, Count, CountAll
+from streameval.adapters.beam.combine import MergeFn
+from streameval.adapters.beam.count import COMBINED, Count, CountAll
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import MetricLike
-from streameval.schema.labels import Label
-from streameval.tabular.columns import Null
-from streameval.tabular.job import Job, State
+from streameval.tabular.job import Job, JobOptions, Metrics
 
 __all__ = ["Evaluate", "EvaluatePerKey"]
 
@@ -26,8 +22,8 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
 
     Parameters
     ----------
-    metrics, actual, predicted, scores, weight, mask, by, null, threshold
-        As for `streameval.Job.of`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
+    actual, predicted, metrics, **options
+        As for `streameval.evaluate`. With ``by``, the state is a `Sliced`. An element is a row, that is a mapping, a
         ``beam.Row`` or anything with the columns as attributes; or a table of many rows: of Arrow, or a data frame.
     job
         A `Job`, in place of all these.
@@ -52,32 +48,21 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
 
     def __init__(
         self,
-        metrics: Iterable[MetricLike] | State | None = None,
+        metrics: Metrics = None,
         *,
+        job: Job | None = None,
         actual: str | None = None,
         predicted: str | None = None,
-        scores: str | None = None,
-        weight: str | None = None,
-        mask: str | None = None,
-        by: str | Iterable[str] | None = None,
-        null: Null = "error",
-        threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
-        job: Job | None = None,
+        **options: Unpack[JobOptions],
     ) -> None:
         super().__init__()
-        given = (metrics, actual, predicted, scores, weight, mask, by, threshold)
-        if job is not None and any(value is not None for value in given):
+        if job is not None and (options or any(value is not None for value in (metrics, actual, predicted))):
             raise InputError("job says all that there is to say; leave the other arguments out")
         self._job = job or Job.of(
             metrics,
-            actual=actual,  # type: ignore[arg-type]  # it is refused there
+            actual=actual,  # type: ignore[arg-type]  # None is refused there
             predicted=predicted,
-            scores=scores,
-            weight=weight,
-            mask=mask,
-            by=by,
-            null=null,
-            threshold=threshold,
+            **options,
         )
 
     def expand(self, pcoll: Any) -> Any:
@@ -86,13 +71,13 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
         windowing = pcoll.windowing
         default = windowing.windowfn == GlobalWindows() and windowing.triggerfn == _DEFAULT
         combined = COMBINED.get(windowing.timestamp_combiner)
-        made = beam.ParDo((CountAll if default and combined is None else Count)(self._job, self._keyed, combined))
+        count = beam.ParDo((CountAll if default and combined is None else Count)(self._job, self._keyed, combined))
         if self._keyed:
-            counted = pcoll | "Count" >> made.with_output_types(KV[AnyType, kind])
+            counted = pcoll | "Count" >> count.with_output_types(KV[AnyType, kind])
             return counted | "Merge" >> beam.CombinePerKey(merge)
-        counted = pcoll | "Count" >> made.with_output_types(kind)
-        together = beam.CombineGlobally(merge)
-        return counted | "Merge" >> (together if default else together.without_defaults())
+        counted = pcoll | "Count" >> count.with_output_types(kind)
+        combine = beam.CombineGlobally(merge)
+        return counted | "Merge" >> (combine if default else combine.without_defaults())
 
 
 class EvaluatePerKey(Evaluate):

@@ -3,16 +3,10 @@
 Threads, processes and the distributed scheduler give the same bytes.
 """
 
-from streameval.errors import DependencyError
+from streameval.adapters.engine import require
 
-try:
-    import dask  # noqa: F401
-except ImportError as error:
-    raise DependencyError(
-        "streameval.adapters.dask needs dask, which is not installed; pip install 'streameval[dask]'"
-    ) from error
-
-from streameval.adapters.dask.arrays import evaluate_arrays
-from streameval.adapters.dask.collections import evaluate, state
+with require("dask"):
+    from streameval.adapters.dask.arrays import evaluate_arrays
+    from streameval.adapters.dask.collections import evaluate, state
 
 __all__ = ["evaluate", "evaluate_arrays", "state"]

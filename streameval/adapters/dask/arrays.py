@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import dask
 
-from streameval.adapters.dask.tree import Scheduler, merged, run
+from streameval.adapters.dask.collections import Scheduler, merged, run
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import MetricLike
-from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.tabular.job import Job, State
+from streameval.tabular.job import Job, Metrics, State, Threshold
 
 __all__ = ["evaluate_arrays"]
 
@@ -26,8 +24,8 @@ def evaluate_arrays(
     weights: object = None,
     mask: object = None,
     where: Mapping[str, object] | None = None,
-    metrics: Iterable[MetricLike] | State | None = None,
-    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    metrics: Metrics = None,
+    threshold: Threshold = None,
     split_every: int = 16,
     scheduler: Scheduler = None,
     progress: bool = False,
@@ -69,11 +67,11 @@ def evaluate_arrays(
     job = Job.of(metrics, actual="y_true", predicted="y_pred", by=by, threshold=threshold)
     if job.columns.by and set(job.columns.by) != set(where or ()):
         raise InputError(f"slices are by {quoted(job.columns.by)}, so where must have an array for each of these names")
-    given = {"y_true": y_true, "y_pred": y_pred, "weights": weights, "mask": mask}
-    given = {name: array for name, array in given.items() if array is not None}
-    slicing = {name: (where or {})[name] for name in job.columns.by}
-    blocks = _blocks({**given, **{f"where[{name!r}]": array for name, array in slicing.items()}})
-    count = dask.delayed(partial(_counted, job, tuple(given)), name="streameval-count", traverse=False)
+    optional = {"weights": weights, "mask": mask}
+    arguments = {"y_true": y_true, "y_pred": y_pred} | {name: a for name, a in optional.items() if a is not None}
+    slicing = {f"where[{name!r}]": (where or {})[name] for name in job.columns.by}
+    blocks = _blocks({**arguments, **slicing})
+    count = dask.delayed(partial(_counted, job, tuple(arguments)), name="streameval-count", traverse=False)
     root = merged(job, [count(*row) for row in zip(*blocks, strict=True)], split_every)
     return run(job, root, y_true, scheduler, progress)
 
@@ -81,14 +79,14 @@ def evaluate_arrays(
 def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
     """The blocks of each array, as delayed objects, chunked along examples alone and all alike."""
     first: Any = None
-    made = []
+    blocks = []
     for name, array in arrays.items():
         wide = name in ("y_true", "y_pred", "mask")
         if not (dask.is_dask_collection(array) and hasattr(array, "chunks")):
             raise InputError(f"{name} must be an array of Dask, not {quoted(array)}; dask.array.from_array makes one")
         if array.ndim != (2 if wide else 1):
-            told = "2-D, examples x labels" if wide else "1-D, a value for each example"
-            raise InputError(f"{name} must be {told}, but its shape is {array.shape}")
+            expected = "2-D, examples x labels" if wide else "1-D, a value for each example"
+            raise InputError(f"{name} must be {expected}, but its shape is {array.shape}")
         if wide and len(array.chunks[1]) > 1:
             array = array.rechunk({1: -1})
         first = array if first is None else first
@@ -100,8 +98,8 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
                     "examples; give arrays of one length, and compute_chunk_sizes() where they are unknown"
                 )
             array = array.rechunk({0: first.chunks[0]})
-        made.append(list(array.to_delayed().ravel()))
-    return made
+        blocks.append(list(array.to_delayed().ravel()))
+    return blocks
 
 
 def _same(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
@@ -110,9 +108,9 @@ def _same(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
 
 
 def _counted(job: Job, names: tuple[str, ...], *blocks: Any) -> bytes:
-    made = job.fresh()
-    given = dict(zip(names, blocks[: len(names)], strict=True))
+    state = job.fresh()
+    arguments = dict(zip(names, blocks[: len(names)], strict=True))
     if job.columns.by:
-        given["where"] = dict(zip(job.columns.by, blocks[len(names) :], strict=True))
-    made.update_many(**given)
-    return made.to_bytes()
+        arguments["where"] = dict(zip(job.columns.by, blocks[len(names) :], strict=True))
+    state.update_many(**arguments)
+    return state.to_bytes()

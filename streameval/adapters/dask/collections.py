@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias, Unpack
 
 import dask
+from dask.base import get_scheduler
 from dask.delayed import Delayed
 
-from streameval.adapters.dask.tree import Scheduler, merged, run
-from streameval.errors import InputError
-from streameval.evaluation.evaluator import MetricLike
-from streameval.schema.labels import Label
+from streameval.adapters.engine import check_number, raise_ours, require, tree
+from streameval.errors import InputError, StreamevalError
 from streameval.schema.text import quoted
-from streameval.tabular.columns import Null
 from streameval.tabular.evaluate import count_rows
 from streameval.tabular.files import are_paths, matches_of
-from streameval.tabular.job import Job, State
-from streameval.tabular.rows import add_items
+from streameval.tabular.job import Job, JobOptions, Metrics, State
+from streameval.tabular.rows import add_items, is_table
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+__all__ = ["Scheduler", "evaluate", "merged", "run", "state"]
 
-__all__ = ["evaluate", "state"]
-
-_TABLES = ("num_rows", "iloc", "to_arrow")
+Scheduler: TypeAlias = str | Callable[..., Any] | None
 
 
 def evaluate(
@@ -34,16 +30,11 @@ def evaluate(
     actual: str,
     predicted: str | None = None,
     *,
-    metrics: Iterable[MetricLike] | State | None = None,
-    scores: str | None = None,
-    weight: str | None = None,
-    mask: str | None = None,
-    by: str | Iterable[str] | None = None,
-    null: Null = "error",
-    threshold: float | Mapping[Label, float] | Iterable[float] | None = None,
+    metrics: Metrics = None,
     split_every: int = 16,
     scheduler: Scheduler = None,
     progress: bool = False,
+    **options: Unpack[JobOptions],
 ) -> State:
     """Count the rows of a collection where they are: a state for each partition, merged in a tree.
 
@@ -53,8 +44,8 @@ def evaluate(
         A data frame of Dask; a bag of rows, or of tables; a delayed object, or a list of them, each a table or rows. A
         row is a mapping, or has the columns as attributes; a table is one of Arrow, or a data frame. Or paths, or a
         pattern such as ``"predictions/*.parquet"``, of files that every worker can reach: the fastest way.
-    metrics, actual, predicted, scores, weight, mask, by, null, threshold
-        As for `streameval.Job.of`. With ``by``, the result is a `Sliced`.
+    actual, predicted, metrics, **options
+        As for `streameval.evaluate`. With ``by``, the result is a `Sliced`.
     split_every
         How many states a task merges.
     scheduler
@@ -81,17 +72,7 @@ def evaluate(
     >>> evaluate(bag, "tags", "guess", metrics=["f1_micro"], scheduler="threads").get()
     {'f1_micro': 0.8}
     """
-    job = Job.of(
-        metrics,
-        actual=actual,
-        predicted=predicted,
-        scores=scores,
-        weight=weight,
-        mask=mask,
-        by=by,
-        null=null,
-        threshold=threshold,
-    )
+    job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     root = state(collection, job, split_every=split_every)
     return run(job, root, collection if dask.is_dask_collection(collection) else root, scheduler, progress)
 
@@ -123,6 +104,38 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
     files = _files(collection)
     count = dask.delayed(partial(_counted if files is None else _read, job), name="streameval-count", traverse=False)
     return merged(job, [count(part) for part in files or _parts(collection, job)], split_every)
+
+
+def merged(job: Job, states: Sequence[Delayed], split_every: int) -> Delayed:
+    """One delayed state, bytes, of many."""
+    check_number("split_every", split_every, 2)
+    merge = dask.delayed(partial(_merge, job), name="streameval-merge", traverse=False)
+    return tree(merge, states, split_every)
+
+
+def _merge(job: Job, *states: bytes) -> bytes:
+    return job.merged(states).to_bytes()
+
+
+def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress: bool) -> State:
+    """Compute a delayed state, by the scheduler that Dask would use for the collection unless told otherwise."""
+    if not isinstance(progress, bool):
+        raise InputError(f"progress must be True or False, not {quoted(progress)}")
+    chosen = get_scheduler(scheduler=scheduler, collections=[collection])
+    client: Any = getattr(chosen, "__self__", None)
+    with raise_ours(StreamevalError, lambda error: getattr(error, "exception", None)):  # with traces in the message
+        if progress and hasattr(client, "submit"):
+            with require("dask"):
+                import distributed
+            future = client.compute(root)
+            distributed.progress(future, notebook=False, scheduler=client.scheduler.address)
+            return job.merged([future.result()])
+        if progress:
+            from dask.diagnostics import ProgressBar
+
+            with ProgressBar(out=sys.stderr):
+                return job.merged([root.compute(scheduler=chosen)])
+        return job.merged([root.compute(scheduler=chosen)])
 
 
 def _files(collection: Any) -> list[str] | None:
@@ -173,7 +186,6 @@ def _check(frame: Any, job: Job) -> None:
 
 
 def _counted(job: Job, part: Any) -> bytes:
-    made = job.fresh()
-    table = any(hasattr(part, mark) for mark in _TABLES) or isinstance(part, Mapping)
-    add_items(job, made, [part] if table else part)
-    return made.to_bytes()
+    state = job.fresh()
+    add_items(job, state, [part] if is_table(part) or isinstance(part, Mapping) else part)
+    return state.to_bytes()

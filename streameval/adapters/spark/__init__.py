@@ -1,16 +1,10 @@
 """Spark: rows are counted where they are, states travel as bytes. Classic and Connect sessions, tables and streams."""
 
-from streameval.errors import DependencyError
+from streameval.adapters.engine import require
 
-try:
-    import pyspark.sql  # noqa: F401
-except ImportError as error:
-    raise DependencyError(
-        "streameval.adapters.spark needs pyspark, which is not installed; pip install 'streameval[spark]'"
-    ) from error
-
-from streameval.adapters.spark.keys import evaluate_by_key
-from streameval.adapters.spark.streams import StreamEvaluation
-from streameval.adapters.spark.tables import evaluate, merged, states
+with require("spark"):
+    from streameval.adapters.spark.frames import evaluate, merged, states
+    from streameval.adapters.spark.keys import evaluate_by_key
+    from streameval.adapters.spark.streams import StreamEvaluation
 
 __all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key", "merged", "states"]

@@ -1,51 +1,132 @@
-"""What Spark is asked to do with a data frame, and what its errors say."""
+"""Data frames: one state per partition, merged by the driver."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql.functions import col
 
 from streameval import errors
-from streameval.tabular.job import Job
+from streameval.adapters.engine import check_number, raise_ours
+from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["check", "mapped", "our_errors"]
+__all__ = ["check", "evaluate", "mapped", "merged", "states"]
 
 _RAISED = re.compile(
     r"streameval\.errors\.(\w+Error): (.*?)(?=\n\s+at |\n*JVM stacktrace| SQLSTATE: |\s*\Z)", re.DOTALL
 )
 
 
+def evaluate(
+    df: DataFrame,
+    actual: str,
+    predicted: str | None = None,
+    *,
+    metrics: Metrics = None,
+    tasks: int | None = None,
+    **options: Unpack[JobOptions],
+) -> State:
+    """Count the rows of a data frame, in one pass and without a shuffle of rows.
+
+    Parameters
+    ----------
+    df
+        A data frame of a classic or a Connect session.
+    actual, predicted, metrics, **options
+        As for `streameval.evaluate`. With ``by``, the result is a `Sliced`; for very many values see `evaluate_by_key`.
+    tasks
+        Merge the states of the partitions in this many tasks before the driver merges the rest. Pays with thousands of
+        partitions.
+
+    Returns
+    -------
+    Evaluator, Metric or Sliced
+        The bytes are those that one process would have written, however the rows are partitioned.
+
+    Raises
+    ------
+    InputError, LabelError, MetricError
+        If an argument or a column cannot be used. Columns that are missing or of a wrong type are found before the job
+        starts.
+
+    Examples
+    --------
+    >>> evaluate(df, "actual", "predicted", metrics=["f1_micro"]).get()  # doctest: +SKIP
+    {'f1_micro': 0.8}
+    """
+    job = Job.of(metrics, actual=actual, predicted=predicted, **options)
+    check(df, job)
+    return merged(states(df, job, tasks=tasks), job)
+
+
+def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
+    """A data frame with one column, ``state binary``: the state of each partition. `merged` collects it.
+
+    Parameters
+    ----------
+    df, job
+        What to count, and how.
+    tasks
+        Merge them in this many tasks; without it, there is one for each partition of ``df``.
+
+    Raises
+    ------
+    InputError
+        If ``tasks`` is not a positive integer.
+    """
+    if tasks is not None:
+        check_number("tasks", tasks, 1)
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        yield _row(job.state(batches))
+
+    def merge(batches: Iterator[Any]) -> Iterator[Any]:
+        yield _row(job.merged(state for batch in batches for state in batch.column("state").to_pylist()).to_bytes())
+
+    counted = mapped(df, job.columns.names, count, "state binary")
+    # By their content, not in turn: a task that is tried again then sends each state to the same place.
+    return counted if tasks is None else counted.repartition(tasks, "state").mapInArrow(merge, "state binary")
+
+
+def merged(states: DataFrame, job: Job) -> State:
+    """Run the job that a data frame of `states` describes, and merge them.
+
+    Raises
+    ------
+    InputError, LabelError
+        If a worker could not read its rows. The error of Spark with all its traces is the cause of this one.
+    """
+    with raise_ours(PySparkException, _ours):
+        rows = states.select("state").collect()
+    return job.merged(bytes(row[0]) for row in rows)
+
+
+def _row(state: bytes) -> Any:
+    return pa.RecordBatch.from_arrays([pa.array([state], pa.binary())], names=["state"])
+
+
 def check(df: DataFrame, job: Job) -> None:
-    """Raise `InputError` if a column is not there, or of a type that cannot be read. Reads no rows."""
-    import pyarrow as pa
-
+    """Raise `InputError` if a column is not present, or of a type that cannot be read. Reads no rows."""
     names = df.columns
-    there = [name for name in job.columns.names if names.count(name) == 1]
-    empty = df.select(*map(_quoted, there)).limit(0).toArrow()
-    columns = [empty.column(name) if name in there else pa.nulls(0) for name in names]
-    job.add(job.fresh(), pa.table(columns, names=names))
+    present = [name for name in job.columns.names if names.count(name) == 1]
+    empty = df.select(*map(_quoted, present)).limit(0).toArrow()
+    columns = [empty.column(name) if name in present else pa.nulls(0) for name in names]
+    job.check(pa.table(columns, names=names))
 
 
-@contextmanager
-def our_errors() -> Iterator[None]:
-    """Raise errors of ours that workers raised as what they were."""
-    try:
-        yield
-    except PySparkException as error:
-        found = _RAISED.search(str(error))
-        kind = getattr(errors, found[1], None) if found else None
-        if found is None or kind is None:
-            raise
-        raise kind(found[2].strip()) from error
+def _ours(error: Exception) -> object:
+    """The error of this package in the traces of Spark."""
+    match = _RAISED.search(str(error))
+    kind = getattr(errors, match[1], None) if match else None
+    return kind(match[2].strip()) if match and kind else None
 
 
 def mapped(

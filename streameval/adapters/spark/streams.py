@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from streameval.adapters.spark.batches import Folder, Memory, Span, counting
-from streameval.adapters.spark.frames import check
-from streameval.adapters.spark.tables import merged, states
-from streameval.errors import InputError, MergeError
-from streameval.schema.text import quoted
+from streameval.adapters.engine import check_job, check_number
+from streameval.adapters.spark.frames import check, merged, states
+from streameval.delivery.load import load
+from streameval.errors import FormatError, InputError, MergeError
 from streameval.tabular.job import Job, State
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["StreamEvaluation"]
+
+_FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
 
 
 class StreamEvaluation:
@@ -63,10 +66,8 @@ class StreamEvaluation:
     """
 
     def __init__(self, job: Job, path: str | os.PathLike[str] | None = None, *, keep: int = 100) -> None:
-        if not isinstance(job, Job):
-            raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
-        if type(keep) is not int or keep < 1:
-            raise InputError(f"keep must be an integer of at least 1, not {quoted(keep)}")
+        check_job(job)
+        check_number("keep", keep, 1)
         self._job, self._keep = job, keep
         self._store = Memory() if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
@@ -92,7 +93,7 @@ class StreamEvaluation:
         MergeError, FormatError
             If the state is of another job, or damaged.
         """
-        _check_id(batch_id)
+        check_number("batch_id", batch_id, 0)
         whole = self._job.merged([state])
         with self._lock:
             spans, span = self._spans(), Span(batch_id, batch_id)
@@ -131,11 +132,11 @@ class StreamEvaluation:
         InputError
             If the batch was merged with earlier ones. Nothing has changed then.
         """
-        _check_id(batch_id)
+        check_number("batch_id", batch_id, 0)
         with self._lock:
             if any(span.first < batch_id <= span.last for span in self._spans()):
                 raise InputError(f"batch {batch_id} was merged with earlier ones; use a new folder")
-            for span in reversed(self._store.found()):
+            for span in reversed(self._store.spans()):
                 if span.first >= batch_id:
                     self._store.remove(span)
 
@@ -147,7 +148,12 @@ class StreamEvaluation:
             self._store.remove(span)
 
     def _spans(self) -> list[Span]:
-        return counting(self._store.found())
+        """The spans that count: those that no longer one has taken in."""
+        spans: list[Span] = []
+        for span in self._store.spans():
+            if not spans or span.last > spans[-1].last:
+                spans.append(span)
+        return spans
 
     def __reduce__(self) -> tuple[Any, ...]:
         if not isinstance(self._store, Folder):
@@ -157,10 +163,72 @@ class StreamEvaluation:
         return _revived, (self._job, str(self._store.path), self._keep)
 
 
-def _check_id(batch_id: object) -> None:
-    if type(batch_id) is not int or batch_id < 0:
-        raise InputError(f"batch_id must be an integer of at least 0, not {quoted(batch_id)}")
-
-
 def _revived(job: Job, path: str, keep: int) -> StreamEvaluation:
     return StreamEvaluation(job, path, keep=keep)
+
+
+class Span(NamedTuple):
+    """Batches whose examples are in one state: from the first to the last."""
+
+    first: int
+    last: int
+
+
+class Memory:
+    """States of batches in memory."""
+
+    def __init__(self) -> None:
+        self._states: dict[Span, bytes] = {}
+
+    def spans(self) -> list[Span]:
+        """What is there, in order, a longer span before those that it has taken in."""
+        return _in_order(self._states)
+
+    def read(self, span: Span) -> bytes:
+        """The state of a span."""
+        return self._states[span]
+
+    def write(self, span: Span, state: State) -> None:
+        """Put a state in place of what was there."""
+        self._states[span] = state.to_bytes()
+
+    def remove(self, span: Span) -> None:
+        """Forget a state."""
+        del self._states[span]
+
+
+class Folder(Memory):
+    """States in files, each of which is written whole or not at all, and is on disk once it is written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+
+    def spans(self) -> list[Span]:
+        """What is there, in order, a longer span before those that it has taken in."""
+        matches = [_FILE.fullmatch(file.name) for file in self.path.iterdir()]
+        return _in_order(Span(int(match[1]), int(match[2])) for match in matches if match)
+
+    def read(self, span: Span) -> bytes:
+        """The state of a span."""
+        file = self._file(span)
+        try:
+            return load(file).to_bytes()
+        except FormatError as error:
+            raise error if str(file) in str(error) else FormatError(f"{file}: {error}") from None
+
+    def write(self, span: Span, state: State) -> None:
+        """Put a state in place of what was there."""
+        state.save(self._file(span))
+
+    def remove(self, span: Span) -> None:
+        """Forget a state."""
+        self._file(span).unlink(missing_ok=True)
+
+    def _file(self, span: Span) -> Path:
+        return self.path / f"batches-{span.first}-{span.last}.state"
+
+
+def _in_order(spans: Iterable[Span]) -> list[Span]:
+    return sorted(spans, key=lambda span: (span.first, -span.last))

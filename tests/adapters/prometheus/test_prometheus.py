@@ -28,7 +28,7 @@ import streameval as se
 from streameval.adapters.prometheus import EvaluationCollector
 from tests.support.effort import cases
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import streameval as se
 from tests.support.effort import cases
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
@@ -375,7 +375,7 @@ def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
 
 
 def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter, tmp_path, monkeypatch):
-    from streameval.adapters.spark.batches import Folder
+    from streameval.adapters.spark.streams import Folder
 
     evaluation, total = adapter.StreamEvaluation(JOB, tmp_path, keep=1), se.Evaluator(["f1_micro"])
 

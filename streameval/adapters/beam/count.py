@@ -15,7 +15,7 @@ from streameval.tabular.rows import add_items, is_table
 
 __all__ = ["COMBINED", "Count", "CountAll"]
 
-_AT_ONCE = 20_000
+_ELEMENTS = 20_000
 """How many elements a bundle holds before it counts them."""
 
 COMBINED: dict[Any, Callable[[Any, Any], Any]] = {
@@ -26,7 +26,7 @@ COMBINED: dict[Any, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(slots=True)
-class _Held:
+class _Counted:
     time: Any
     state: State
     rows: list[Any]
@@ -40,9 +40,9 @@ class Count(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
 
     def start_bundle(self) -> None:
         """Begin with nothing counted."""
-        self._held: dict[Any, dict[Any, _Held]] = {}
+        self._states: dict[Any, dict[Any, _Counted]] = {}
         self._windows: Any = None
-        self._here: dict[Any, _Held] = {}
+        self._current: dict[Any, _Counted] = {}
         self._count = 0
 
     def process(self, element: Any, value: Any = beam.DoFn.WindowedValueParam) -> Iterable[Any] | None:
@@ -52,26 +52,26 @@ class Count(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
     def _take(self, element: Any, windows: Any, value: Any) -> Iterable[Any] | None:
         # No generator, and no hash of windows that came just before: these took as long as all the rest.
         if windows is not self._windows and windows != self._windows:
-            self._windows, self._here = windows, self._held.setdefault(tuple(windows), {})
+            self._windows, self._current = windows, self._states.setdefault(tuple(windows), {})
         key, item = element if self._keyed else (None, element)
-        held = self._here.get(key)
-        if held is None:
-            held = self._here[key] = _Held(value.timestamp, self._job.fresh(), [])
+        counted = self._current.get(key)
+        if counted is None:
+            counted = self._current[key] = _Counted(value.timestamp, self._job.fresh(), [])
         elif self._combined is not None:
-            held.time = self._combined(held.time, value.timestamp)
+            counted.time = self._combined(counted.time, value.timestamp)
         if type(item) is dict or not is_table(item):
-            held.rows.append(item)
+            counted.rows.append(item)
         else:
-            self._job.add(held.state, item)
+            self._job.add(counted.state, item)
         self._count += 1
-        return self.finish_bundle() if self._count >= _AT_ONCE else None
+        return self.finish_bundle() if self._count >= _ELEMENTS else None
 
     def finish_bundle(self) -> Iterator[Any]:
         """The states of all elements that were taken."""
-        for windows, of_windows in self._held.items():
-            for key, held in of_windows.items():
-                add_items(self._job, held.state, held.rows)
-                yield WindowedValue((key, held.state) if self._keyed else held.state, held.time, windows)
+        for windows, of_windows in self._states.items():
+            for key, counted in of_windows.items():
+                add_items(self._job, counted.state, counted.rows)
+                yield WindowedValue((key, counted.state) if self._keyed else counted.state, counted.time, windows)
         self.start_bundle()
 
 

@@ -8,15 +8,14 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.typehints.decorators import IOTypeHints
 
-from streameval.adapters.beam.coding import StateCoder
-from streameval.errors import InputError
-from streameval.schema.text import quoted
+from streameval.adapters.beam.coders import StateCoder
+from streameval.adapters.engine import check_job
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_rows, is_table
 
 __all__ = ["EvaluatorFn", "MergeFn"]
 
-_AT_ONCE = 256
+_ROWS = 256
 """Rows that wait in an accumulator: enough for a call not to cost much, few enough to wait for each of many keys."""
 
 
@@ -35,8 +34,7 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
     """
 
     def __init__(self, job: Job) -> None:
-        if not isinstance(job, Job):
-            raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
+        check_job(job)
         self._job = job
 
     def create_accumulator(self) -> Any:
@@ -68,12 +66,12 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
         return StateCoder()
 
     def default_type_hints(self) -> Any:
-        """What is given and made."""
+        """The class of the states."""
         kind = type(self._job.fresh())
         return IOTypeHints.empty().with_output_types(kind)
 
 
-class Pending:
+class Accumulator:
     """A state, and rows that it has still to count: many are counted in one call."""
 
     __slots__ = ("job", "rows", "state")
@@ -82,7 +80,7 @@ class Pending:
         self.job, self.state = job, state
         self.rows: list[Any] = []
 
-    def settled(self) -> State:
+    def counted(self) -> State:
         """The state with all rows counted. If one of them is refused, none is, and asking again refuses them again."""
         if self.rows:
             add_rows(self.job, self.state, self.rows)
@@ -90,26 +88,26 @@ class Pending:
         return self.state
 
 
-class PendingCoder(StateCoder):
+class AccumulatorCoder(StateCoder):
     """Writes what `EvaluatorFn` accumulates as the bytes of a state that has counted it all."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
 
-    def encode(self, value: Pending) -> bytes:  # type: ignore[override]
+    def encode(self, value: Accumulator) -> bytes:  # type: ignore[override]
         """The bytes of the state."""
-        return value.settled().to_bytes()
+        return value.counted().to_bytes()
 
-    def decode(self, encoded: bytes) -> Pending:  # type: ignore[override]
+    def decode(self, encoded: bytes) -> Accumulator:  # type: ignore[override]
         """The state that some bytes are of, with no row to count."""
-        return Pending(self._job, super().decode(encoded))
+        return Accumulator(self._job, super().decode(encoded))
 
     def to_type_hint(self) -> Any:
         """What is coded."""
-        return Pending
+        return Accumulator
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PendingCoder) and self._job == other._job
+        return isinstance(other, AccumulatorCoder) and self._job == other._job
 
     def __hash__(self) -> int:
         return hash((type(self), self._job))
@@ -140,33 +138,33 @@ class EvaluatorFn(MergeFn):
     {'f1_micro': 0.8}
     """
 
-    def create_accumulator(self) -> Pending:
+    def create_accumulator(self) -> Accumulator:
         """What has counted nothing."""
-        return Pending(self._job, self._job.fresh())
+        return Accumulator(self._job, self._job.fresh())
 
-    def add_input(self, accumulator: Pending, element: Any) -> Pending:
+    def add_input(self, accumulator: Accumulator, element: Any) -> Accumulator:
         """Take a row, or count a table."""
         if type(element) is not dict and is_table(element):
             self._job.add(accumulator.state, element)
             return accumulator
         accumulator.rows.append(element)
-        if len(accumulator.rows) >= _AT_ONCE:
-            accumulator.settled()
+        if len(accumulator.rows) >= _ROWS:
+            accumulator.counted()
         return accumulator
 
-    def merge_accumulators(self, accumulators: Iterable[Pending]) -> Pending:
+    def merge_accumulators(self, accumulators: Iterable[Accumulator]) -> Accumulator:
         """Merge into a new accumulator: a runner may still read those that it gave."""
-        return Pending(self._job, super().merge_accumulators(part.settled() for part in accumulators))
+        return Accumulator(self._job, super().merge_accumulators(part.counted() for part in accumulators))
 
-    def compact(self, accumulator: Pending) -> Pending:
+    def compact(self, accumulator: Accumulator) -> Accumulator:
         """The same, with all rows counted."""
-        accumulator.settled()
+        accumulator.counted()
         return accumulator
 
-    def extract_output(self, accumulator: Pending) -> State:
+    def extract_output(self, accumulator: Accumulator) -> State:
         """An independent state: where panes accumulate, the runner goes on with the accumulator."""
-        return accumulator.settled().copy()
+        return accumulator.counted().copy()
 
-    def get_accumulator_coder(self) -> PendingCoder:
+    def get_accumulator_coder(self) -> AccumulatorCoder:
         """The coder of accumulators."""
-        return PendingCoder(self._job)
+        return AccumulatorCoder(self._job)

@@ -1,18 +1,20 @@
-"""States of all ranks, gathered as bytes and merged on each."""
+"""torch.distributed: states of all ranks, gathered as bytes and merged on each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-import torch.distributed as dist
-
+from streameval.adapters.engine import require
 from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.evaluation.counting import Accumulator
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 from streameval.windows.loading import restored
+
+with require("torch"):
+    import torch
+    import torch.distributed as dist
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -89,10 +91,10 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
 
 
 def _answer(evaluator: object) -> bytes:
-    """What the other ranks are told, also of what goes wrong here, so that they do not wait for this one."""
+    """What the other ranks receive, also where something goes wrong on this one, so that none waits for it."""
     if not isinstance(evaluator, Accumulator | Sliced | Window):
-        told = f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
-        return _ERROR + told.encode(errors="replace")
+        message = f"an Evaluator, a metric, a Sliced or a window can be synced, not {quoted(evaluator)}"
+        return _ERROR + message.encode(errors="replace")
     try:
         return _STATE + evaluator.to_bytes()
     except Exception as error:  # whatever it is, the other ranks are waiting
@@ -100,7 +102,7 @@ def _answer(evaluator: object) -> bytes:
 
 
 def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
-    """What each rank has said, in the order of ranks."""
+    """The answer of each rank, in the order of ranks."""
     device = _device(dist.distributed_c10d.get_backend_config(group))
     ranks = range(dist.get_world_size(group))
     length = torch.tensor([len(answer)], dtype=torch.int64, device=device)

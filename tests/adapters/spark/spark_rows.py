@@ -1,6 +1,6 @@
 """Seconds of the Spark adapter beside Spark's own metrics and scans: 1,000,000 rows, 50 labels, in one run.
 
-    python tests/engines/spark_rows.py FOLDER [ROWS]
+    python tests/adapters/spark/spark_rows.py FOLDER [ROWS]
 
 writes the rows to FOLDER once, and needs the extra "spark". Warm, the minimum of several repeats, in turn.
 """

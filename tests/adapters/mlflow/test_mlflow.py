@@ -16,7 +16,7 @@ import streameval as se
 from streameval.adapters.mlflow import log, metrics_of
 from tests.support.effort import cases
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # of MLflow's own tables
 
 STORES = ["sqlite", "files"]

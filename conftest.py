@@ -1,0 +1,38 @@
+"""What needs an extra that is not installed is not collected: its tests, and its module in streameval/adapters.
+
+Named on the command line, it is an error, so that the tests of an engine cannot pass without it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+
+
+@cache
+def is_installed(extra: str) -> bool:
+    """Whether everything is there that an extra brings."""
+    try:
+        for requirement in EXTRAS[extra]:
+            distribution(re.split(r"[\[<>=]", requirement)[0])
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def extra_of(path: Path) -> str | None:
+    """The extra that a file or folder of tests or adapters is named after."""
+    parts = path.relative_to(ROOT).with_suffix("").parts if path.is_relative_to(ROOT) else ()
+    return next((part for part in parts[1:] if parts[0] in ("tests", "streameval") and part in EXTRAS), None)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    extra = extra_of(collection_path)
+    return None if extra is None or is_installed(extra) else True

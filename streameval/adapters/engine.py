@@ -1,0 +1,75 @@
+"""What adapters share: the library that must be installed, errors of workers, and merging in a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from streameval.errors import DependencyError, InputError, StreamevalError
+from streameval.schema.text import quoted
+from streameval.tabular.job import Job
+
+__all__ = ["check_job", "check_number", "raise_ours", "require", "tree"]
+
+T = TypeVar("T")
+
+
+@contextmanager
+def require(extra: str) -> Iterator[None]:
+    """Where an adapter imports its library: if that is not installed, say which extra brings it.
+
+    Raises
+    ------
+    DependencyError
+        If something that is imported within is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        library = (error.name or extra).partition(".")[0]
+        if library == "streameval":
+            raise
+        raise DependencyError(
+            f"streameval.adapters.{extra} needs {library}, which is not installed; pip install 'streameval[{extra}]'"
+        ) from error
+
+
+@contextmanager
+def raise_ours(wrapper: type[Exception], inner: Callable[[Exception], object]) -> Iterator[None]:
+    """Raise errors of this package that a worker raised as what they were, the engine's as their cause.
+
+    Parameters
+    ----------
+    wrapper
+        In which class of exceptions the engine brings those of workers.
+    inner
+        What is within such an exception, if it is known.
+    """
+    try:
+        yield
+    except wrapper as error:
+        ours = inner(error)
+        if not isinstance(ours, StreamevalError):
+            raise
+        raise type(ours)(*ours.args) from error
+
+
+def tree(merge: Callable[..., T], states: Sequence[T], split_every: int) -> T:
+    """One state of many: merged so many at a time, so that no task waits for all of them; of none, ``merge()``."""
+    level = list(states)
+    while len(level) != 1:
+        level = [merge(*level[start : start + split_every]) for start in range(0, len(level) or 1, split_every)]
+    return level[0]
+
+
+def check_number(name: str, value: object, least: int) -> None:
+    """Raise `InputError` if an argument is not an integer of at least so much."""
+    if type(value) is not int or value < least:
+        raise InputError(f"{name} must be an integer of at least {least}, not {quoted(value)}")
+
+
+def check_job(job: object) -> None:
+    """Raise `InputError` if an argument is not a `Job`."""
+    if not isinstance(job, Job):
+        raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")

@@ -1,0 +1,191 @@
+"""Ray: datasets are counted where they are, states of tasks are merged in a tree of tasks; states travel as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
+
+from streameval import errors
+from streameval.adapters.engine import check_number, raise_ours, require, tree
+from streameval.errors import InputError, MergeError, StreamevalError
+from streameval.schema.text import quoted
+from streameval.tabular.job import Job, JobOptions, Metrics, State
+from streameval.windows.loading import restored
+
+with require("ray"):
+    import pyarrow as pa
+    import ray
+    import ray.data
+    from ray.exceptions import RayTaskError
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.data import Dataset
+
+__all__ = ["evaluate", "merge"]
+
+
+def evaluate(
+    dataset: Dataset,
+    actual: str,
+    predicted: str | None = None,
+    *,
+    metrics: Metrics = None,
+    **options: Unpack[JobOptions],
+) -> State:
+    """Count the rows of a dataset where they are: a state for each block, merged as they come.
+
+    Ray's own progress bars show how far it is, and a block whose worker dies is counted again by another.
+
+    Parameters
+    ----------
+    dataset
+        A dataset of Ray; it may be lazy, and larger than memory. Columns of tensors are rows in the order of the
+        declared labels.
+    actual, predicted, metrics, **options
+        As for `streameval.evaluate`. With ``by``, the result is a `Sliced`.
+
+    Returns
+    -------
+    Evaluator, Metric or Sliced
+        The bytes are those that one process would have written, however the rows are divided into blocks.
+
+    Raises
+    ------
+    InputError, LabelError, MetricError
+        If an argument or a column cannot be used. Where Ray knows the columns before it reads rows, missing columns and
+        wrong types are found before the job starts.
+
+    Examples
+    --------
+    >>> rows = [{"tags": ["cat"], "guess": ["cat"]}, {"tags": ["dog"], "guess": ["cat", "dog"]}]
+    >>> evaluate(ray.data.from_items(rows), "tags", "guess", metrics=["f1_micro"]).get()
+    {'f1_micro': 0.8}
+    """
+    job = Job.of(metrics, actual=actual, predicted=predicted, **options)
+    if not isinstance(dataset, ray.data.Dataset):
+        raise InputError(f"dataset must be a ray.data.Dataset, not {quoted(dataset)}; ray.data.from_items makes one")
+    known = _check(dataset, job)
+    part = dataset.select_columns(list(job.columns.names)) if known else dataset
+    states = part.map_batches(partial(_counted, job), batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
+    return job.merged(_states(states))
+
+
+def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> State:
+    """Merge what tasks have counted, where it is: only one state comes to the caller.
+
+    Parameters
+    ----------
+    states
+        References to states: what ``to_bytes()`` or ``Job.state`` gave, or the objects themselves. In any order.
+    at_once
+        How many states a task merges.
+
+    Returns
+    -------
+    Evaluator, Metric or Sliced
+        The bytes are those that one process would have written. What the references lead to stays as it is.
+
+    Raises
+    ------
+    MergeError
+        If the states do not fit together.
+    FormatError, InputError
+        If there is no state, or something is none; what a task of yours raised on purpose as an error of this package.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> @ray.remote
+    ... def shard(name):
+    ...     ev = se.Evaluator(["f1_micro"])
+    ...     ev.update({"cat"}, {name})
+    ...     return ev.to_bytes()
+    >>> merge([shard.remote(name) for name in ("cat", "dog")]).get()
+    {'f1_micro': 0.5}
+    """
+    check_number("at_once", at_once, 2)
+    if isinstance(states, ray.ObjectRef) or not isinstance(states, Iterable):
+        raise InputError(f"states must be a list of references, not {quoted(states)}")
+    references = list(states)
+    if not references:
+        raise InputError("states is empty; give a reference to one state at least")
+    for reference in references:
+        if not isinstance(reference, ray.ObjectRef):
+            raise InputError(f"states must hold references, not {quoted(reference)}; ray.put makes one")
+    root = tree(ray.remote(_merged).remote, references, at_once)
+    with raise_ours(RayTaskError, _cause):
+        total: State = _copied(ray.get(root))
+    return total
+
+
+def _merged(*states: object) -> bytes:
+    total = _copied(states[0])
+    for state in states[1:]:
+        total.merge(_state_of(state))
+    data: bytes = total.to_bytes()
+    return data
+
+
+def _copied(state: object) -> Any:
+    """A state that may be merged into: what a reference leads to is shared by all who hold it."""
+    return _state_of(state) if isinstance(state, bytes) else _state_of(state).copy()
+
+
+def _state_of(state: object) -> Any:
+    if isinstance(state, bytes):
+        return restored(state)
+    if hasattr(state, "to_bytes") and hasattr(state, "merge") and hasattr(state, "copy"):
+        return state
+    raise MergeError(f"cannot merge {quoted(state)}; return an Evaluator, or its to_bytes(), from each task")
+
+
+def _cause(error: Any) -> object:
+    """What a task raised; each task that waited for another one has wrapped it once more."""
+    while isinstance(error, RayTaskError):
+        error = error.cause
+    return error
+
+
+def _states(dataset: Dataset) -> Iterator[bytes]:
+    for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
+        for row in batch.to_pylist():
+            if row["error"] is not None:
+                raise getattr(errors, row["error"])(row["message"])
+            yield row["state"]
+
+
+def _check(dataset: Dataset, job: Job) -> bool:
+    """Whether the columns are known, all of which can be used then. Reads no rows."""
+    schema = dataset.schema(fetch_if_missing=False)
+    if schema is None:
+        return False
+    if isinstance(schema.base_schema, pa.Schema):
+        job.check(_plain(schema.base_schema.empty_table()))
+    else:
+        job.columns.check_names(schema.names)
+    return True
+
+
+def _counted(job: Job, block: pa.Table) -> pa.Table:
+    """The state of a block, or an error of ours, as a row: Ray would tell of traces, or leave the block out."""
+    state, error, message = b"", None, None
+    try:
+        state = job.state([_plain(block)])
+    except StreamevalError as raised:
+        error, message = type(raised).__name__, str(raised)
+    strings = {"error": pa.array([error], pa.string()), "message": pa.array([message], pa.string())}
+    return pa.table({"state": pa.array([state], pa.binary()), **strings})
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with tensors of one dimension, which Ray makes of arrays, as lists of their length."""
+    for place, field in enumerate(table.schema):
+        shape = getattr(field.type, "shape", None)
+        if isinstance(field.type, pa.ExtensionType) and shape is not None and len(shape) == 1:
+            kind = pa.list_(field.type.storage_type.value_type, shape[0])
+            storages = [chunk.storage.flatten() for chunk in table.column(place).chunks]
+            lists = [pa.FixedSizeListArray.from_arrays(storage, shape[0]) for storage in storages]
+            table = table.set_column(place, field.name, pa.chunked_array(lists, kind))
+    return table
