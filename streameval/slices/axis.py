@@ -1,22 +1,23 @@
-"""The slices along one axis: which values have a slice of their own, and what all others come to.
+"""The slices along one axis: which values have a slice of their own, and what all other values come to.
 
 Which they are is a function of the set of values alone, so that it does not depend on the order of examples or of
-merges: of values that were not declared those ``most`` are kept that come first in a fixed pseudo-random order. A
-value that is not among them is not among them either once more values are known, so its examples may be counted with
-those of all others, and a slice that is displaced goes there as a whole.
+merges: of values that were not declared those ``most`` stay that come first in a fixed pseudo-random order. A value
+that is not among them is not among them either once more values are known, so its examples may be counted in the
+overflow, and a slice that is displaced goes there as a whole.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from streameval.evaluation.counting import Accumulator, compacted
-from streameval.slices.values import Key, rank_of
+from streameval.schema.text import quoted
+from streameval.slices.values import OTHER, Key, Other, Value, in_order, rank_of
 
-__all__ = ["Axis", "Change", "Shelf", "merged"]
+__all__ = ["Addition", "Axis", "AxisSlices", "merged"]
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -25,7 +26,16 @@ A = TypeVar("A", bound=Accumulator)
 class Axis:
     """What examples are sliced by: one name or several, and the values that were declared for each.
 
-    ``places`` tells where the names stand among those of the `Sliced`.
+    Attributes
+    ----------
+    names
+        What the axis is by.
+    places
+        Where the names stand among those of the `Sliced`.
+    most
+        How many slices there are at most.
+    declared
+        For each name, the keys of the declared values, or None.
     """
 
     names: tuple[str, ...]
@@ -38,8 +48,8 @@ class Axis:
         """Whether the slices are the declared values."""
         return len(self.names) == 1 and self.declared[0] is not None
 
-    def chosen(self, keys: Iterable[Key]) -> set[Key]:
-        """Which of all keys that were met have a slice of their own."""
+    def selected(self, keys: Iterable[Key]) -> set[Key]:
+        """Which of all keys that examples have get a slice of their own."""
         allowed = [
             key
             for key in keys
@@ -49,27 +59,16 @@ class Axis:
             return set(allowed)
         return set(heapq.nsmallest(self.most, allowed, rank_of))
 
+    def describe(self, key: Key | None = None) -> str:
+        """The axis, or one of its slices, in words."""
+        if key is None:
+            return " x ".join(self.names)
+        return ", ".join(f"{name} {quoted(value)}" for name, (_, value) in zip(self.names, key, strict=True))
 
-class Shelf(Generic[A]):
-    """The slices along an axis. Replaced as a whole where slices come or go; a slice without examples may stay."""
-
-    __slots__ = ("kept", "rest")
-
-    def __init__(self, kept: dict[Key, A], rest: A) -> None:
-        self.kept = kept
-        self.rest = rest
-
-    def keys(self) -> list[Key]:
-        """The keys of slices that have examples."""
-        return [key for key, part in self.kept.items() if part.examples]
-
-    def examples(self) -> int:
-        """How many there are in all slices."""
-        return sum(part.examples for part in self.kept.values()) + self.rest.examples
-
-    def full(self, axis: Axis) -> bool:
-        """Whether a further slice would displace one."""
-        return not axis.closed and len(self.keys()) >= axis.most
+    def where(self, key: Key | None) -> dict[str, Value | Other]:
+        """The values that the examples of a slice share; None is the overflow."""
+        values = [OTHER] * len(self.names) if key is None else [value for _, value in key]
+        return dict(zip(self.names, values, strict=True))
 
 
 class Addition(NamedTuple, Generic[A]):
@@ -80,65 +79,82 @@ class Addition(NamedTuple, Generic[A]):
     before: int
 
 
-@dataclass
-class Change(Generic[A]):
-    """A change under way: the shelves after it, and what is still to be merged into their slices."""
+class AxisSlices(Generic[A]):
+    """The slices along an axis. Replaced as a whole where slices come or go; a slice without examples may stay."""
 
-    shelves: list[Shelf[A]] = field(default_factory=list)
-    additions: list[Addition[A]] = field(default_factory=list)
+    __slots__ = ("axis", "overflow", "slices")
 
-    def place(self, axis: Axis, shelf: Shelf[A], added: dict[Key, A], rest: A | None, empty: A) -> None:
-        """Say what becomes of a shelf when slices are added to it. Nothing that is there changes yet.
+    def __init__(self, axis: Axis, slices: dict[Key, A], overflow: A) -> None:
+        self.axis, self.slices, self.overflow = axis, slices, overflow
+
+    def keys(self) -> list[Key]:
+        """The keys of slices that have examples."""
+        return [key for key, part in self.slices.items() if part.examples]
+
+    def examples(self) -> int:
+        """How many there are in all slices."""
+        return sum(part.examples for part in self.slices.values()) + self.overflow.examples
+
+    def full(self) -> bool:
+        """Whether a further slice would displace one."""
+        return not self.axis.closed and len(self.keys()) >= self.axis.most
+
+    def ordered(self) -> list[tuple[Key | None, A]]:
+        """The slices in order; the overflow, without a key, last, where it has examples."""
+        keys = list(self.slices) if self.axis.closed else sorted(self.keys(), key=in_order)
+        parts: list[tuple[Key | None, A]] = [(key, self.slices[key]) for key in keys]
+        return [*parts, (None, self.overflow)] if self.overflow.examples else parts
+
+    def total(self, empty: A) -> A:
+        """A new object with all examples."""
+        return merged((part for part in (*self.slices.values(), self.overflow) if part.examples), empty)
+
+    def copy(self) -> AxisSlices[A]:
+        """Independent slices with the same examples."""
+        return AxisSlices(self.axis, {key: part.copy() for key, part in self.slices.items()}, self.overflow.copy())
+
+    def with_examples(
+        self, added: dict[Key, A], overflow: A | None, empty: A
+    ) -> tuple[AxisSlices[A], list[Addition[A]]]:
+        """These slices with more examples, and what is still to be merged into them; nothing changes yet.
 
         Parameters
         ----------
-        axis, shelf
-            What it becomes a new shelf of.
         added
             Examples by their key.
-        rest
+        overflow
             Examples of keys that cannot have a slice of their own.
         empty
             An object without examples, which is copied.
         """
-        chosen = axis.chosen({*shelf.keys(), *added})
-        kept = {key: part for key, part in shelf.kept.items() if key in chosen or axis.closed}
-        spilt = [part for key, part in shelf.kept.items() if key not in kept and part.examples]
+        selected = self.axis.selected({*self.keys(), *added})
+        slices = {key: part for key, part in self.slices.items() if key in selected or self.axis.closed}
+        displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
+        additions: list[Addition[A]] = []
         for key, part in added.items():
-            if key not in chosen:
-                spilt.append(part)
-            elif key in kept:
-                self.additions.append(Addition(kept[key], part, kept[key].examples))
+            if key not in selected:
+                displaced.append(part)
+            elif key in slices:
+                additions.append(Addition(slices[key], part, slices[key].examples))
             else:
-                kept[key] = merged([part], empty)
-        if rest is not None and rest.examples:
-            spilt.append(rest)
-        whole = shelf.rest
-        if spilt and whole.examples:
-            self.additions.append(
-                Addition(whole, spilt[0] if len(spilt) == 1 else merged(spilt, empty), whole.examples)
-            )
-        elif spilt:
-            whole = merged(spilt, empty)
-        self.shelves.append(Shelf(kept, whole))
-
-    def apply(self) -> None:
-        """Merge what has not been merged yet."""
-        for target, added, before in self.additions:
-            if target.examples == before:
-                target.merge(added)
-
-    def begun(self) -> bool:
-        """Whether anything has been merged."""
-        return any(target.examples != before for target, _, before in self.additions)
+                slices[key] = merged([part], empty)
+        if overflow is not None and overflow.examples:
+            displaced.append(overflow)
+        rest = self.overflow
+        if displaced and rest.examples:
+            more = displaced[0] if len(displaced) == 1 else merged(displaced, empty)
+            additions.append(Addition(rest, more, rest.examples))
+        elif displaced:
+            rest = merged(displaced, empty)
+        return AxisSlices(self.axis, slices, rest), additions
 
 
 def merged(parts: Iterable[A], empty: A) -> A:
     """A new object with the examples of all."""
-    made: A | None = None
+    total: A | None = None
     for part in parts:
-        if made is None:
-            made = compacted(part, empty)
+        if total is None:
+            total = compacted(part, empty)
         else:
-            made.merge(part)
-    return empty.copy() if made is None else made
+            total.merge(part)
+    return empty.copy() if total is None else total

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from streameval.errors import FormatError, InputError, StreamevalError
+import numpy as np
+
+from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, StreamevalError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable
 from streameval.schema.text import quoted, suggestion
-from streameval.slices.asking import (
+from streameval.slices.arguments import (
     Reading,
     Where,
     combinations_of,
     declared_of,
     names_of,
     read,
-    told,
-    where_of,
+    value_of,
 )
-from streameval.slices.axis import Axis, Shelf, merged
-from streameval.slices.changing import Shelves
+from streameval.slices.axis import Addition, Axis, AxisSlices
+from streameval.slices.coding import Coded, coded, crossed
 from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices
+from streameval.slices.gathering import gathered
 from streameval.slices.saving import restored_shelf, saved_shelf
-from streameval.slices.values import OTHER, Key, Other, Value, in_order, key_of, values_of
+from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX
 from streameval.wire.files import write_file
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["Slice", "Sliced"]
 
@@ -52,7 +57,7 @@ class Slice(Generic[A]):
     evaluator: A
 
 
-class Sliced(Shelves[A], Mergeable):
+class Sliced(Mergeable, Generic[A]):
     """An evaluator or a metric for each slice of the examples: for each region, each device, each region and device.
 
     Parameters
@@ -87,7 +92,7 @@ class Sliced(Shelves[A], Mergeable):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ()
+    __slots__ = ("_by", "_cross", "_declared", "_empty", "_most", "_slices", "_undo", "_unfinished")
 
     def __init__(
         self,
@@ -107,11 +112,256 @@ class Sliced(Shelves[A], Mergeable):
             )
         if type(most) is not int or not 1 <= most < 2**63:
             raise InputError(f"most must be an integer of at least 1, not {quoted(most)}")
-        names = names_of(by, "by")
-        combinations, declared = combinations_of(cross, names), declared_of(values, names)
-        empty = evaluator.copy()
-        empty.reset()
-        self._build(empty, names, combinations, most, declared)  # type: ignore[arg-type]
+        self._by, self._most = names_of(by, "by"), most
+        self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
+        self._empty = evaluator.copy()
+        self._empty.reset()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every example."""
+        known = [None if keys is None else frozenset(keys) for keys in self._declared]
+        made = []
+        for names in (*((name,) for name in self._by), *self._cross):
+            places = tuple(map(self._by.index, names))
+            axis = Axis(names, places, self._most, tuple(known[place] for place in places))
+            keys = self._declared[places[0]] if axis.closed else None
+            made.append(AxisSlices(axis, {key: self._empty.copy() for key in keys or ()}, self._empty.copy()))
+        self._unfinished: tuple[list[Addition[A]], tuple[AxisSlices[A], ...]] | None = None
+        self._undo: tuple[list[tuple[A, int]], tuple[Any, ...], int] | None = None
+        self._slices = tuple(made)
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    def update(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        where: Mapping[str, Value],
+        weight: float = 1.0,
+        mask: object = None,
+    ) -> None:
+        """Count one example.
+
+        Parameters
+        ----------
+        where
+            The value of each name that slices are by; other names may be in it too.
+        y_true, y_pred, weight, mask
+            As for `Evaluator.update`.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood. Nothing has changed then.
+        """
+        keys = self._keys(where)
+        parts = [group.slices.get(key) for group, key in zip(self._slices, keys, strict=True)]
+        if all(part is not None for part in parts):
+            self._count_one(parts, (y_true, y_pred, weight, mask), 1)  # type: ignore[arg-type]
+            return
+        added = self._empty.copy()
+        added.update(y_true, y_pred, weight=weight, mask=mask)
+        self._add([({key: added}, None) for key in keys], 1)
+
+    def revert(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        where: Mapping[str, Value],
+        weight: float = 1.0,
+        mask: object = None,
+    ) -> None:
+        """Take one example back, given as it was given to `update`.
+
+        Raises
+        ------
+        RevertError
+            If the counts show that no such example was counted; or if it is the last one of its slice while others
+            have no room: which of them would now have a slice is not known any more. Nothing has changed then.
+        """
+        parts = []
+        for group, key in zip(self._slices, self._keys(where), strict=True):
+            part = group.slices.get(key)
+            if part is None or not part.examples:
+                part = group.overflow
+                if key in group.axis.selected({*group.keys(), key}):
+                    raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
+            elif part.examples == 1 and group.overflow.examples and group.full():
+                raise RevertError(
+                    f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
+                    f"values should have a slice in its place is not known any more; construct with "
+                    f"most={self._most + 1} or more, or with values="
+                )
+            parts.append(part)
+        self._count_one(parts, (y_true, y_pred, weight, mask), -1)
+
+    def _count_one(self, parts: list[A], example: tuple[object, object, Any, object], sign: int) -> None:
+        if len(parts) == 1:
+            _count(parts[0], example, sign)
+            return
+        self._undo = [(part, part.examples) for part in parts], example, -sign
+        try:
+            for part in parts:
+                _count(part, example, sign)
+        except BaseException:
+            self._settle()
+            raise
+        self._undo = None
+
+    def update_many(
+        self,
+        y_true: object,
+        y_pred: object,
+        *,
+        where: Mapping[str, object],
+        weights: ArrayLike | None = None,
+        mask: object = None,
+    ) -> None:
+        """Count many examples.
+
+        Parameters
+        ----------
+        where
+            For each name that slices are by, the values of all examples: an array, a list, a column of Arrow, pandas
+            or polars. A data frame or an Arrow table will do, and may hold other columns too.
+        y_true, y_pred, weights, mask
+            As for `Evaluator.update_many`.
+
+        Raises
+        ------
+        InputError, LabelError
+            If an argument cannot be understood or lengths differ. Nothing has changed then.
+        """
+        columns = [coded(value_of(where, name), name) for name in self._by]
+        if len({len(column.codes) for column in columns}) > 1:
+            sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
+            raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
+        self._settle()
+        groupings = [_grouped(group, [columns[place] for place in group.axis.places]) for group in self._slices]
+        like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
+        parts = gathered(like, y_true, y_pred, mask, weights, [(codes, len(keys) + 1) for codes, keys in groupings])
+        added = [
+            ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
+            for (_, keys), of_keys in zip(groupings, parts, strict=True)
+        ]
+        self._add(added, len(groupings[0][0]))
+
+    def merge(self, other: Self) -> None:
+        """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
+
+        Raises
+        ------
+        MergeError
+            If the two were built differently; the message names the difference. Nothing has changed then.
+        """
+        self._check_compatible(other, "merge")
+        added = [
+            ({key: part for key, part in group.slices.items() if part.examples}, group.overflow)
+            for group in other._slices
+        ]
+        self._add(added, other._slices[0].examples())
+
+    def unmerge(self, other: Self) -> None:
+        """Take out all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the two were built differently, or if examples were counted together as `OTHER`: which of their values
+            would then have a slice is not known any more. Nothing has changed then.
+        RevertError
+            If the counts show that ``other`` was not merged. Nothing has changed then.
+        """
+        self._check_compatible(other, "unmerge")
+        changed = []
+        for group, theirs in zip(self._slices, other._slices, strict=True):
+            if group.overflow.examples or theirs.overflow.examples:
+                raise MergeError(
+                    f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
+                    f"and which of these would have a slice is not known any more; construct with a larger most= "
+                    "(most={self._most}) or with values="
+                )
+            slices = dict(group.slices)
+            for key, part in theirs.slices.items():
+                if part.examples:
+                    if key not in slices:
+                        raise RevertError(f"cannot unmerge: no example of {group.axis.describe(key)} was counted")
+                    slices[key] = slices[key].copy()
+                    slices[key].unmerge(part)
+            changed.append(AxisSlices(group.axis, slices, group.overflow))
+        self._slices = tuple(changed)
+
+    def _check_compatible(self, other: Self, verb: str) -> None:
+        """Raise unless another object was built alike; both are settled then."""
+        if type(other) is not type(self):
+            raise MergeError(
+                f"cannot {verb}: {type(self).__name__} and {type(other).__name__} differ; {verb} objects of one class"
+            )
+        differences = [
+            f"{name} differs ({quoted(mine)} and {quoted(theirs)})"
+            for name, mine, theirs in (
+                ("by", self._by, other._by),
+                ("cross", self._cross, other._cross),
+                ("most", self._most, other._most),
+                ("values", self._declared, other._declared),
+            )
+            if mine != theirs
+        ]
+        if differences:
+            raise MergeError(f"cannot {verb}: {'; '.join(differences)}; construct both with the same configuration")
+        self._empty.copy().merge(other._empty)
+        other._settle()
+        self._settle()
+
+    def _add(self, added: list[tuple[dict[Key, A], A | None]], examples: int) -> None:
+        """Add examples to the slices of each axis: by key, and those of the overflow."""
+        count = self._slices[0].examples()
+        if count + examples > COUNT_MAX:
+            raise CounterOverflowError(
+                f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on "
+                f"its own: {count} are there"
+            )
+        changed, additions = [], []
+        for group, (of_keys, overflow) in zip(self._slices, added, strict=True):
+            group, more = group.with_examples(of_keys, overflow, self._empty)
+            changed.append(group)
+            additions += more
+        self._unfinished = additions, tuple(changed)
+        try:
+            for target, part, _ in additions:
+                target.merge(part)
+        except BaseException:
+            self._settle()
+            raise
+        self._slices = tuple(changed)
+        self._unfinished = None
+
+    def _settle(self) -> None:
+        """Complete or undo what was interrupted."""
+        unfinished, undo = self._unfinished, self._undo
+        if unfinished is not None:
+            additions, changed = unfinished
+            if any(target.examples != before for target, _, before in additions):
+                for target, part, before in additions:
+                    if target.examples == before:
+                        target.merge(part)
+                self._slices = changed
+            self._unfinished = None
+        if undo is not None:
+            parts, example, sign = undo
+            for one, before in parts:
+                if one.examples != before:
+                    _count(one, example, sign)
+            self._undo = None
+
+    def _keys(self, where: Mapping[str, Value]) -> list[Key]:
+        """The key of one example along each axis."""
+        self._settle()
+        values = [typed(value_of(where, name), f"where[{name!r}]") for name in self._by]
+        return [tuple(values[place] for place in group.axis.places) for group in self._slices]
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -134,15 +384,12 @@ class Sliced(Shelves[A], Mergeable):
     def examples(self) -> int:
         """How many examples were counted."""
         self._settle()
-        return self._shelves[0].examples()
+        return self._slices[0].examples()
 
     def total(self) -> A:
         """An ordinary object with all examples."""
         self._settle()
-        return self._total(self._shelves[0])
-
-    def _total(self, shelf: Shelf[A]) -> A:
-        return merged((part for part in (*shelf.kept.values(), shelf.rest) if part.examples), self._empty)
+        return self._slices[0].total(self._empty)
 
     def slices(self, by: str | tuple[str, ...] | None = None) -> tuple[Slice[A], ...]:
         """The slices by a name or a combination of names, or all there are, as independent values.
@@ -151,9 +398,7 @@ class Sliced(Shelves[A], Mergeable):
         """
         self._settle()
         return tuple(
-            Slice(where_of(axis, key), part.copy())
-            for axis, shelf in self._chosen(by)
-            for key, part in self._parts(axis, shelf)
+            Slice(group.axis.where(key), part.copy()) for group in self._selected(by) for key, part in group.ordered()
         )
 
     def __getitem__(self, where: Mapping[str, Value | Other] | Value | Other) -> A:
@@ -169,17 +414,18 @@ class Sliced(Shelves[A], Mergeable):
             if len(self._by) > 1:
                 raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
             where = {self._by[0]: where}
-        for axis, shelf in self._paired():
-            if set(axis.names) == set(where):
-                values = tuple(where[name] for name in axis.names)
+        for group in self._slices:
+            names = group.axis.names
+            if set(names) == set(where):
+                values = tuple(where[name] for name in names)
                 if all(value is OTHER for value in values):
-                    return shelf.rest.copy()
-                part = shelf.kept.get(key_of(values, axis.names))
-                if part is None or not (part.examples or axis.closed):
-                    known = [str(value) for value in map(values_of, shelf.keys())]
+                    return group.overflow.copy()
+                part = group.slices.get(key_of(values, names))
+                if part is None or not (part.examples or group.axis.closed):
+                    known = [str(value) for value in map(values_of, group.keys())]
                     raise InputError(f"there is no slice {quoted(dict(where))}{suggestion(str(values[0]), known)}")
                 return part.copy()
-        raise InputError(f"slices are by {[axis.names for axis in self._axes]}, not by {quoted(tuple(where))}")
+        raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
 
     def get(
         self, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None
@@ -194,18 +440,17 @@ class Sliced(Shelves[A], Mergeable):
             A name, or a tuple of names that were given as ``cross``; without it, each of them.
         """
         self._settle()
-        made: dict[str | tuple[str, ...], dict[Where, Reading]] = {}
-        for axis, shelf in self._chosen(by):
-            found: dict[Where, Reading] = {}
-            parts = self._parts(axis, shelf)
-            for key, part in parts:
-                found[OTHER if key is None else values_of(key)] = read(part, metric)
-            if len(found) < len(parts):
+        answers: dict[str | tuple[str, ...], dict[Where, Reading]] = {}
+        for group in self._selected(by):
+            parts, names = group.ordered(), group.axis.names
+            values = {OTHER if key is None else values_of(key): read(part, metric) for key, part in parts}
+            if len(values) < len(parts):
                 raise InputError(
-                    f"{told(axis)} holds booleans beside 0 and 1, which are the same keys to Python; read slices()"
+                    f"{group.axis.describe()} holds booleans beside 0 and 1, which are the same keys to Python; read "
+                    "slices()"
                 )
-            made[axis.names[0] if len(axis.names) == 1 else axis.names] = found
-        return made
+            answers[names[0] if len(names) == 1 else names] = values
+        return answers
 
     def report(self, by: str | tuple[str, ...] | None = None, *, digits: int = 4) -> str:
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
@@ -219,43 +464,33 @@ class Sliced(Shelves[A], Mergeable):
 
         self._settle()
         rows = [
-            row(told(axis), " x ".join(printable(str(value)) for value in where_of(axis, key).values()), part)
-            for axis, shelf in self._chosen(by)
-            for key, part in self._parts(axis, shelf)
+            row(
+                group.axis.describe(),
+                " x ".join(printable(str(value)) for value in group.axis.where(key).values()),
+                part,
+            )
+            for group in self._selected(by)
+            for key, part in group.ordered()
         ]
         return slices_report(rows, row("", "total", self.total()), digits)
 
-    def _chosen(self, by: str | tuple[str, ...] | None) -> Iterator[tuple[Axis, Shelf[A]]]:
+    def _selected(self, by: str | tuple[str, ...] | None) -> list[AxisSlices[A]]:
         names = (by,) if isinstance(by, str) else by
-        found = [(axis, shelf) for axis, shelf in self._paired() if names is None or axis.names == names]
-        if not found:
-            raise InputError(f"by must be one of {[told(axis) for axis in self._axes]}, not {quoted(by)}")
-        return iter(found)
-
-    def _parts(self, axis: Axis, shelf: Shelf[A]) -> list[tuple[Key | None, A]]:
-        """The slices in order; that of all other values, without a key, last."""
-        if axis.closed:
-            kept = list(shelf.kept.items())
-        else:
-            kept = [(key, shelf.kept[key]) for key in sorted(shelf.keys(), key=in_order)]
-        return [*kept, *([(None, shelf.rest)] if shelf.rest.examples else [])]
+        groups = [group for group in self._slices if names is None or group.axis.names == names]
+        if not groups:
+            raise InputError(f"by must be one of {[one.axis.describe() for one in self._slices]}, not {quoted(by)}")
+        return groups
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same content."""
         self._settle()
-        twin = self._beside()
-        twin._shelves = tuple(
-            Shelf({key: part.copy() for key, part in shelf.kept.items()}, shelf.rest.copy()) for shelf in self._shelves
-        )
-        return twin
-
-    def _beside(self) -> Self:
         twin = type(self).__new__(type(self))
-        twin._empty, twin._by, twin._cross, twin._most = self._empty, self._by, self._cross, self._most
-        twin._declared, twin._axes = self._declared, self._axes
-        twin._change = twin._undo = None
+        twin._empty, twin._by, twin._cross = self._empty, self._by, self._cross
+        twin._most, twin._declared = self._most, self._declared
+        twin._unfinished = twin._undo = None
+        twin._slices = tuple(group.copy() for group in self._slices)
         return twin
 
     def __eq__(self, other: object) -> bool:
@@ -268,7 +503,7 @@ class Sliced(Shelves[A], Mergeable):
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         self._settle()
-        shelves = tuple(saved_shelf(self._parts(axis, shelf), shelf.rest) for axis, shelf in self._paired())
+        shelves = tuple(saved_shelf(group.ordered(), group.overflow) for group in self._slices)
         declared = tuple(None if keys is None else tuple(key[0][1] for key in keys) for keys in self._declared)
         empty = self._empty._saved()
         return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, shelves))
@@ -293,15 +528,14 @@ class Sliced(Shelves[A], Mergeable):
     def _restored(cls, empty: Any, saved: SavedSlices) -> Self:
         values = {name: known for name, known in zip(saved.by, saved.declared, strict=True) if known is not None}
         made = cls(empty, by=saved.by, cross=saved.cross, most=saved.most, values=values)
-        made._shelves = tuple(
-            restored_shelf(axis, fresh, shelf)
-            for (axis, fresh), shelf in zip(made._paired(), saved.shelves, strict=True)
+        made._slices = tuple(
+            restored_shelf(fresh, shelf) for fresh, shelf in zip(made._slices, saved.shelves, strict=True)
         )
-        first, *others = made._shelves
+        first, *others = made._slices
         if first.examples() > COUNT_MAX:
             raise FormatError("the slices have more examples together than can be counted")
-        whole = made._total(first) if others else None
-        if any(made._total(shelf) != whole for shelf in others):
+        whole = first.total(empty) if others else None
+        if any(group.total(empty) != whole for group in others):
             raise FormatError("the slices by different names are not of the same examples")
         return made
 
@@ -313,5 +547,24 @@ class Sliced(Shelves[A], Mergeable):
         write_file(path, self.to_bytes())
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{len(shelf.keys())} by {told(axis)}" for axis, shelf in self._paired())
+        sizes = ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
         return f"<Sliced of {self.examples} examples, {sizes}: {self._empty!r}>"
+
+
+def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> tuple[Any, list[Key]]:
+    """For each example the place of its slice among the keys; the last place is that of all other values."""
+    codes, keys = columns[0] if len(columns) == 1 else crossed(columns)
+    selected = group.axis.selected({*group.keys(), *keys})
+    of_slices = [key for key in keys if key in selected]
+    if len(of_slices) == len(keys):
+        return codes, keys
+    places = {key: place for place, key in enumerate(of_slices)}
+    return np.array([places.get(key, len(of_slices)) for key in keys], np.int64)[codes], of_slices
+
+
+def _count(part: Accumulator, example: tuple[object, object, Any, object], sign: int) -> None:
+    y_true, y_pred, weight, mask = example
+    if sign > 0:
+        part.update(y_true, y_pred, weight=weight, mask=mask)
+    else:
+        part.revert(y_true, y_pred, weight=weight, mask=mask)

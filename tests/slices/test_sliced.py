@@ -715,7 +715,7 @@ def test_slices_hold_the_labels_that_they_have_met_and_few_others():
     rows = [[rng.choice(labels)] for _ in range(4_000)]
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r", most=2_000)
     sliced.update_many(rows, rows, where={"r": np.arange(4_000) % 1_000})
-    assert max(len(part._core.labels) for part in sliced._shelves[0].kept.values()) < 50
+    assert max(len(part._core.labels) for part in sliced._slices[0].slices.values()) < 50
 
 
 def test_slices_that_sum_to_more_than_can_be_counted_are_refused():

@@ -1,4 +1,4 @@
-"""What is given to slices, checked, and what is told of them."""
+"""The arguments of slices, checked, and what one slice answers."""
 
 from __future__ import annotations
 
@@ -11,31 +11,30 @@ from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted, suggestion
-from streameval.slices.axis import Axis
-from streameval.slices.values import OTHER, Key, Other, Value, typed
+from streameval.slices.values import Key, Other, Value, typed
 
-__all__ = ["Reading", "Where", "combinations_of", "declared_of", "names_of", "read", "told", "value_of", "where_of"]
+__all__ = ["Reading", "Where", "combinations_of", "declared_of", "names_of", "read", "value_of"]
 
 Reading: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
 Where: TypeAlias = Value | Other | tuple[Value, ...]
 
 
-def names_of(given: str | Iterable[str], argument: str) -> tuple[str, ...]:
+def names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
     """One name or several, as a tuple."""
-    several: object = given
-    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(several, Iterable) else ()
+    several: object = value
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(several, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{argument} must be a name or several, not {quoted(given)}")
+        raise InputError(f"{argument} must be a name or several, not {quoted(value)}")
     if len(set(names)) < len(names):
         raise InputError(f"{argument} names something twice: {quoted(names)}")
     return tuple(map(str, names))
 
 
-def combinations_of(given: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Combinations of names, or what is wrong with them."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(given)}")
-    combinations = tuple(names_of(combination, "a combination of cross") for combination in given)
+    if isinstance(cross, str) or not isinstance(cross, Iterable):
+        raise InputError(f"cross must be a list of combinations such as [('region', 'device')], not {quoted(cross)}")
+    combinations = tuple(names_of(combination, "a combination of cross") for combination in cross)
     for combination in combinations:
         if len(combination) < 2 or not set(combination) <= set(by):
             raise InputError(f"cross combines two or more of the names of by={quoted(by)}, not {quoted(combination)}")
@@ -44,14 +43,16 @@ def combinations_of(given: Iterable[Iterable[str]], by: tuple[str, ...]) -> tupl
     return combinations
 
 
-def declared_of(given: Mapping[str, Iterable[Value]] | None, by: tuple[str, ...]) -> tuple[tuple[Key, ...] | None, ...]:
+def declared_of(
+    values: Mapping[str, Iterable[Value]] | None, by: tuple[str, ...]
+) -> tuple[tuple[Key, ...] | None, ...]:
     """For each name the keys of the values that were declared, if any were."""
-    if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"values must be a mapping name -> values, not {quoted(given)}")
-    for name in given or ():
+    if values is not None and not isinstance(values, Mapping):
+        raise InputError(f"values must be a mapping name -> values, not {quoted(values)}")
+    for name in values or ():
         if name not in by:
             raise InputError(f"values has {quoted(name)}{suggestion(name, by)}, but slices are by {quoted(by)}")
-    return tuple(_keys((given or {}).get(name), name) for name in by)
+    return tuple(_keys((values or {}).get(name), name) for name in by)
 
 
 def _keys(values: Iterable[Value] | None, name: str) -> tuple[Key, ...] | None:
@@ -77,19 +78,6 @@ def value_of(where: Any, name: str) -> Any:
         hint = suggestion(name, [known for known in names if isinstance(known, str)])
         raise InputError(f"where has no {name!r}{hint or ';'} give a value for each name that slices are by")
     return where[name]
-
-
-def told(axis: Axis, key: Key | None = None) -> str:
-    """An axis, or one of its slices, in words."""
-    if key is None:
-        return " x ".join(axis.names)
-    return ", ".join(f"{name} {quoted(value)}" for name, (_, value) in zip(axis.names, key, strict=True))
-
-
-def where_of(axis: Axis, key: Key | None) -> dict[str, Value | Other]:
-    """The values that the examples of a slice share."""
-    values = [OTHER] * len(axis.names) if key is None else [value for _, value in key]
-    return dict(zip(axis.names, values, strict=True))
 
 
 def read(part: Accumulator, metric: MetricLike | None) -> Reading:
