@@ -58,12 +58,11 @@ def extensions() -> list[Extension]:
     from Cython.Build import cythonize
 
     checks = os.environ.get("STREAMEVAL_CHECKS") == "1"
-    headers = sorted(str(header) for header in KERNEL.rglob("*.h"))
     kernel = [
         Extension(
             ".".join(source.with_suffix("").parts),
             [str(source)],
-            depends=headers,
+            depends=[str(header) for folder in (KERNEL, source.parent) for header in sorted(folder.glob("*.h"))],
             include_dirs=[str(KERNEL), np.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=FLAGS + SANITIZERS * checks,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from streameval.kernel.commit import numpy as commit
     from streameval.kernel.curves import numpy as curves
     from streameval.kernel.decisions import numpy as decisions
     from streameval.kernel.lists import numpy as lists
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from streameval.kernel.strings import numpy as strings
     from streameval.kernel.tape import numpy as tape
 
-__all__ = ["BACKEND", "curves", "decisions", "lists", "packing", "pairs", "rankings", "strings", "tape"]
+__all__ = ["BACKEND", "commit", "curves", "decisions", "lists", "packing", "pairs", "rankings", "strings", "tape"]
 
 _FOLDER = Path(__file__).parent
 

@@ -1,0 +1,1 @@
+"""Changes of several tables that happen at once."""

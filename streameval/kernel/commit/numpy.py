@@ -1,0 +1,65 @@
+"""Changes of several tables that happen at once, in plain Python: what the compiled twin does, and the fallback.
+
+A change has two phases. *Prepare* may fail, allocates, and shows nothing; *commit* cannot fail. Several parts of one
+table may stand in one commit: a part says what to do with the value that it finds, so it is an increment.
+
+Here all values of a root are one tuple, which a commit replaces by one store: whoever interrupts it sees either the old
+values or the new ones. That costs a copy of each table that changes; the compiled twin changes tables where they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+__all__ = ["Cell", "Part", "Root"]
+
+Part: TypeAlias = Any
+"""A prepared part of a change. Only `Root.commit` knows what is in it."""
+
+
+class Root:
+    """Holds the values of all tables of one set of states; what a commit changes is all of one root."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: tuple[Any, ...] = ()
+
+    def cell(self, value: Any) -> Cell:
+        """A place for a value."""
+        self.values += (value,)
+        return Cell(self, len(self.values) - 1)
+
+    def commit(self, parts: list[Part]) -> None:
+        """Do what was prepared, in this order, all at once."""
+        values = list(self.values)
+        for place, change in parts:
+            values[place] = change(values[place])
+        self.values = tuple(values)
+
+
+class Cell:
+    """A place for one value, which nobody changes where it stands but `prepare_update`."""
+
+    __slots__ = ("_place", "root")
+
+    def __init__(self, root: Root, place: int) -> None:
+        self.root, self._place = root, place
+
+    @property
+    def value(self) -> Any:
+        """The value, as the last commit left it."""
+        return self.root.values[self._place]
+
+    def prepare(self, change: Callable[[Any], Any]) -> Part:
+        """The value becomes what a function of it returns; only in this twin, whose tables are cells."""
+        return self._place, change
+
+    def prepare_store(self, new: Any) -> Part:
+        """The value becomes another."""
+        return self.prepare(lambda _: new)
+
+    def prepare_update(self, changes: Mapping[Any, Any]) -> Part:
+        """Entries of the value, a dict, become others. Keys that it lacks may be there, with 0, before the commit."""
+        return self.prepare(lambda value: {**value, **changes})

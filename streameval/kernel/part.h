@@ -1,0 +1,48 @@
+/* A prepared part of a change: what a table does when the change is committed, behind a capsule.
+
+   Preparing may fail, allocates, and shows nothing. A commit cannot fail, allocates no Python object and releases none:
+   an allocation may start the collector, and a release run code of the user, who would see a half of the change. What
+   a commit replaces goes back into the part, and is released with it. */
+
+#ifndef STREAMEVAL_PART_H
+#define STREAMEVAL_PART_H
+
+#include <Python.h>
+
+#define SE_PART_NAME "streameval.part"
+
+typedef struct {
+    void (*commit)(void *data);  /* NULL once it was called */
+    void *data;                  /* of the memory of C */
+    void (*release)(void *data); /* frees the data, and all they hold, whether or not they were committed */
+} se_part;
+
+static void se_part_end(PyObject *capsule) {
+    se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
+    PyObject *owner = (PyObject *)PyCapsule_GetContext(capsule);
+    part->release(part->data);
+    PyMem_Free(part);
+    Py_XDECREF(owner);
+}
+
+/* A part of a table, which it keeps alive. The data are released also if this fails. */
+static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)(void *), PyObject *owner) {
+    se_part *part = (se_part *)PyMem_Malloc(sizeof(se_part));
+    PyObject *capsule = NULL;
+    if (part) {
+        *part = (se_part){commit, data, release};
+        capsule = PyCapsule_New(part, SE_PART_NAME, se_part_end);
+    } else {
+        PyErr_NoMemory();
+    }
+    if (!capsule) {
+        release(data);
+        PyMem_Free(part);
+        return NULL;
+    }
+    Py_INCREF(owner);
+    PyCapsule_SetContext(capsule, owner);
+    return capsule;
+}
+
+#endif

@@ -1,0 +1,133 @@
+"""Cells and commits, in both twins."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from typing import Any
+
+import pytest
+
+from streameval import kernel
+from streameval.kernel.commit import numpy as twin
+
+TWINS: list[Any] = [twin]
+if kernel.BACKEND == "compiled":
+    from streameval.kernel.commit import compiled
+
+    TWINS.append(compiled)
+
+both_twins = pytest.mark.parametrize("commit", TWINS, ids=lambda module: module.__name__.rpartition(".")[2])
+needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
+
+
+class Value:
+    """Something that can be watched."""
+
+
+@both_twins
+def test_what_was_prepared_is_not_there_before_the_commit_and_there_after_it(commit: Any):
+    root = commit.Root()
+    first, second = root.cell({"a": 1}), root.cell((1, 2))
+    parts = [first.prepare_update({"a": 5, "b": 7}), second.prepare_store((3,))]
+    assert {key: value for key, value in first.value.items() if value} == {"a": 1}
+    assert second.value == (1, 2)
+    root.commit(parts)
+    assert (first.value, second.value) == ({"a": 5, "b": 7}, (3,))
+
+
+@both_twins
+def test_parts_are_committed_in_their_order(commit: Any):
+    root = commit.Root()
+    cell = root.cell(0)
+    root.commit([cell.prepare_store(value) for value in range(1, 5)])
+    assert cell.value == 4
+
+
+@both_twins
+def test_parts_that_are_never_committed_change_nothing(commit: Any):
+    root = commit.Root()
+    old, new = Value(), Value()
+    cell, entries = root.cell(old), root.cell({1: old})
+    before = sys.getrefcount(old), sys.getrefcount(new)
+    cell.prepare_store(new)
+    entries.prepare_update({1: new})
+    assert cell.value is old
+    assert entries.value == {1: old}
+    assert (sys.getrefcount(old), sys.getrefcount(new)) == before
+
+
+@both_twins
+def test_a_failing_prepare_changes_nothing(commit: Any):
+    root = commit.Root()
+    cell = root.cell({"a": 1})
+    changes = dict.fromkeys(["a", "b"], 2)
+    with pytest.raises((TypeError, AttributeError)):
+        root.commit([cell.prepare_update(changes), cell.prepare_update(None), cell.prepare_store({})])
+    assert {key: value for key, value in cell.value.items() if value} == {"a": 1}
+
+
+@both_twins
+def test_what_is_no_part_is_refused_before_anything_changes(commit: Any):
+    root = commit.Root()
+    cell = root.cell(1)
+    with pytest.raises(TypeError):
+        root.commit([cell.prepare_store(2), None])
+    assert cell.value == 1
+
+
+@needs_compiled
+def test_a_part_is_committed_once():
+    root = compiled.Root()
+    cell = root.cell(1)
+    part = cell.prepare_store(2)
+    root.commit([part])
+    root.commit([cell.prepare_store(3)])
+    root.commit([part])
+    assert cell.value == 3
+
+
+@needs_compiled
+def test_a_commit_releases_what_it_replaces_only_with_its_parts():
+    root, gone = compiled.Root(), []
+    value, entry = Value(), Value()
+    for one in (value, entry):
+        weakref.finalize(one, gone.append, True)
+    cell, entries = root.cell(value), root.cell({"a": entry})
+    parts = [cell.prepare_store(None), entries.prepare_update({"a": 0})]
+    del value, entry, one
+    root.commit(parts)
+    assert not gone
+    parts.clear()
+    assert gone == [True, True]
+
+
+@needs_compiled
+def test_a_commit_allocates_nothing():
+    root = compiled.Root()
+    cells = [root.cell({(column, 1): column + 2**70 for column in range(40)}) for _ in range(9)]
+    stores = [root.cell(2**80 + place) for place in range(9)]
+    commit, collected = root.commit, []
+    changes = {(column, 1): 2**75 + column for column in range(60)}
+    parts = [cell.prepare_update(changes) for cell in cells] + [cell.prepare_store(2**90) for cell in stores]
+    count, blocks = sys.getallocatedblocks, []
+    callback = lambda *_: collected.append(True)  # noqa: E731
+    usual = gc.get_threshold()
+    gc.collect()
+    try:
+        gc.set_threshold(1, 1, 1)
+        before = count()
+        commit(parts)
+        after = count()
+        gc.callbacks.append(callback)
+        commit(parts)
+    finally:
+        gc.set_threshold(*usual)
+        while callback in gc.callbacks:
+            gc.callbacks.remove(callback)
+    blocks.append(after - before)
+    assert blocks[0] <= 1, "the count itself may take one"
+    assert not collected
+    assert cells[0].value == changes
+    assert stores[0].value == 2**90
