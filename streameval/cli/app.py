@@ -22,6 +22,7 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
 from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import catalogue
+from streameval.wire.files import write_file
 
 __all__ = ["app"]
 
@@ -266,7 +267,7 @@ def thresholds(
     found = choosing.best_thresholds(tables, choosing.FScore(beta))
     if save is not None:
         plain = {str(label): choice.threshold for label, choice in found.items()}
-        streameval.wire.files.write_file(save, plain_json(plain).encode())
+        write_file(save, plain_json(plain).encode())
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     if how in (Format.json, Format.csv):
         _rows([{"label": label, "threshold": choice.threshold, name: choice.value, "bound": choice.bound}

@@ -1,4 +1,4 @@
-"""Blocks counted, bad rows found, and Ctrl-C that never falls between."""
+"""Counts blocks, skips bad rows, and lets Ctrl-C end it between blocks only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeAlias
 
-from streameval.cli.rows import Block, Given, Place, UserError
+from streameval.cli.rows import Arguments, Block, Place, UserError
 from streameval.cli.sources import Source
 from streameval.errors import DependencyError, StreamevalError
 from streameval.tabular.columns import Columns
@@ -22,14 +22,14 @@ __all__ = ["Counting", "Interrupts", "count"]
 
 Advance: TypeAlias = Callable[[int], None]
 
-_SHOWN = 3
+_REASONS = 3
 
 _SELDOM = 200_000
 """Objects until Python looks for cycles among them. Rows have none, and looking takes a tenth of the time."""
 
 
 class Counting:
-    """What is counted so far, and what was skipped."""
+    """The state so far, and the rows that were skipped."""
 
     def __init__(
         self, state: State, columns: Columns, *, window: Rolling[Any] | None = None, skip: bool = False
@@ -48,45 +48,45 @@ class Counting:
             If a row is bad and is not to be skipped; the message has its place.
         """
         try:
-            given = block.whole()
-            if given is not None:
-                self._count(given)
+            self._count(block.arguments())
         except DependencyError:
             raise
         except (StreamevalError, ValueError):  # rows that are no JSON or no UTF-8 are ValueErrors
             self._one_by_one(block)
 
     def _one_by_one(self, block: Block) -> None:
-        for place, row in block.each():
+        for place, row in block.rows():
             try:
                 self._count(row())
             except StreamevalError as error:
                 self._bad(place, error)
 
-    def _count(self, given: Given) -> None:
-        self.state.update_many(**given)
+    def _count(self, arguments: Arguments | None) -> None:
+        if arguments is None:
+            return
+        self.state.update_many(**arguments)
         if self.window is not None:
-            self.window.update_many(**{name: value for name, value in given.items() if name != "where"})
+            self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
     def _bad(self, place: Place, error: StreamevalError) -> None:
         text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
-        told = f"{replace(place, column=getattr(error, 'column', None))}: {text}"
+        reason = f"{replace(place, column=getattr(error, 'column', None))}: {text}"
         if not self._skip:
-            raise UserError(told) from None
+            raise UserError(reason) from None
         self.skipped += 1
-        if len(self.reasons) < _SHOWN:
-            self.reasons.append(told)
+        if len(self.reasons) < _REASONS:
+            self.reasons.append(reason)
 
 
 class Interrupts:
     """Ctrl-C, which ends a wait for input at once, and otherwise waits until a block is counted."""
 
     def __init__(self) -> None:
-        self._asked = self._may = False
+        self._requested = self._allowed = False
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Where Ctrl-C is for us."""
+        """Handle Ctrl-C within."""
         if threading.current_thread() is not threading.main_thread():  # which alone receives signals
             yield
             return
@@ -97,20 +97,20 @@ class Interrupts:
             signal.signal(signal.SIGINT, before)
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        if self._may or self._asked:
+        if self._allowed or self._requested:
             raise KeyboardInterrupt
-        self._asked = True
+        self._requested = True
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Where nothing is lost by an interruption."""
-        self._may = True
+        """Let Ctrl-C interrupt within."""
+        self._allowed = True
         try:
-            if self._asked:
+            if self._requested:
                 raise KeyboardInterrupt
             yield
         finally:
-            self._may = False
+            self._allowed = False
 
 
 @contextmanager

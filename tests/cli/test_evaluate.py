@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.cli import counting, lines
+from streameval.cli import counting, reading
 from streameval.cli.counting import Counting, Interrupts
-from streameval.cli.jsonl import read_jsonl
+from streameval.cli.reading import read_jsonl
 from streameval.tabular.columns import Columns
 
 ROWS = [
@@ -143,7 +143,7 @@ def test_a_window_tells_of_the_last_rows_alone(run, tmp_path):
 @pytest.mark.parametrize("block", [1, 7, 60, 2**20])
 @pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
 def test_where_blocks_are_cut_does_not_matter(run, tmp_path, monkeypatch, block, name):
-    monkeypatch.setattr(lines, "BLOCK", block)
+    monkeypatch.setattr(reading, "BLOCK", block)
     write(tmp_path)
     text = b"\xef\xbb\xbf" + (tmp_path / name).read_bytes().rstrip(b"\n").replace(b'}\n{"t', b'}\r\n\n{"t')
     (tmp_path / name).write_bytes(text)
