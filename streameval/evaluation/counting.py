@@ -15,25 +15,25 @@ from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, f
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.kernel import backend
+from streameval.kernel.types import Lists
 from streameval.metrics.averaging import as_float
 from streameval.metrics.naming import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
-from streameval.schema.batch import Example, ScoredLists
+from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.config import Config, Nan, Ties, Unknown
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.content import Content
 from streameval.states.decisions import Decisions
-from streameval.states.state_set import Joint, StateSet
+from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from streameval.inputs.scored import Read
 
 __all__ = ["Accumulator", "Core", "compacted", "contents_of", "core_of", "from_contents", "with_states"]
 
@@ -87,19 +87,16 @@ class Core:
 
     def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
         """One example as the states read it; may register labels, changes nothing else."""
-        heavy, config, labels = checked_weight(weight), self.config, self.labels
+        heavy, config = checked_weight(weight), self.config
         if mask is None and not isinstance(config.threshold, tuple):
             example = self._placed(y_true, y_pred, heavy)
             if example is not None:
                 return example
         if not config.scored:
             return read_one(y_true, y_pred, mask, heavy, self.reader)
-        from streameval.inputs.scored import decisions_of, read_scored_one
-        from streameval.states.placing import example_of
+        from streameval.inputs.scored import read_scored_one
 
-        read = read_scored_one(y_true, y_pred, mask, heavy, self.reader)
-        _refuse_order(read, config)
-        return example_of(decisions_of(read, self.reader), labels.fixed)._replace(scored=read.batch)
+        return read_scored_one(y_true, y_pred, mask, heavy, self.reader)
 
     def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
         """An example of a form that the kernel reads, if it is one; nothing changes."""
@@ -116,24 +113,20 @@ class Core:
         true = example.slots[example.slots % 5 & 1 == 1] // 5  # the odd outcomes are those of labels that are true
         ends = np.array([0, len(true)], np.int64)
         weights = None if weight == 1.0 else np.array([weight])
-        return example._replace(scored=ScoredLists(1, (ends, true), (offsets, ranked), scores, None, weights))
+        scored = Ragged(1, Lists(ends, true), weights=weights, ranked=Lists(offsets, ranked), scores=scores)
+        return example._replace(scored=scored)
 
     # -- many examples ------------------------------------------------------------------------------------------------
 
     def read_many(
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1
-    ) -> Iterator[Joint]:
+    ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
-        reader = self.reader
         if not self.config.scored:
-            for batch in read_many(y_true, y_pred, mask, weights, reader, threads):
-                yield Joint(batch, None)
-            return
-        from streameval.inputs.scored import decisions_of, read_scored
+            return read_many(y_true, y_pred, mask, weights, self.reader, threads)
+        from streameval.inputs.scored import read_scored
 
-        for read in read_scored(y_true, y_pred, mask, weights, reader):
-            _refuse_order(read, self.config)
-            yield Joint(decisions_of(read, reader), read.batch)
+        return read_scored(y_true, y_pred, mask, weights, self.reader)
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
@@ -503,12 +496,6 @@ def from_contents(like: A, decisions: Content, others: Mapping[str, Any]) -> A:
 
 
 # -- what bytes hold --------------------------------------------------------------------------------------------------
-
-
-def _refuse_order(read: Read, config: Config) -> None:
-    """Curves need scores, not only the order of labels."""
-    if "curves" in config.states and read.numeric is not None and not read.numeric.all():
-        raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
 
 
 @lru_cache(maxsize=64)

@@ -8,10 +8,10 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
-from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
+from streameval.inputs.sides import DensePiece, Piece, names_of, side_of
 from streameval.inputs.values import checked_weights
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
-from streameval.schema.batch import Batch, DenseBatch, ListBatch, ScoreBatch
+from streameval.schema.batch import Batch, Dense, Ragged, joined
 
 __all__ = ["lengths_differ", "read_many"]
 
@@ -84,10 +84,10 @@ def _batch(pieces: list[tuple[Piece, int]], weights: FloatArray | None) -> Batch
         joined(parts[kind], examples) if parts[kind] else None for kind in (TRUE, PRED, HIDDEN, 0)
     )
     everywhere = _union([piece.everywhere for piece, _ in lists])
-    return ListBatch(examples, true, pred, hidden, named, everywhere, weights)
+    return Ragged(examples, true, pred, hidden, named, everywhere, weights)
 
 
-def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseBatch | ScoreBatch:
+def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> Dense:
     columns = _union([piece.columns for piece in pieces])
 
     def refusal() -> Exception:
@@ -110,8 +110,9 @@ def _dense_batch(pieces: list[DensePiece], weights: FloatArray | None) -> DenseB
         hidden = mask if hidden is None else hidden | mask
     scores = pieces[1].scores() if weights is None and _same(pieces[1].columns, columns) else None
     if scores is not None:
-        return ScoreBatch(columns, true, *scores, hidden, refusal)
-    return DenseBatch(columns, true, bits_of(pieces[1])[0], hidden, weights, refusal)
+        return Dense(columns, true, None, *scores, mask=hidden, refusal=refusal)
+    pred = bits_of(pieces[1])[0]
+    return Dense(columns, true, pred, mask=hidden, weights=weights, refusal=refusal)
 
 
 def _same(columns: IntArray, others: IntArray) -> bool:

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from streameval.errors import InputError
 from streameval.inputs.many import lengths_differ
 from streameval.inputs.reader import HIDDEN, TRUE, Reader
 from streameval.inputs.scores import DenseScores, ListedScores, filtered, no_scores, scored_side_of
-from streameval.inputs.sides import DensePiece, Piece, joined, names_of, side_of
+from streameval.inputs.sides import DensePiece, Piece, names_of, side_of
 from streameval.inputs.values import bound_of, checked_weights
-from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, ScoreArray, UInt8Array
-from streameval.schema.batch import Batch, DenseBatch, ListBatch, ScoreBatch, Scored, ScoredLists, ScoredRows
+from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray
+from streameval.schema.batch import Batch, Dense, Example, Ragged, joined, ragged
 
-__all__ = ["Read", "decisions_of", "read_scored", "read_scored_one"]
+__all__ = ["read_scored", "read_scored_one"]
 
 _CELLS = 2**22
 _EXAMPLES = 2**16
 
 
-class Read(NamedTuple):
-    """A batch of scores, and what else it says of its cells.
-
-    ``named`` holds columns that an example mentions beyond those that are true or ranked, ``everywhere`` those that
-    all of its examples mention. ``numeric`` is 1 where a score was given, 0 where only an order was; None if all were.
-    ``predicted`` holds columns that are decided without a score.
-    """
-
-    batch: Scored
-    named: Ragged | None
-    everywhere: IntArray
-    numeric: UInt8Array | None
-    predicted: Ragged | None = None
-
-
-def read_scored(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Read]:
+def read_scored(y_true: object, y_pred: object, mask: object, weights: object, reader: Reader) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
     reader.begin()
@@ -71,81 +57,36 @@ def read_scored(y_true: object, y_pred: object, mask: object, weights: object, r
         reader.refuse_mixture()
         part = None if factors is None else factors[start : start + scored.examples]
         start += scored.examples
-        yield _batch(pieces, scored, None if part is None or (part == 1.0).all() else part, reader.labels.fixed)
+        yield _batch(pieces, scored, None if part is None or (part == 1.0).all() else part, reader)
 
 
-def read_scored_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Read:
+def read_scored_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
     """Check one example; may register labels, changes nothing else."""
     if isinstance(y_pred, str | bytes) or y_pred is None:
         raise no_scores(y_pred)
     weights = None if weight == 1.0 else np.array([weight])
-    (read,) = read_scored([y_true], [y_pred], None if mask is None else [mask], weights, reader)
-    return read
-
-
-def decisions_of(read: Read, reader: Reader) -> Batch:
-    """The same examples as decisions; nothing is predicted where no threshold says from which score on."""
-    batch = read.batch
-    if isinstance(batch, ScoredRows):
-        if not reader.reads_scores:
-            none = np.zeros(batch.true.shape, np.uint8)
-            return DenseBatch(batch.columns, batch.true, none, batch.hidden, batch.weights, _impossible)
-        bound = bound_of(batch.scores.dtype, reader.threshold_row(batch.columns))
-        wide = np.broadcast_to(bound, batch.columns.shape)
-        bounds: ScoreArray = wide.astype(np.float32) if batch.scores.dtype == np.float32 else wide.astype(np.float64)
-        if batch.ranked is None and batch.weights is None:
-            return ScoreBatch(batch.columns, batch.true, batch.scores, bounds, batch.hidden, _impossible)
-        decided = np.greater_equal(batch.scores, bounds).view(np.uint8)
-        if batch.ranked is not None:
-            decided &= batch.ranked
-        return DenseBatch(batch.columns, batch.true, decided, batch.hidden, batch.weights, _impossible)
-    ranked = batch.ranked
-    predicted = None
-    if reader.reads_scores:
-        thresholds = reader.threshold_row(ranked[1])
-        kept = batch.scores >= thresholds
-        if read.numeric is not None:  # a list of labels is a decision, whatever the threshold
-            kept |= read.numeric == 0
-        predicted = Lists(*filtered(ranked, batch.scores, kept)[0])
-        if read.predicted is not None:
-            predicted = joined([predicted, Lists(*read.predicted)], batch.examples)
-    parts = [Lists(*ranked)] if read.named is None else [Lists(*ranked), Lists(*read.named)]
-    hidden = None if batch.hidden is None else Lists(*batch.hidden)
-    return ListBatch(
-        batch.examples,
-        Lists(*batch.true),
-        predicted,
-        hidden,
-        joined(parts, batch.examples),
-        read.everywhere,
-        batch.weights,
-    )
-
-
-def _impossible() -> Exception:
-    return AssertionError("the kernel refused what was checked before")
+    (batch,) = read_scored([y_true], [y_pred], None if mask is None else [mask], weights, reader)
+    return Example.of(batch, reader.labels.fixed)
 
 
 # -- joining the sides ------------------------------------------------------------------------------------------------
 
 
 def _batch(
-    pieces: list[tuple[Piece, int]], scored: DenseScores | ListedScores, weights: FloatArray | None, fixed: int
-) -> Read:
+    pieces: list[tuple[Piece, int]], scored: DenseScores | ListedScores, weights: FloatArray | None, reader: Reader
+) -> Batch:
     dense = [piece for piece, _ in pieces if isinstance(piece, DensePiece)]
     if isinstance(scored, DenseScores) and len(dense) == len(pieces):
-        rows = _rows(dense, scored, weights)
+        rows = _rows(dense, scored, weights, reader)
         # Rows say of every label that it was met, which is not so where a label that is not declared has no score.
-        if rows.ranked is None or bool((rows.columns < fixed).all()):
-            return Read(rows, None, rows.columns, None)
-    ranked, scores = scored.lists()
-    parts: dict[int, list[Lists]] = {TRUE: [], HIDDEN: [], 0: []}
-    if isinstance(scored, DenseScores):
-        everywhere, numeric, predicted = [scored.columns], None, None
-    else:
-        everywhere, numeric, predicted = [scored.everywhere], scored.numeric, scored.predicted
-        if scored.named is not None:
-            parts[0].append(Lists(*scored.named))
+        if rows.ranked is None or bool((rows.columns < reader.labels.fixed).all()):
+            return rows
+    (offsets, columns), scores = scored.lists()
+    ranked = Lists(offsets, columns)
+    parts: dict[int, list[Lists]] = {TRUE: [], HIDDEN: [], 0: [ranked]}
+    everywhere = [scored.columns if isinstance(scored, DenseScores) else scored.everywhere]
+    if isinstance(scored, ListedScores) and scored.named is not None:
+        parts[0].append(Lists(*scored.named))
     for piece, role in pieces:
         listed = piece.lists()
         parts[role].append(listed.positive)
@@ -153,23 +94,36 @@ def _batch(
             if lists is not None and len(lists.places):
                 parts[kind].append(lists)
         everywhere.append(listed.everywhere)
-    true, hidden, named = (_joined(parts[kind], scored.examples) for kind in (TRUE, HIDDEN, 0))
-    batch = ScoredLists(scored.examples, true or _nothing(scored.examples), ranked, scores, hidden, weights)
-    return Read(batch, named, np.unique(np.concatenate(everywhere)), numeric, predicted)
+    true, mask, mentioned = (_joined(parts[kind], scored.examples) for kind in (TRUE, HIDDEN, 0))
+    pred = _predicted(scored, ranked, scores, reader)
+    union = np.unique(np.concatenate(everywhere))
+    return Ragged(scored.examples, true, pred, mask, mentioned, union, weights, ranked, scores)
 
 
-def _joined(parts: list[Lists], examples: int) -> Ragged | None:
+def _predicted(scored: DenseScores | ListedScores, ranked: Lists, scores: FloatArray, reader: Reader) -> Lists | None:
+    """The labels scoring at or above the threshold, and those predicted without a score."""
+    numeric = scored.numeric if isinstance(scored, ListedScores) else None
+    if numeric is not None and "curves" in reader.config.states and not numeric.all():
+        raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
+    if not reader.reads_scores:
+        return None
+    above = scores >= reader.threshold_row(ranked.places)
+    if numeric is not None:  # a list of labels is a decision, whatever the threshold
+        above |= numeric == 0
+    predicted = Lists(*filtered((ranked.offsets, ranked.places), scores, above)[0])
+    if isinstance(scored, ListedScores) and scored.predicted is not None:
+        return joined([predicted, Lists(*scored.predicted)], scored.examples)
+    return predicted
+
+
+def _joined(parts: list[Lists], examples: int) -> Lists | None:
     if not parts:
         return None
-    lists = joined(parts, examples)
-    return np.asarray(lists.offsets, np.int64), np.asarray(lists.found(), np.int64)
+    offsets, columns = ragged(joined(parts, examples))
+    return Lists(offsets, columns)
 
 
-def _nothing(examples: int) -> Ragged:
-    return np.zeros(examples + 1, np.int64), np.zeros(0, np.int64)
-
-
-def _rows(pieces: list[DensePiece], scored: DenseScores, weights: FloatArray | None) -> ScoredRows:
+def _rows(pieces: list[DensePiece], scored: DenseScores, weights: FloatArray | None, reader: Reader) -> Dense:
     columns = [scored.columns, *(piece.columns for piece in pieces)]
     whole = columns[0]
     if not all(np.array_equal(whole, other) for other in columns[1:]):
@@ -192,4 +146,9 @@ def _rows(pieces: list[DensePiece], scored: DenseScores, weights: FloatArray | N
     if scored.missing is not None or len(scored.columns) != len(whole):
         there = np.ones(scored.scores.shape, np.uint8) if scored.missing is None else 1 - scored.missing
         ranked = aligned(there, scored.columns)
-    return ScoredRows(whole, true, aligned(scored.scores, scored.columns), ranked, hidden, weights)
+    scores = aligned(scored.scores, scored.columns)
+    threshold: ScoreArray | None = None
+    if reader.reads_scores:
+        bounds = np.broadcast_to(bound_of(scores.dtype, reader.threshold_row(whole)), whole.shape)
+        threshold = np.ascontiguousarray(bounds, scores.dtype)
+    return Dense(whole, true, None, scores, threshold, ranked, hidden, weights)

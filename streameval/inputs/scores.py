@@ -19,9 +19,10 @@ from streameval.inputs.tensors import array_of, without_tensors
 from streameval.inputs.values import plain_array
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, IntArray, Ragged, ScoreArray, UInt8Array
+from streameval.schema.batch import offsets_of
 from streameval.schema.text import number_or_none, quoted
 
-__all__ = ["DenseScores", "ListedScores", "ScoredSide", "TopK", "filtered", "no_scores", "offsets_of", "scored_side_of"]
+__all__ = ["DenseScores", "ListedScores", "ScoredSide", "TopK", "filtered", "no_scores", "scored_side_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +92,6 @@ class ScoredSide(Protocol):
 
     def take(self, size: int) -> DenseScores | ListedScores:
         """The next ``size`` examples, fewer at the end."""
-
-
-def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
-    """Where lists of these lengths begin and end, one after the other."""
-    counts = np.asarray(lengths, np.int64)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
 def filtered(lists: Ragged, scores: FloatArray, kept: np.ndarray[Any, Any]) -> tuple[Ragged, FloatArray]:
@@ -363,7 +358,7 @@ class _Rankings:
             absent += [column for column, score in there.items() if score is None]
             ends.append(len(absent))
         return ListedScores(
-            (offsets_of(lengths), np.array(found, np.int64)),
+            (offsets_of(np.array(lengths, np.int64)), np.array(found, np.int64)),
             np.array(scores, np.float64),
             (np.array(ends, np.int64), np.array(absent, np.int64)) if absent else None,
             numeric=np.array(numeric, np.uint8),

@@ -27,9 +27,10 @@ from streameval.kernel.types import (
     ScoreArray,
     UInt8Array,
 )
+from streameval.schema.batch import joined, offsets_of
 from streameval.schema.text import quoted
 
-__all__ = ["DensePiece", "ListPiece", "Piece", "Side", "joined", "names_of", "positions_of", "side_of"]
+__all__ = ["DensePiece", "ListPiece", "Piece", "Side", "names_of", "positions_of", "side_of"]
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -107,11 +108,7 @@ Piece: TypeAlias = DensePiece | ListPiece
 def _listed(bits: UInt8Array, columns: IntArray) -> Lists:
     """The columns of the ones of each row."""
     row, column = np.nonzero(bits)
-    return Lists(_offsets(np.bincount(row, minlength=len(bits))), column, columns, True)
-
-
-def _offsets(lengths: IntArray) -> IntArray:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    return Lists(offsets_of(np.bincount(row, minlength=len(bits))), column, columns, True)
 
 
 def _plain(numbers: Any, *others: Any) -> list[Places]:
@@ -283,7 +280,7 @@ class _Examples:
             except LabelError as error:
                 raise named(error, self._role) from None
             lengths = np.fromiter(map(len, cast("list[list[object]]", examples)), np.int64, len(examples))
-            lists = Lists(_offsets(lengths), np.array(flat, np.int64))
+            lists = Lists(offsets_of(lengths), np.array(flat, np.int64))
             return ListPiece(len(examples), _unignored(lists), None, None, _NOTHING)
         if kinds == {np.ndarray} and len({(row.shape, row.dtype) for row in examples}) == 1:  # type: ignore[attr-defined]
             stacked = np.stack(cast("list[np.ndarray[Any, Any]]", examples))
@@ -309,16 +306,6 @@ def _plain_row(example: object) -> object:
     """An array of labels as their list."""
     labels = labels_in(example) if isinstance(example, np.ndarray) else None
     return example if labels is None else labels
-
-
-def joined(parts: list[Lists], examples: int) -> Lists:
-    """For each example, the lists of all parts one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists in parts])
-    order = np.argsort(rows, kind="stable")
-    columns = np.concatenate([lists.found() for lists in parts])[order]
-    return Lists(_offsets(np.bincount(rows, minlength=examples)), columns)
 
 
 # -- recognising what was given: by its methods, so that no library needs to be imported ------------------------------

@@ -1,160 +1,250 @@
-"""What user data looks like once it is read: decisions about cells, in the columns of a `LabelIndex`."""
+"""What examples look like once they are read: values of cells, in the columns of a `LabelIndex`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from streameval.kernel import backend
-from streameval.kernel.types import FloatArray, IntArray, Lists, Ragged, RowKey, ScoreArray, UInt8Array
+from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
 __all__ = [
     "Batch",
-    "DenseBatch",
+    "Dense",
     "Example",
-    "ListBatch",
-    "ScoreBatch",
-    "Scored",
-    "ScoredLists",
-    "ScoredRows",
-    "chained",
+    "Ragged",
+    "cells_of",
+    "concatenate",
+    "joined",
+    "offsets_of",
+    "ragged",
+    "slots_of",
 ]
+
+_SIDES = ("true", "pred", "mask", "mentioned")
+
+
+def _unexpected() -> Exception:
+    return AssertionError("the kernel refused what was checked before")
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Matrices, one row an example, whose columns are all mentioned.
+
+    Attributes
+    ----------
+    columns
+        The column of each cell of a row; distinct.
+    true
+        1 where the label is true.
+    pred
+        1 where it is predicted; None where there are scores.
+    scores, threshold
+        The scores, and for each column, in the type of the scores, the score from which the label is predicted; without
+        a threshold nothing is.
+    ranked
+        1 where there is a score; None if everywhere. A label without one is not predicted and ranks behind all others.
+    mask
+        1 where the truth is unknown; None if nowhere.
+    weights
+        None when all are 1.
+    refusal
+        Makes the error about a byte above 1 or a score that is not finite, for which only the kernel looks where it
+        reads the values anyway. Batches that hold scores for other states than decisions are checked.
+    """
+
+    columns: IntArray
+    true: UInt8Array
+    pred: UInt8Array | None = None
+    scores: ScoreArray | None = None
+    threshold: ScoreArray | None = None
+    ranked: UInt8Array | None = None
+    mask: UInt8Array | None = None
+    weights: FloatArray | None = None
+    refusal: Callable[[], Exception] = _unexpected
+
+    @property
+    def examples(self) -> int:
+        """How many rows there are."""
+        return len(self.true)
+
+    def take(self, rows: slice | IntArray) -> Dense:
+        """These rows, in this order."""
+        pred, scores, ranked, mask, weights = (
+            None if values is None else values[rows]
+            for values in (self.pred, self.scores, self.ranked, self.mask, self.weights)
+        )
+        columns, true = self.columns, self.true[rows]
+        return Dense(columns, true, pred, scores, self.threshold, ranked, mask, weights, self.refusal)  # type: ignore[arg-type]  # each of its own type
+
+    def part(self, start: int, stop: int) -> Dense:
+        """The rows from ``start`` to before ``stop``."""
+        return self.take(slice(start, stop))
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the kernel can compare the scores with the threshold while it counts."""
+        return self.pred is None and self.threshold is not None and self.ranked is None and self.weights is None
+
+    def binary(self) -> UInt8Array:
+        """1 where a label is predicted."""
+        if self.pred is not None:
+            return self.pred
+        if self.scores is None or self.threshold is None:
+            return np.zeros(self.true.shape, np.uint8)
+        if not np.isfinite(self.scores).all():
+            raise self.refusal()
+        pred = np.greater_equal(self.scores, self.threshold).view(np.uint8)
+        return pred if self.ranked is None else pred & self.ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """For each example lists of columns; a column may stand in several, or more than once in one of them.
+
+    Attributes
+    ----------
+    examples
+        How many there are.
+    true, pred, mask
+        The labels that are true, predicted, and of unknown truth; None if there are none.
+    mentioned
+        Labels that an example mentions otherwise; None if there are none.
+    mentioned_by_all
+        Columns that every example mentions.
+    weights
+        None when all are 1.
+    ranked, scores
+        The labels that have a score, no column twice in an example, and these scores; None where there are none. With
+        scores, no list has ``columns``, and ``mentioned`` holds what is ranked. A label without a score ranks behind
+        all others.
+    """
+
+    examples: int
+    true: Lists | None
+    pred: Lists | None = None
+    mask: Lists | None = None
+    mentioned: Lists | None = None
+    mentioned_by_all: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    weights: FloatArray | None = None
+    ranked: Lists | None = None
+    scores: FloatArray | None = None
+
+    def take(self, rows: IntArray) -> Ragged:
+        """These examples, in this order."""
+        ranked, scores = self.ranked, self.scores
+        if ranked is not None and scores is not None:
+            offsets, entries = backend.lists.taken(ranked.offsets, np.arange(len(scores)), rows)
+            ranked, scores = Lists(np.asarray(offsets, np.int64), ranked.places[entries]), scores[entries]
+        return replace(
+            self,
+            examples=len(rows),
+            weights=None if self.weights is None else self.weights[rows],
+            ranked=ranked,
+            scores=scores,
+            **{name: _taken(getattr(self, name), rows) for name in _SIDES},
+        )
+
+    def part(self, start: int, stop: int) -> Ragged:
+        """The examples from ``start`` to before ``stop``."""
+        true, pred, mask, mentioned, ranked = (
+            _part(lists, start, stop) for lists in (self.true, self.pred, self.mask, self.mentioned, self.ranked)
+        )
+        weights, scores = None if self.weights is None else self.weights[start:stop], self.scores
+        if self.ranked is not None and scores is not None:
+            scores = scores[self.ranked.offsets[start] : self.ranked.offsets[stop]]
+        return Ragged(
+            stop - start, true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores
+        )  # fmt: skip
+
+    def compatible(self, other: Batch) -> bool:
+        """Whether the two can be put one after the other by `concatenate`."""
+        if not isinstance(other, Ragged):
+            return False
+        names = (*_SIDES, "weights")
+        alike = all((getattr(self, name) is None) == (getattr(other, name) is None) for name in names)
+        unscored = self.scores is None and other.scores is None
+        return alike and unscored and np.array_equal(self.mentioned_by_all, other.mentioned_by_all)
+
+
+Batch: TypeAlias = Dense | Ragged
 
 
 class Example(NamedTuple):
-    """One example: the slots (5 * column + outcome) of the cells it mentions, its row key, its weight, and its scores.
+    """One example: the slots (5 * column + outcome) of the cells it mentions, its row key, and its weight.
 
-    The scores are a batch of one example, for the states that read them.
+    ``scored`` is the same as a batch of one, for states that read scores.
     """
 
     slots: IntArray
     key: RowKey
     weight: float = 1.0
-    scored: Scored | None = None
+    scored: Batch | None = None
+
+    @classmethod
+    def of(cls, batch: Batch, fixed: int) -> Example:
+        """The only example of a batch, where the first ``fixed`` labels are declared."""
+        _, slots = slots_of(batch, fixed)
+        weight = 1.0 if batch.weights is None else float(batch.weights[0])
+        return cls.at(slots.astype(np.int64), weight, None if batch.scores is None else batch)
+
+    @classmethod
+    def at(cls, slots: IntArray, weight: float, scored: Batch | None = None) -> Example:
+        """The example of these slots."""
+        _, fn, fp, tp, masked = np.bincount(slots % 5, minlength=5).tolist()
+        return cls(slots, (tp + fn, tp + fp, tp, masked), weight, scored)
 
 
-@dataclass(frozen=True, slots=True)
-class DenseBatch:
-    """0/1 matrices whose columns are all mentioned by every example.
-
-    Bytes are not yet checked, since the kernel sees them anyway; ``refusal`` makes the error if it meets one above 1.
-    ``weights`` is None when all are 1.
-    """
-
-    columns: IntArray
-    true: UInt8Array
-    pred: UInt8Array
-    hidden: UInt8Array | None
-    weights: FloatArray | None
-    refusal: Callable[[], Exception]
-
-    @property
-    def examples(self) -> int:
-        """How many rows there are."""
-        return len(self.true)
-
-    def part(self, start: int, stop: int) -> DenseBatch:
-        """Some of the rows."""
-        rows = slice(start, stop)
-        hidden = None if self.hidden is None else self.hidden[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return DenseBatch(self.columns, self.true[rows], self.pred[rows], hidden, weights, self.refusal)
-
-    def taken(self, rows: IntArray) -> DenseBatch:
-        """These rows, in this order."""
-        weights = None if self.weights is None else self.weights[rows]
-        hidden = None if self.hidden is None else self.hidden[rows]
-        return DenseBatch(self.columns, self.true[rows], self.pred[rows], hidden, weights, self.refusal)
+# -- lists of columns -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreBatch:
-    """The same with scores, of which those at or above the bound of their column are predictions; never weighted.
-
-    ``refusal`` also makes the error if a score is not finite.
-    """
-
-    columns: IntArray
-    true: UInt8Array
-    scores: ScoreArray
-    bounds: ScoreArray
-    hidden: UInt8Array | None
-    refusal: Callable[[], Exception]
-
-    @property
-    def examples(self) -> int:
-        """How many rows there are."""
-        return len(self.true)
-
-    def part(self, start: int, stop: int) -> ScoreBatch:
-        """Some of the rows."""
-        rows = slice(start, stop)
-        hidden = None if self.hidden is None else self.hidden[rows]
-        return ScoreBatch(self.columns, self.true[rows], self.scores[rows], self.bounds, hidden, self.refusal)
-
-    def taken(self, rows: IntArray) -> ScoreBatch:
-        """These rows, in this order."""
-        hidden = None if self.hidden is None else self.hidden[rows]
-        return ScoreBatch(self.columns, self.true[rows], self.scores[rows], self.bounds, hidden, self.refusal)
+def offsets_of(lengths: IntArray | Int32Array | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IntArray:
+    """Where lists of these lengths begin and end, one after the other."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
-@dataclass(frozen=True, slots=True)
-class ListBatch:
-    """Lists of columns; see `Counts.count_lists` of the kernel. ``weights`` is None when all are 1."""
-
-    examples: int
-    true: Lists | None
-    pred: Lists | None
-    hidden: Lists | None
-    named: Lists | None
-    everywhere: IntArray
-    weights: FloatArray | None
-
-    def part(self, start: int, stop: int) -> ListBatch:
-        """Some of the examples."""
-        true, pred, hidden, named = (
-            _part(side, start, stop) for side in (self.true, self.pred, self.hidden, self.named)
-        )
-        weights = None if self.weights is None else self.weights[start:stop]
-        return ListBatch(stop - start, true, pred, hidden, named, self.everywhere, weights)
-
-    def taken(self, rows: IntArray) -> ListBatch:
-        """These examples, in this order."""
-        true, pred, hidden, named = (_taken(side, rows) for side in (self.true, self.pred, self.hidden, self.named))
-        weights = None if self.weights is None else self.weights[rows]
-        return ListBatch(len(rows), true, pred, hidden, named, self.everywhere, weights)
-
-    def like(self, other: ListBatch) -> bool:
-        """Whether the two say the same kinds of things of their examples, so that they can be `chained`."""
-        mine, theirs = (
-            (batch.true is None, batch.pred is None, batch.hidden is None, batch.named is None, batch.weights is None)
-            for batch in (self, other)
-        )
-        return mine == theirs and np.array_equal(self.everywhere, other.everywhere)
+def ragged(lists: Lists | None) -> tuple[IntArray, IntArray] | None:
+    """Lists as plain offsets and columns."""
+    if lists is None:
+        return None
+    return np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.found(), np.int64)
 
 
-def chained(batches: list[ListBatch]) -> ListBatch:
-    """The examples of several batches that are alike, one after the other."""
+def joined(parts: list[Lists], examples: int) -> Lists:
+    """For each example, the lists of all parts one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists in parts])
+    order = np.argsort(rows, kind="stable")
+    columns = np.concatenate([lists.found() for lists in parts])[order]
+    return Lists(offsets_of(np.bincount(rows, minlength=examples)), columns)
+
+
+def concatenate(batches: list[Ragged]) -> Ragged:
+    """The examples of several compatible batches, one after the other."""
+    first = batches[0]
     if len(batches) == 1:
-        return batches[0]
-    sides = [(batch.true, batch.pred, batch.hidden, batch.named) for batch in batches]
-    true, pred, hidden, named = map(_chained, zip(*sides, strict=True))
+        return first
     weights = [batch.weights for batch in batches if batch.weights is not None]
-    examples = sum(batch.examples for batch in batches)
-    factors = np.concatenate(weights) if weights else None
-    return ListBatch(examples, true, pred, hidden, named, batches[0].everywhere, factors)
+    return replace(
+        first,
+        examples=sum(batch.examples for batch in batches),
+        weights=np.concatenate(weights) if weights else None,
+        **{name: _concatenated([getattr(batch, name) for batch in batches]) for name in _SIDES},
+    )
 
 
-def _chained(sides: tuple[Lists | None, ...]) -> Lists | None:
+def _concatenated(sides: list[Lists | None]) -> Lists | None:
     parts = [side for side in sides if side is not None]
     if not parts:
         return None
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
     distinct = all(part.distinct and part.columns is None for part in parts)
     return Lists(offsets, np.concatenate([part.found() for part in parts]).astype(np.int64), distinct=distinct)
 
@@ -173,87 +263,38 @@ def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
     return lists._replace(offsets=bounds - bounds[0], places=lists.places[bounds[0] : bounds[-1]])
 
 
-Batch: TypeAlias = DenseBatch | ScoreBatch | ListBatch
+# -- outcomes of cells ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredRows:
-    """Matrices of truths and scores, for states that look at the scores themselves.
+def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
+    """The example and the slot of each cell that is mentioned, except true negatives of the first ``fixed`` columns.
 
-    Checked: ``true`` and ``hidden`` hold 0 and 1, every score is finite unless its cell is hidden or not ranked, and
-    all arrays are C-contiguous. ``columns`` are distinct. A label that is not ranked ranks behind all that are.
+    Examples ascend, and columns within each of them.
     """
-
-    columns: IntArray
-    true: UInt8Array
-    scores: ScoreArray
-    ranked: UInt8Array | None
-    hidden: UInt8Array | None
-    weights: FloatArray | None
-
-    @property
-    def examples(self) -> int:
-        """How many rows there are."""
-        return len(self.true)
-
-    def part(self, start: int, stop: int) -> ScoredRows:
-        """Some of the rows."""
-        rows = slice(start, stop)
-        ranked = None if self.ranked is None else self.ranked[rows]
-        hidden = None if self.hidden is None else self.hidden[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return ScoredRows(self.columns, self.true[rows], self.scores[rows], ranked, hidden, weights)
-
-    def taken(self, rows: IntArray) -> ScoredRows:
-        """These rows, in this order."""
-        ranked = None if self.ranked is None else self.ranked[rows]
-        hidden = None if self.hidden is None else self.hidden[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return ScoredRows(self.columns, self.true[rows], self.scores[rows], ranked, hidden, weights)
+    if isinstance(batch, Ragged):
+        mentioned, examples = batch.mentioned, batch.examples
+        grown = batch.mentioned_by_all[batch.mentioned_by_all >= fixed]
+        if len(grown):
+            each = Lists(np.arange(examples + 1) * len(grown), np.tile(grown, examples))
+            mentioned = each if mentioned is None else joined([mentioned, each], examples)
+        lists = (batch.true, batch.pred, batch.mask, mentioned)
+        width = 1 + max((int(side.found().max(initial=0)) for side in lists if side is not None), default=0)
+        _, rows, slots = backend.decisions.list_rows(
+            examples, *lists, np.zeros(0, np.int64), np.zeros((width, 5), np.int64)
+        )
+        kept = (slots % 5 != 0) | (slots >= 5 * fixed)
+        return rows[kept], slots[kept]
+    outcome, columns = batch.true + np.uint8(2) * batch.binary(), batch.columns
+    if batch.mask is not None:
+        outcome[batch.mask != 0] = 4
+    if (np.diff(columns) < 0).any():
+        order = np.argsort(columns)
+        outcome, columns = outcome[:, order], columns[order]
+    rows, places = np.nonzero((outcome != 0) | (columns >= fixed))
+    return rows, 5 * columns[places] + outcome[rows, places]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredLists:
-    """For each example the labels that have a score, and the true ones: sparse scores, mappings and ranked lists.
-
-    ``scores`` belong to the columns of ``ranked``. Within an example no column stands twice in ``ranked``; in ``true``
-    and ``hidden`` repeats count once. A label that is not ranked ranks behind all that are.
-    """
-
-    examples: int
-    true: Ragged
-    ranked: Ragged
-    scores: FloatArray
-    hidden: Ragged | None
-    weights: FloatArray | None
-
-    def part(self, start: int, stop: int) -> ScoredLists:
-        """Some of the examples."""
-        bounds = self.ranked[0][start : stop + 1]
-        true, ranked = _ragged_part(self.true, start, stop), _ragged_part(self.ranked, start, stop)
-        hidden = None if self.hidden is None else _ragged_part(self.hidden, start, stop)
-        weights = None if self.weights is None else self.weights[start:stop]
-        return ScoredLists(stop - start, true, ranked, self.scores[bounds[0] : bounds[-1]], hidden, weights)
-
-    def taken(self, rows: IntArray) -> ScoredLists:
-        """These examples, in this order."""
-        ends, entries = _ragged_taken((self.ranked[0], np.arange(len(self.ranked[1]))), rows)
-        hidden = None if self.hidden is None else _ragged_taken(self.hidden, rows)
-        weights = None if self.weights is None else self.weights[rows]
-        ranked = ends, self.ranked[1][entries]
-        return ScoredLists(len(rows), _ragged_taken(self.true, rows), ranked, self.scores[entries], hidden, weights)
-
-
-def _ragged_taken(lists: Ragged, rows: IntArray) -> Ragged:
-    ends, entries = backend.lists.taken(*lists, rows)
-    return ends.astype(np.int64, copy=False), entries.astype(np.int64, copy=False)
-
-
-def _ragged_part(lists: Ragged, start: int, stop: int) -> Ragged:
-    offsets, columns = lists
-    bounds = offsets[start : stop + 1]
-    return bounds - bounds[0], columns[bounds[0] : bounds[-1]]
-
-
-Scored: TypeAlias = ScoredRows | ScoredLists
-"""Many examples with scores."""
+def slots_of(batch: Batch, fixed: int) -> tuple[Int32Array, Int32Array]:
+    """How many such cells each example has, and their slots, one example after the other."""
+    rows, slots = cells_of(batch, fixed)
+    return np.bincount(rows, minlength=batch.examples).astype(np.int32), slots.astype(np.int32)

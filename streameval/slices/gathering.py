@@ -11,8 +11,8 @@ from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator, core_of, with_states
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import ListBatch, chained
-from streameval.states.state_set import Joint, StateSet
+from streameval.schema.batch import Batch, Ragged, concatenate
+from streameval.states.state_set import StateSet
 
 __all__ = ["gathered"]
 
@@ -56,27 +56,26 @@ def gathered(
     return [[with_states(like, states) for states in of_groups] for of_groups in sets]
 
 
-def _gathered(batches: Iterator[Joint], least: int) -> Iterator[Joint]:
+def _gathered(batches: Iterator[Batch], least: int) -> Iterator[Batch]:
     """The same examples with batches of lists put together until there are ``least``, or a few million labels."""
-    waiting: list[ListBatch] = []
-    for joint in batches:
-        lists = joint.decided if isinstance(joint.decided, ListBatch) and joint.scored is None else None
-        if waiting and not (lists is not None and waiting[0].like(lists)):
-            yield Joint(chained(waiting), None)
+    waiting: list[Ragged] = []
+    for batch in batches:
+        if waiting and not waiting[0].compatible(batch):
+            yield concatenate(waiting)
             waiting = []
-        if lists is None:
-            yield joint
+        if not isinstance(batch, Ragged) or batch.scores is not None:
+            yield batch
             continue
-        waiting.append(lists)
+        waiting.append(batch)
         if sum(one.examples for one in waiting) >= least or sum(map(_entries, waiting)) >= _ENTRIES:
-            yield Joint(chained(waiting), None)
+            yield concatenate(waiting)
             waiting = []
     if waiting:
-        yield Joint(chained(waiting), None)
+        yield concatenate(waiting)
 
 
-def _entries(batch: ListBatch) -> int:
-    sides = (batch.true, batch.pred, batch.hidden, batch.named)
+def _entries(batch: Ragged) -> int:
+    sides = (batch.true, batch.pred, batch.mask, batch.mentioned)
     return sum(len(side.places) for side in sides if side is not None)
 
 
@@ -87,14 +86,14 @@ def _differ(found: str, values: int) -> InputError:
     )
 
 
-def _parted(batch: Joint, codes: IntArray, groups: int) -> Iterator[tuple[int, Joint]]:
+def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, Batch]]:
     """The examples of each group that there is."""
     if groups == 1:
         yield 0, batch
         return
     order, ends = backend.lists.grouped(codes, groups)
     if order is not None:
-        batch = batch.taken(order)
+        batch = batch.take(order)
     present = np.flatnonzero(np.diff(ends, prepend=0))
     start = 0
     for group, stop in zip(present.tolist(), ends[present].tolist(), strict=True):

@@ -27,7 +27,7 @@ import numpy as np
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel import backend
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, UInt8Array, WordArray
-from streameval.schema.batch import Scored, ScoredRows
+from streameval.schema.batch import Batch, Dense, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros
@@ -134,18 +134,18 @@ class Curves:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_one(self, example: Scored, sign: int, *, known: bool = False) -> None:
+    def count_one(self, example: Batch, sign: int, *, known: bool = False) -> None:
         """Count a batch of one example (sign 1) or take it back (sign -1).
 
         ``known``: it was surely counted, so no need to ask.
         """
         self._change(example, sign, known)
 
-    def count(self, batch: Scored, threads: int = 1) -> None:  # noqa: ARG002  # it is faster than memory as it is
+    def count(self, batch: Batch, threads: int = 1) -> None:  # noqa: ARG002  # it is faster than memory as it is
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
         self._change(batch, 1)
 
-    def _change(self, batch: Scored, sign: int, known: bool = False) -> None:
+    def _change(self, batch: Batch, sign: int, known: bool = False) -> None:
         self._settle()
         self._bins.reserve(len(self._labels))
         if self._weights is not None or (batch.weights is not None and (batch.weights != 1.0).any()):
@@ -157,12 +157,13 @@ class Curves:
                 raise RevertError(_NEVER_SEEN)
             self._plan = _Plan(self.examples, weights, sums)
         fixed = self._labels.fixed
-        if isinstance(batch, ScoredRows):
-            rows = (batch.true, batch.scores, batch.ranked, batch.hidden)
-            code = self._bins.count_rows(batch.columns, fixed, *rows, sign)
+        if isinstance(batch, Dense):
+            rows = (batch.true, batch.scores, batch.ranked, batch.mask)
+            code = self._bins.count_rows(batch.columns, fixed, *rows, sign)  # type: ignore[arg-type]  # there are scores
         else:
-            lists = (batch.true, batch.ranked, batch.scores, batch.hidden)
-            code = self._bins.count_lists(batch.examples, fixed, *lists, sign)
+            true, ranked, mask = map(ragged, (batch.true, batch.ranked, batch.mask))
+            lists = (true, ranked, batch.scores, mask)
+            code = self._bins.count_lists(batch.examples, fixed, *lists, sign)  # type: ignore[arg-type]  # there are scores
         self._finish(code)
 
     def merge(self, other: Curves) -> None:
@@ -240,7 +241,7 @@ class Curves:
                 sums[column, first + 2] = square | square_high << 64
         return {place: value for place, value in sums.items() if value}
 
-    def _weigh(self, batch: Scored) -> ExactSums[Place]:
+    def _weigh(self, batch: Batch) -> ExactSums[Place]:
         """The weight sums of the examples of a batch."""
         factors = np.ones(batch.examples) if batch.weights is None else batch.weights
         rows, columns, kinds, scores = _mentions(batch)
@@ -452,24 +453,26 @@ def _counted(place: Place) -> Place:
     return place if what < _FIRST else (column, what - (what - _FIRST) % 3)
 
 
-def _mentions(batch: Scored) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
+def _mentions(batch: Batch) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
     """What a batch says that weighs: row, column, kind (0 and 1 scores, 2 a positive without, 3 masked), and score."""
-    if isinstance(batch, ScoredRows):
-        shown = np.ones(batch.true.shape, np.bool_) if batch.hidden is None else batch.hidden == 0
-        scored = shown if batch.ranked is None else shown & (batch.ranked != 0)
-        kinds = np.where(shown, np.where(scored, batch.true, np.uint8(2)), np.uint8(3))
-        kept = scored | ~shown | (batch.true != 0)
+    if isinstance(batch, Dense):
+        counted = np.ones(batch.true.shape, np.bool_) if batch.mask is None else batch.mask == 0
+        scored = counted if batch.ranked is None else counted & (batch.ranked != 0)
+        kinds = np.where(counted, np.where(scored, batch.true, np.uint8(2)), np.uint8(3))
+        kept = scored | ~counted | (batch.true != 0)
         rows, places = np.nonzero(kept)
         scores = np.where(scored, batch.scores, 0)[kept].astype(np.float64)
         return rows, batch.columns[places], kinds[kept].astype(np.uint8), scores
-    width = int(max(lists[1].max(initial=0) for lists in (batch.true, batch.ranked, batch.hidden or batch.true))) + 1
+    lists = [ragged(side) for side in (batch.true, batch.ranked, batch.mask)]
+    width = 1 + max(int(columns.max(initial=0)) for _, columns in filter(None, lists))
     row_of = np.arange(batch.examples)
-    true, ranked = (np.repeat(row_of, np.diff(lists[0])) * width + lists[1] for lists in (batch.true, batch.ranked))
-    masked = np.zeros(0, np.int64)
-    if batch.hidden is not None:
-        masked = np.unique(np.repeat(row_of, np.diff(batch.hidden[0])) * width + batch.hidden[1])
+    true, ranked, masked = (
+        np.zeros(0, np.int64) if side is None else np.repeat(row_of, np.diff(side[0])) * width + side[1]
+        for side in lists
+    )
+    masked = np.unique(masked)
     seen = ~np.isin(ranked, masked)
-    scored_cells, given = ranked[seen], batch.scores[seen]
+    scored_cells, given = ranked[seen], np.asarray(batch.scores)[seen]
     bare = np.setdiff1d(np.setdiff1d(true, masked), scored_cells)
     cells = np.concatenate([scored_cells, bare, masked])
     kinds = np.concatenate([np.isin(scored_cells, true), np.full(len(bare), 2), np.full(len(masked), 3)])

@@ -22,7 +22,7 @@ import numpy as np
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel import backend
 from streameval.kernel.types import DONE, FULL, OTHER, FloatArray, IntArray, RowKey
-from streameval.schema.batch import Batch, DenseBatch, Example, ListBatch, ScoreBatch
+from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
@@ -148,19 +148,16 @@ class Decisions:
             return
         self._counts.reserve(len(self._labels))
         fixed = self._labels.fixed
-        if isinstance(batch, ScoreBatch):
-            seen, finite = self._counts.count_scores(
-                batch.columns, fixed, batch.true, batch.scores, batch.bounds, batch.hidden
-            )
-            if seen > 1 or not finite:
+        if isinstance(batch, Ragged):
+            lists = (batch.true, batch.pred, batch.mask, batch.mentioned)
+            self._counts.count_lists(batch.examples, fixed, *lists, batch.mentioned_by_all)
+        elif batch.comparable and batch.scores is not None and batch.threshold is not None:
+            compared = (batch.true, batch.scores, batch.threshold, batch.mask)
+            highest, finite = self._counts.count_scores(batch.columns, fixed, *compared)
+            if highest > 1 or not finite:
                 raise batch.refusal()
-            return
-        if isinstance(batch, DenseBatch):
-            if self._counts.count_dense(batch.columns, fixed, batch.true, batch.pred, batch.hidden) > 1:
-                raise batch.refusal()
-        else:
-            lists = (batch.true, batch.pred, batch.hidden, batch.named)
-            self._counts.count_lists(batch.examples, fixed, *lists, batch.everywhere)
+        elif self._counts.count_dense(batch.columns, fixed, batch.true, batch.binary(), batch.mask) > 1:
+            raise batch.refusal()
         if batch.weights is not None:
             added = self._weigh(batch, batch.weights)
             weights = (self._weights or ExactSums(added.scale)).at(max(added.scale, (self._weights or added).scale))
@@ -175,9 +172,9 @@ class Decisions:
         Only for states that are thrown away if this raises.
         """
         labels = states[0]._labels
-        if not isinstance(batch, ListBatch) or batch.true is None or batch.pred is None or len(batch.everywhere):
+        if not isinstance(batch, Ragged) or batch.true is None or batch.pred is None or len(batch.mentioned_by_all):
             return False
-        if batch.weights is not None or batch.hidden is not None or batch.named is not None:
+        if batch.weights is not None or batch.mask is not None or batch.mentioned is not None:
             return False
         if len(states) * len(labels) > _AT_ONCE:
             return False
@@ -267,14 +264,14 @@ class Decisions:
         sums.update(zip(_tuples(keys), times.tolist(), strict=True))
         return sums
 
-    def _weigh(self, batch: DenseBatch | ListBatch, factors: FloatArray) -> ExactSums[int | RowKey]:
+    def _weigh(self, batch: Batch, factors: FloatArray) -> ExactSums[int | RowKey]:
         """The weight sums of the examples of a batch."""
-        if isinstance(batch, DenseBatch):
+        if isinstance(batch, Dense):
             columns = batch.columns
-            weighed = backend.decisions.weigh_dense(batch.true, batch.pred, batch.hidden, factors)
+            weighed = backend.decisions.weigh_dense(batch.true, batch.binary(), batch.mask, factors)
         else:
             columns = np.arange(len(self._labels))
-            lists = (batch.true, batch.pred, batch.hidden, batch.named)
+            lists = (batch.true, batch.pred, batch.mask, batch.mentioned)
             weighed = backend.decisions.weigh_lists(batch.examples, len(columns), *lists, factors)
         target = common_scale(weighed.scale)
         place, outcome = np.nonzero(weighed.cells.any(axis=2))

@@ -15,15 +15,14 @@ import numpy as np
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
-from streameval.schema.batch import Example, ScoredLists
+from streameval.schema.batch import Batch, Example, slots_of
+from streameval.schema.example_scores import ExampleScores, batch_of
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.decisions import Decisions
 from streameval.states.exact import common_scale, units_of
-from streameval.states.given import Given, scored_of
 from streameval.states.joint_tape import JointTape
-from streameval.states.placing import placed
 from streameval.states.recording import Recording
-from streameval.states.state_set import Joint, StateSet
+from streameval.states.state_set import StateSet
 
 __all__ = ["ALWAYS", "History", "RecentExamples"]
 
@@ -45,18 +44,19 @@ class RecentExamples:
     def __init__(self, labels: LabelIndex, size: int) -> None:
         self._labels, self._size = labels, size
         self._parts: list[tuple[Int32Array, Int32Array, FloatArray | None]] = []
-        self._given: list[Given] = []
+        self._given: list[ExampleScores] = []
         self._held = 0
         self.examples = 0
 
-    def add(self, batch: Joint) -> None:
+    def add(self, batch: Batch) -> None:
         """Note a batch that was counted, hence checked, and its scores."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
         newest = batch.part(surplus, batch.examples) if surplus else batch
-        self._parts.append(placed(newest.decided, self._labels.fixed))
-        if newest.scored is not None:
-            self._given.append(Given.of(newest.scored))
+        self._parts.append((*slots_of(newest, self._labels.fixed), newest.weights))
+        scores = ExampleScores.of(newest)
+        if scores is not None:
+            self._given.append(scores)
         self._held += newest.examples
         while self._held - len(self._parts[0][0]) >= self._size:
             self._held -= len(self._parts.pop(0)[0])
@@ -71,11 +71,11 @@ class RecentExamples:
             contents, given = _moved(contents, columns, labels.fixed), None if given is None else given.moved(columns)
         return Recording.of(labels, contents, given)
 
-    def given(self) -> Given | None:
+    def given(self) -> ExampleScores | None:
         """The scores of the noted examples."""
         if not self._given:
             return None
-        given = Given.joined(self._given)
+        given = ExampleScores.joined(self._given)
         gone = max(0, len(given.lengths) - self._size)
         return given.taken(np.arange(gone, len(given.lengths))) if gone else given
 
@@ -139,8 +139,7 @@ class History:
         size = _SMALL_PIECE if _several(like) else _PIECE
         for start in range(0, batch.examples, size):
             stop = min(start + size, batch.examples)
-            scored = self._examples(start, stop)[1] if self._scored else None
-            self.states.count(Joint(batch.part(start, stop), scored))
+            self.states.count(batch.part(start, stop))
         self.clock, self.stale, self.before = clock, False, 0
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
@@ -171,7 +170,7 @@ class History:
         slots = example.slots.astype(np.int32)
         weights = None if example.weight == 1.0 else np.array([example.weight])
         stamps = np.array([stamp], np.int64) if self.tape.timed else None
-        given = None if example.scored is None else Given.of(example.scored)
+        given = None if example.scored is None else ExampleScores.of(example.scored)
         self.stale = True
         try:
             self.states.count_one(example, 1)
@@ -206,7 +205,7 @@ class History:
         self.clock = clock
         self.stale = self._trim(size, limit)
 
-    def _append(self, contents: TapeContents, given: Given | None) -> None:
+    def _append(self, contents: TapeContents, given: ExampleScores | None) -> None:
         if isinstance(self.tape, JointTape):
             self.tape.extend(*contents, given)
         else:
@@ -226,7 +225,7 @@ class History:
                 _lighten(states.decisions, tape.contents(0, overdue))
             tape.drop(self.counts, overdue)
         elif overdue:
-            for example in _each(*self._examples(0, overdue)):
+            for example in self._examples(overdue):
                 states.count_one(example, -1, known=True)
             tape.drop(overdue)
             self._until_compaction -= overdue
@@ -237,11 +236,16 @@ class History:
             states.unweigh()
         return False
 
-    def _examples(self, start: int, stop: int) -> tuple[TapeContents, ScoredLists]:
-        """Some of the examples, and their scores."""
-        contents = self.tape.contents(start, stop)
-        lengths, slots, weights, _ = contents
-        return contents, scored_of(lengths, slots, weights, self.tape.given(start, stop))
+    def _examples(self, size: int) -> Iterator[Example]:
+        """The oldest examples one by one."""
+        lengths, slots, weights, _ = self.tape.contents(0, size)
+        batch = batch_of(lengths, slots, weights, self.tape.given(0, size))
+        wide = slots.astype(np.int64)
+        end = 0
+        for row, length in enumerate(lengths.tolist()):
+            start, end = end, end + length
+            weight = 1.0 if weights is None else float(weights[row])
+            yield Example.at(wide[start:end], weight, batch.part(row, row + 1))
 
     def _require_room(self) -> None:
         if len(self.labels) >= _COLUMNS:
@@ -262,19 +266,6 @@ class History:
 def _several(states: StateSet) -> bool:
     """Whether the decisions are not the only state."""
     return len(states.states) > 1
-
-
-def _each(contents: TapeContents, scored: ScoredLists) -> Iterator[Example]:
-    """Examples one by one."""
-    lengths, slots, weights, _ = contents
-    wide = slots.astype(np.int64)
-    end = 0
-    for row, length in enumerate(lengths.tolist()):
-        start, end = end, end + length
-        cells = wide[start:end]
-        _, fn, fp, tp, masked = np.bincount(cells % 5, minlength=5).tolist()
-        weight = 1.0 if weights is None else float(weights[row])
-        yield Example(cells, (tp + fn, tp + fp, tp, masked), weight, scored.part(row, row + 1))
 
 
 def _lighten(decisions: Decisions, contents: TapeContents) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, ScoreArray, TapeContents
-from streameval.states.given import Given, narrowed
+from streameval.schema.example_scores import ExampleScores, narrowed
 
 __all__ = ["JointTape"]
 
@@ -69,10 +69,10 @@ class JointTape:
         slots: Int32Array,
         weights: FloatArray | None,
         stamps: IntArray | None,
-        given: Given | None = None,
+        given: ExampleScores | None = None,
     ) -> None:
         """Append examples: as `streameval.kernel.tape.numpy.Tape.extend` does, with their scores, if they have any."""
-        given = Given.nothing(len(lengths)) if given is None else given
+        given = ExampleScores.nothing(len(lengths)) if given is None else given
         held = self._with_room(len(lengths), len(slots), given)
         examples, of_slots, of_scores = (
             slice(part.stop, part.stop + more)
@@ -96,7 +96,7 @@ class JointTape:
             appended=held.appended + len(lengths),
         )
 
-    def _with_room(self, examples: int, slots: int, given: Given) -> _Held:
+    def _with_room(self, examples: int, slots: int, given: ExampleScores) -> _Held:
         held = self._held
         kind = held.scores.dtype
         if kind == np.float32 and narrowed(given.scores).dtype != np.float32:
@@ -149,11 +149,11 @@ class JointTape:
         stamps = held.stamps[examples].copy() if self.timed else None
         return held.lengths[examples].copy(), held.slots[of_slots].copy(), weights, stamps
 
-    def given(self, start: int, stop: int) -> Given:
+    def given(self, start: int, stop: int) -> ExampleScores:
         """Copies of the scores of some of the examples."""
         held = self._held
         examples, of_scores = _span(held.many, held.examples, held.of_scores, start, stop)
-        return Given(held.many[examples].copy(), held.columns[of_scores].copy(), held.scores[of_scores].copy())
+        return ExampleScores(held.many[examples].copy(), held.columns[of_scores].copy(), held.scores[of_scores].copy())
 
 
 def _size(span: slice) -> int:

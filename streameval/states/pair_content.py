@@ -9,15 +9,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.kernel import backend
 from streameval.kernel.backend import pairs as pairing
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import DenseBatch, ListBatch, ScoreBatch
 from streameval.schema.labels import Label
 from streameval.states.options import Part
 
 __all__ = [
-    "ALL", "Cells", "Content", "Key", "cells_of", "decided", "label_sets", "outweighs", "placed",
+    "ALL", "Cells", "Content", "Key", "label_sets", "outweighs", "placed",
     "set_placed",
 ]  # fmt: skip
 
@@ -83,34 +81,6 @@ class Cells(NamedTuple):
 
 
 # -- batches ----------------------------------------------------------------------------------------------------------
-
-
-def decided(batch: ScoreBatch) -> DenseBatch:
-    """Scores as the decisions they stand for."""
-    if not np.isfinite(batch.scores).all():
-        raise batch.refusal()
-    pred = (batch.scores >= batch.bounds).view(np.uint8)
-    return DenseBatch(batch.columns, batch.true, pred, batch.hidden, None, batch.refusal)
-
-
-def cells_of(batch: DenseBatch | ListBatch, width: int) -> Cells:
-    """The cells of a batch that are not true negatives."""
-    if isinstance(batch, ListBatch):
-        lists = (batch.true, batch.pred, batch.hidden, batch.named)
-        _, rows, slots = backend.decisions.list_rows(
-            batch.examples, *lists, batch.everywhere, np.zeros((width, 5), np.int64)
-        )
-        columns, outcomes = np.divmod(slots, 5)
-        kept = outcomes > 0
-        return Cells(rows[kept], columns[kept], outcomes[kept])
-    outcome, columns = batch.true + np.uint8(2) * batch.pred, batch.columns
-    if batch.hidden is not None:
-        outcome[batch.hidden != 0] = 4
-    if (np.diff(columns) < 0).any():
-        order = np.argsort(columns)
-        outcome, columns = outcome[:, order], columns[order]
-    rows, position = np.divmod(np.flatnonzero(outcome), max(1, len(columns)))
-    return Cells(rows, columns[position], outcome[rows, position].astype(np.int64))
 
 
 def label_sets(cells: Cells, examples: int) -> tuple[list[tuple[int, ...]], IntArray]:

@@ -13,6 +13,7 @@ counts, the exact sum of weights of each, which is dropped when it equals the co
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
@@ -21,8 +22,8 @@ import numpy as np
 from streameval.errors import CounterOverflowError, MergeError, RevertError
 from streameval.kernel import backend
 from streameval.kernel.backend import pairs as pairing
-from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, Lists, Ragged
-from streameval.schema.batch import Batch, DenseBatch, Example, ScoreBatch
+from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
+from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import COUNT_MAX
 from streameval.states.exact import ExactSums, common_scale, exact_integers, scaled, trailing_zeros, units_of
@@ -32,8 +33,6 @@ from streameval.states.pair_content import (
     Cells,
     Content,
     Key,
-    cells_of,
-    decided,
     label_sets,
     outweighs,
     placed,
@@ -136,23 +135,24 @@ class Pairs:
         if threads > 1:
             self._count_in_parts(batch, threads)
             return
-        if isinstance(batch, ScoreBatch):
-            batch = decided(batch)
+        if isinstance(batch, Dense) and batch.pred is None:
+            batch = replace(batch, pred=batch.binary())
         self._counts.reserve(len(self._labels))
         fixed = self._labels.fixed
         factors, before = batch.weights, None
         if factors is not None or self._weights is not None:
             factors = np.ones(batch.examples) if factors is None else factors
             before = self._weights_at(0)
-        if isinstance(batch, DenseBatch):
-            if self._counts.count_dense(batch.columns, fixed, batch.true, batch.pred, batch.hidden) > 1:
+        if isinstance(batch, Dense):
+            if self._counts.count_dense(batch.columns, fixed, batch.true, batch.binary(), batch.mask) > 1:
                 raise batch.refusal()
         else:
-            sides = [_ragged(side) for side in (batch.true, batch.pred, batch.hidden, batch.named)]
-            self._counts.count_lists(batch.examples, fixed, sides[0], sides[1], sides[2], sides[3], batch.everywhere)
+            sides = map(ragged, (batch.true, batch.pred, batch.mask, batch.mentioned))
+            self._counts.count_lists(batch.examples, fixed, *sides, batch.mentioned_by_all)
         if before is None and "labelsets" not in self.parts:
             return
-        cells = cells_of(batch, len(self._labels))
+        rows, slots = cells_of(batch, len(self._labels))
+        cells = Cells(rows, *np.divmod(slots, 5))
         sets, which = label_sets(cells, batch.examples) if "labelsets" in self.parts else ([], np.zeros(0, np.int64))
         if before is not None and factors is not None:
             added = self._weigh(cells, sets, which, factors)
@@ -400,13 +400,6 @@ class Pairs:
         return self.content() == other.content()
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _ragged(lists: Lists | None) -> Ragged | None:
-    """Lists as plain offsets and columns."""
-    if lists is None:
-        return None
-    return np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.found(), np.int64)
 
 
 def _by_group(group: IntArray, digits: FloatArray, groups: int) -> IntArray:

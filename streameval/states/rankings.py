@@ -28,7 +28,7 @@ from streameval.errors import CounterOverflowError, LabelError, RevertError
 from streameval.kernel import backend
 from streameval.kernel.rankings.numpy import Records
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
-from streameval.schema.batch import Scored, ScoredRows
+from streameval.schema.batch import Batch, Dense, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX
@@ -105,7 +105,7 @@ class Rankings:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def count_one(self, batch: Scored, sign: int, *, known: bool = False) -> None:
+    def count_one(self, batch: Batch, sign: int, *, known: bool = False) -> None:
         """Count the examples of a small batch (sign 1) or take them back (sign -1): all of them, or none.
 
         ``known``: they were surely counted, so no need to ask.
@@ -118,7 +118,7 @@ class Rankings:
         fresh._asked, fresh._weights, fresh._plan = ExactSums(), None, None
         self._scratch = fresh
 
-    def count(self, batch: Scored, threads: int = 1) -> None:
+    def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
         threads = min(threads, batch.examples // _PER_THREAD)
         detailed = batch.weights is not None or self._options.asks
@@ -131,7 +131,7 @@ class Rankings:
         else:
             self._count(batch, detailed)
 
-    def _count_in_parts(self, batch: Scored, threads: int) -> None:
+    def _count_in_parts(self, batch: Batch, threads: int) -> None:
         from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
 
         bounds = [batch.examples * part // threads for part in range(threads + 1)]
@@ -142,18 +142,19 @@ class Rankings:
         for state in states:
             self.merge(state)
 
-    def _count(self, batch: Scored, detailed: bool) -> None:
+    def _count(self, batch: Batch, detailed: bool) -> None:
         """Count a batch; where more than counts is wanted, the state is still empty."""
         self._counts.reserve(len(self._labels))
         place = self._places() if self._options.ties == "last" else None
         fixed = self._labels.fixed
-        if isinstance(batch, ScoredRows):
+        if isinstance(batch, Dense):
             batch = batch if place is None else _in_order(batch, place)
-            dense = batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.hidden, place is not None
-            records = self._counts.count_rows(*dense, detailed)
+            dense = batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask, place is not None
+            records = self._counts.count_rows(*dense, detailed)  # type: ignore[arg-type]  # there are scores
         else:
-            lists = batch.examples, fixed, batch.true, batch.ranked, batch.scores, batch.hidden, place
-            records = self._counts.count_lists(*lists, detailed)
+            true, ranked, mask = map(ragged, (batch.true, batch.ranked, batch.mask))
+            lists = batch.examples, fixed, true, ranked, batch.scores, mask, place
+            records = self._counts.count_lists(*lists, detailed)  # type: ignore[arg-type]  # there are scores
         if records is not None:
             self._add(records, batch.weights)
 
@@ -436,14 +437,17 @@ class Rankings:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _in_order(batch: ScoredRows, place: IntArray) -> ScoredRows:
+def _in_order(batch: Dense, place: IntArray) -> Dense:
     """The same rows with columns in the order of their labels."""
     order = np.argsort(place[batch.columns])
     if (np.diff(order) > 0).all():
         return batch
-    ranked, hidden = (None if mask is None else mask[:, order].copy() for mask in (batch.ranked, batch.hidden))
-    true, scores = batch.true[:, order].copy(), batch.scores[:, order].copy()
-    return ScoredRows(batch.columns[order], true, scores, ranked, hidden, batch.weights)
+    true, scores, ranked, mask = (
+        None if cells is None else cells[:, order].copy()
+        for cells in (batch.true, batch.scores, batch.ranked, batch.mask)
+    )
+    columns, weights = batch.columns[order], batch.weights
+    return Dense(columns, true, scores=scores, ranked=ranked, mask=mask, weights=weights)  # type: ignore[arg-type]  # each of its own type
 
 
 def _sums_of(tables: tuple[Table, ...], gain_scale: int) -> tuple[dict[Key, int], dict[Key, int]]:

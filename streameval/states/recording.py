@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
-from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, TapeContents
-from streameval.schema.batch import ListBatch
+from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
+from streameval.schema.batch import Ragged
+from streameval.schema.example_scores import ExampleScores, batch_of, rows_of
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.given import Given, rows_of
 
 __all__ = ["Recording"]
 
@@ -29,16 +29,16 @@ class Recording:
     slots: Int32Array
     weights: FloatArray | None
     stamps: IntArray | None
-    given: Given | None = None
+    given: ExampleScores | None = None
 
     @classmethod
     def empty(cls, declared: tuple[Label, ...], *, timed: bool, scored: bool = False) -> Self:
         """Nothing, timed or not, scored or not."""
         nothing, stamps = np.zeros(0, np.int32), np.zeros(0, np.int64) if timed else None
-        return cls(declared, len(declared), nothing, nothing, None, stamps, Given.nothing() if scored else None)
+        return cls(declared, len(declared), nothing, nothing, None, stamps, ExampleScores.nothing() if scored else None)
 
     @classmethod
-    def of(cls, labels: LabelIndex, contents: TapeContents, given: Given | None = None) -> Self:
+    def of(cls, labels: LabelIndex, contents: TapeContents, given: ExampleScores | None = None) -> Self:
         """What is on a tape whose columns are those of ``labels``."""
         lengths, slots, weights, stamps = contents
         order, there = labels.order(), np.zeros(len(labels), np.bool_)
@@ -81,7 +81,7 @@ class Recording:
         slots = slots[place[of_slot[place] >= 0]]
         given = None
         if self.given is not None and other.given is not None:
-            given = Given.joined([self.given, other.given.moved(columns)]).taken(order)
+            given = ExampleScores.joined([self.given, other.given.moved(columns)]).taken(order)
         return type(self).of(
             labels, (lengths[order], slots, None if weights is None else weights[order], stamps[order]), given
         )
@@ -118,17 +118,6 @@ class Recording:
         spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
         return [(columns[span], scores[span]) for span in spans]
 
-    def batch(self) -> ListBatch:
+    def batch(self) -> Ragged:
         """The same examples as a batch."""
-        column, outcome = (part.astype(np.int64) for part in np.divmod(self.slots, 5))
-        row = rows_of(self.lengths)
-
-        def lists(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Lists:
-            ends = np.cumsum(np.bincount(row[chosen], minlength=len(self.lengths)), dtype=np.int64)
-            return Lists(np.concatenate([np.zeros(1, np.int64), ends]), column[chosen])
-
-        odd = outcome % 2 == 1
-        return ListBatch(
-            len(self.lengths), lists(odd), lists((outcome == 2) | (outcome == 3)), lists(outcome == 4),
-            lists(outcome == 0), np.zeros(0, np.int64), self.weights,
-        )  # fmt: skip
+        return batch_of(self.lengths, self.slots, self.weights, self.given)

@@ -6,32 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import Batch, Example, Scored
+from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import State
 from streameval.states.decisions import Decisions
 
-__all__ = ["Joint", "StateSet"]
-
-
-class Joint(NamedTuple):
-    """Many examples as binary predictions and, for the states that read them, with their scores."""
-
-    decided: Batch
-    scored: Scored | None
-
-    @property
-    def examples(self) -> int:
-        """How many examples there are."""
-        return self.decided.examples
-
-    def part(self, start: int, stop: int) -> Joint:
-        """Some of the examples."""
-        return Joint(self.decided.part(start, stop), None if self.scored is None else self.scored.part(start, stop))
-
-    def taken(self, rows: IntArray) -> Joint:
-        """These examples, in this order."""
-        return Joint(self.decided.taken(rows), None if self.scored is None else self.scored.taken(rows))
+__all__ = ["StateSet"]
 
 
 class _Journal(NamedTuple):
@@ -103,20 +83,20 @@ class StateSet:
         shares = [example if state.reads_decisions else example.scored for state in self._states.values()]
         self._all(_Journal(self.examples, change, undo, tuple(shares)))
 
-    def count(self, batch: Joint, threads: int = 1) -> None:
+    def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
         for state in self._states.values():
-            state.count(batch.decided if state.reads_decisions else batch.scored, threads)
+            state.count(batch, threads)
 
     @staticmethod
-    def count_groups(sets: list[StateSet], codes: IntArray, batch: Joint) -> bool:
+    def count_groups(sets: list[StateSet], codes: IntArray, batch: Batch) -> bool:
         """Count each example of a batch in the set that its code says, if that can be done in one pass.
 
         The sets share their labels. Only for states that are thrown away if this raises.
         """
         if len(sets) == 1 or len(sets[0]._states) > 1:
             return False
-        return Decisions.count_groups([one.decisions for one in sets], codes, batch.decided)
+        return Decisions.count_groups([one.decisions for one in sets], codes, batch)
 
     def merge(self, other: StateSet) -> None:
         """Add all that ``other`` has counted. ``other`` may be this very object."""

@@ -17,9 +17,10 @@ from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.counting import contents_of, core_of
 from streameval.evaluation.encoding import SavedWindow
 from streameval.kernel.types import FloatArray, IntArray
+from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS
-from streameval.states.state_set import Joint, StateSet
+from streameval.states.state_set import StateSet
 from streameval.windows.base import A, Window
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 
@@ -75,9 +76,9 @@ class Blocks(Window[A]):
     def _span_name(self) -> str:
         """How the user named the length of a block."""
 
-    def _weighed(self, joint: Joint, places: FloatArray) -> Joint:  # noqa: ARG002
+    def _weighed(self, batch: Batch, places: FloatArray) -> Batch:  # noqa: ARG002
         """Examples each of which weighs what it does in its block; ``places`` say how far into it they are."""
-        return joint
+        return batch
 
     def _seen(self, latest: int, key: int) -> int:  # noqa: ARG002
         """The latest time, if it matters."""
@@ -273,21 +274,21 @@ class Blocks(Window[A]):
         gathered = core_of(self._template).scratch()
         states: dict[int, StateSet] = {}
         examples = 0
-        for given in gathered.read_many(y_true, y_pred, weights, mask):
-            some = slice(examples, examples + given.examples)
+        for batch in gathered.read_many(y_true, y_pred, weights, mask):
+            some = slice(examples, examples + batch.examples)
             examples = some.stop
             if keys is None:
                 place = first + np.arange(some.start, some.stop)
                 within = place // self._size
-                joint = self._weighed(given, (place % self._size) / self._size)
+                weighed = self._weighed(batch, (place % self._size) / self._size)
             elif examples > len(keys):
                 raise InputError(f"times has {len(keys)} entries for {examples} examples or more; give one per example")
             else:
                 within = index[some]
-                joint = self._weighed(given, places[some])
-            bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), given.examples]
+                weighed = self._weighed(batch, places[some])
+            bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), batch.examples]
             for start, stop in pairwise(bounds):
-                part, number = joint.part(start, stop), int(within[start])
+                part, number = weighed.part(start, stop), int(within[start])
                 state = states.get(number)
                 if state is None:
                     state = states[number] = gathered.states.empty_like()

@@ -14,10 +14,9 @@ from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
-from streameval.schema.batch import DenseBatch, ScoreBatch
+from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.history import ALWAYS
-from streameval.states.state_set import Joint
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, Held
 from streameval.windows.decay import power, powers
@@ -100,20 +99,14 @@ class Fading(Blocks[A]):
             raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
         return heavier
 
-    def _weighed(self, joint: Joint, places: FloatArray) -> Joint:
-        batch, weights = joint.decided, powers(places)
-        if isinstance(batch, ScoreBatch):
-            if not np.isfinite(batch.scores).all():
-                raise batch.refusal()
-            decided = np.greater_equal(batch.scores, batch.bounds).view(np.uint8)
-            batch = DenseBatch(batch.columns, batch.true, decided, batch.hidden, None, batch.refusal)
+    def _weighed(self, batch: Batch, places: FloatArray) -> Batch:
+        weights = powers(places)
         if batch.weights is not None:
             with np.errstate(over="ignore"):
                 weights = batch.weights * weights
             if np.isinf(weights).any():
                 raise InputError("weights are too large to fade; divide all weights by some number")
-        scored = None if joint.scored is None else replace(joint.scored, weights=weights)
-        return Joint(replace(batch, weights=weights), scored)
+        return replace(batch, weights=weights)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

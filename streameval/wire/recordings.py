@@ -6,8 +6,8 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.types import IntArray, ScoreArray
+from streameval.schema.example_scores import ExampleScores, narrowed, rows_of
 from streameval.schema.labels import Label, in_order
-from streameval.states.given import Given, narrowed, rows_of
 from streameval.states.recording import Recording
 from streameval.wire.fields import Source, put_column, put_label, require, varint
 
@@ -71,7 +71,7 @@ def take_recording(
     return Recording(labels, len(declared), *sizes, weights, stamps, given)
 
 
-def _take_given(source: Source, examples: int, width: int) -> Given:
+def _take_given(source: Source, examples: int, width: int) -> ExampleScores:
     lengths = source.column(examples)
     entries = source.count()
     columns = source.column(entries)
@@ -84,10 +84,10 @@ def _take_given(source: Source, examples: int, width: int) -> Given:
     require(bool(np.isfinite(scores).all()) and not np.signbit(scores[scores == 0]).any())
     require(size == 4 or narrowed(scores).dtype != np.float32)
     require(bool((columns < width).all()))
-    return Given(lengths.astype(np.int32), columns.astype(np.int32), scores)
+    return ExampleScores(lengths.astype(np.int32), columns.astype(np.int32), scores)
 
 
-def _check_given(given: Given, cells: IntArray, outcome: IntArray, fixed: int, width: int) -> None:
+def _check_given(given: ExampleScores, cells: IntArray, outcome: IntArray, fixed: int, width: int) -> None:
     """Refuse scores that contradict the slots: of a hidden cell, or of a label that the example does not mention."""
     row = rows_of(given.lengths)
     scored = row * width + given.columns

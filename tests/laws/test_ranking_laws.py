@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.metrics import rankings_at
-from streameval.schema.batch import ScoredLists, ScoredRows
+from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import rankings
 from streameval.states.options import RankingOptions
@@ -49,7 +49,7 @@ class Stream:
     def empty(self) -> Rankings:
         return Rankings(LabelIndex(self.declared), self.options)
 
-    def batch(self, examples: list[Ranked], index: LabelIndex) -> ScoredLists | ScoredRows:
+    def batch(self, examples: list[Ranked], index: LabelIndex) -> Batch:
         if self.rng.random() < 0.3 and len(index) == len(LABELS):  # rows mention every column
             return as_rows(examples, self.rng.sample(LABELS, len(LABELS)), index)
         return as_lists(examples, index, self.rng)
@@ -246,13 +246,13 @@ def test_arguments_are_never_changed_and_never_kept(stream: Stream):
     batch = as_lists(stream.examples, state._labels, stream.rng)
     arrays = [
         batch.scores,
-        *batch.true,
-        *batch.ranked,
-        *(batch.hidden or ()),
+        *batch.true[:2],
+        *batch.ranked[:2],
+        *(batch.mask or ())[:2],
         *([] if batch.weights is None else [batch.weights]),
     ]
     rows = as_rows(stream.examples, LABELS, state._labels)
-    arrays += [part for part in (rows.true, rows.scores, rows.ranked, rows.hidden) if part is not None]
+    arrays += [part for part in (rows.true, rows.scores, rows.ranked, rows.mask) if part is not None]
     before = [array.tobytes() for array in arrays]
     state.count(batch)
     state.count(rows)
@@ -309,7 +309,7 @@ def test_weights_of_one_are_no_weights():
         plain, heavy = Rankings(LabelIndex(LABELS), options), Rankings(LabelIndex(LABELS), options)
         batch = as_rows(examples, LABELS, plain._labels)
         plain.count(batch)
-        heavy.count(ScoredRows(batch.columns, batch.true, batch.scores, batch.ranked, batch.hidden, np.ones(6)))
+        heavy.count(replace(batch, weights=np.ones(6)))
         assert alike(plain, heavy)
         light = as_rows([Ranked(e.true, e.scores, e.hidden, 2.0**60) for e in examples[:2]], LABELS, plain._labels)
         heavy.count_one(light, 1)

@@ -17,7 +17,7 @@ from streameval.errors import InputError, LabelError, MetricError
 from streameval.metrics import logarithms, rankings, rankings_at
 from streameval.metrics.averaging import as_float
 from streameval.metrics.propensities import jain_propensities
-from streameval.schema.batch import ScoredRows
+from streameval.schema.batch import Dense
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
@@ -148,7 +148,7 @@ def compared(
 ) -> list[tuple[str, float, float]]:
     index = LabelIndex(range(true.shape[1]))
     state = Rankings(index)
-    state.count(ScoredRows(np.arange(true.shape[1]), true, scores, None, None, weights))
+    state.count(Dense(np.arange(true.shape[1]), true, scores=scores, weights=weights))
     tables = RankingTables(state)
     read = [
         ("lrap", rankings.label_ranking_average_precision(tables), sk.label_ranking_average_precision_score, {}),
@@ -192,7 +192,7 @@ def test_a_state_without_ties_reads_as_scikit_learn_ignoring_them():
     rng = np.random.default_rng(1)
     true, scores = (rng.random((30, 9)) < 0.4).astype(np.uint8), rng.permuted(np.tile(np.arange(9.0), (30, 1)), axis=1)
     state = Rankings(LabelIndex(range(9)), RankingOptions(ties="last"))
-    state.count(ScoredRows(np.arange(9), true, scores, None, None, None))
+    state.count(Dense(np.arange(9), true, scores=scores))
     for k in (None, 1, 4):
         expected = sk.ndcg_score(true, scores, k=k, ignore_ties=True)
         assert as_float(rankings_at.ndcg(RankingTables(state), k=k)) == pytest.approx(expected, rel=1e-12)
@@ -341,7 +341,7 @@ def test_a_published_ranking_value_is_reproduced(case: RankingCase):
         width = len(case.true[0])
         state = Rankings(LabelIndex(range(width)), case.options)
         true, scores = np.array(case.true, np.uint8), np.array(case.pred, np.float64)
-        state.count(ScoredRows(np.arange(width), true, scores, None, None, None))
+        state.count(Dense(np.arange(width), true, scores=scores))
     got = as_float(case.ours(RankingTables(state), **case.choices))
     assert abs(got - case.expected) <= case.atol, (case.source, case.theirs, got)
 

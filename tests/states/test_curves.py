@@ -18,7 +18,7 @@ from streameval.kernel.backend import curves as binned
 from streameval.kernel.curves import numpy as _binned_numpy
 from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.metrics import areas, calibration, curves
-from streameval.schema.batch import Scored, ScoredLists, ScoredRows
+from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Curves
@@ -241,7 +241,7 @@ SCORES = st.sampled_from([0.0, -0.0, 0.1, 0.5, 1.0, 0.9999999, 1e-5, 1.000000000
 
 
 @st.composite
-def examples(draw: st.DrawFn, width: int, *, weighted: bool) -> Scored:
+def examples(draw: st.DrawFn, width: int, *, weighted: bool) -> Batch:
     """One example over some columns, as a row or as lists."""
     columns = draw(st.lists(st.integers(0, width - 1), unique=True, max_size=width))
     shape = (1, len(columns))
@@ -258,7 +258,7 @@ def examples(draw: st.DrawFn, width: int, *, weighted: bool) -> Scored:
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> tuple[int, bool, list[Scored]]:
+def streams(draw: st.DrawFn) -> tuple[int, bool, list[Batch]]:
     """How many columns there are, whether they are declared, and examples."""
     width, weighted = draw(st.integers(1, 4)), draw(st.booleans())
     return width, draw(st.booleans()), draw(st.lists(examples(width, weighted=weighted), max_size=10))
@@ -268,7 +268,7 @@ def fresh(width: int, fixed: bool) -> Curves:
     return state_of(width=width, fixed=fixed)
 
 
-def fed(width: int, fixed: bool, batches: list[Scored]) -> Curves:
+def fed(width: int, fixed: bool, batches: list[Batch]) -> Curves:
     state = fresh(width, fixed)
     for batch in batches:
         state.count_one(batch, 1)
@@ -819,7 +819,7 @@ def test_kernel_codes_are_what_the_state_turns_into_errors():
         state.count_one(rows_of(np.ones((1, 1)), np.full((1, 1), np.nextafter(0.4, 1))), -1)
     with pytest.raises(RevertError):
         state.count_one(rows_of(np.ones((1, 1)), np.full((1, 1), 0.4), weights=np.array([2.0])), -1)
-    assert isinstance(batch, ScoredRows)
-    assert isinstance(lists_of(batch), ScoredLists)
+    assert isinstance(batch, Dense)
+    assert isinstance(lists_of(batch), Ragged)
     state.count_one(lists_of(batch), -1)
     assert state.examples == 0

@@ -20,7 +20,7 @@ from streameval.errors import CounterOverflowError, InputError, MergeError, Reve
 from streameval.kernel.backend import pairs as paired
 from streameval.kernel.pairs import numpy as pairing
 from streameval.kernel.types import DONE, FULL, REFUSED, Lists
-from streameval.schema.batch import DenseBatch, Example, ListBatch, ScoreBatch
+from streameval.schema.batch import Dense, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
 from streameval.states.pair_content import Content
@@ -102,7 +102,7 @@ def fed(declared: Iterable[str], parts: Iterable[str], examples: Iterable[Meant]
     return state
 
 
-def listed(examples: list[Meant], labels: LabelIndex, rng: random.Random, *, heavy: bool = True) -> ListBatch:
+def listed(examples: list[Meant], labels: LabelIndex, rng: random.Random, *, heavy: bool = True) -> Ragged:
     """The same examples as lists with repeats, in any order."""
 
     def lists(side: Callable[[Meant], frozenset]) -> Lists:
@@ -120,10 +120,10 @@ def listed(examples: list[Meant], labels: LabelIndex, rng: random.Random, *, hea
     ))  # fmt: skip
     weights = np.array([example.weight for example in examples])
     plain = not heavy or bool((weights == 1).all())
-    return ListBatch(len(examples), true, pred, hidden, named, np.zeros(0, np.int64), None if plain else weights)
+    return Ragged(len(examples), true, pred, hidden, named, np.zeros(0, np.int64), None if plain else weights)
 
 
-def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> DenseBatch:
+def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> Dense:
     def bits(side: Callable[[Meant], frozenset]) -> np.ndarray:
         return np.array([[name in side(example) for name in names] for example in examples], np.uint8).reshape(
             -1, len(names)
@@ -131,9 +131,9 @@ def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> DenseB
 
     weights = np.array([example.weight for example in examples])
     columns = np.array([labels.add(name) for name in names], np.int64)
-    return DenseBatch(
-        columns, bits(lambda e: e.true), bits(lambda e: e.pred), bits(lambda e: e.masked),
-        None if (weights == 1).all() else weights, lambda: InputError("a value is neither 0 nor 1"),
+    return Dense(
+        columns, bits(lambda e: e.true), bits(lambda e: e.pred), mask=bits(lambda e: e.masked),
+        weights=None if (weights == 1).all() else weights, refusal=lambda: InputError("a value is neither 0 nor 1"),
     )  # fmt: skip
 
 
@@ -489,7 +489,7 @@ def test_arguments_are_neither_changed_nor_kept():
     ]
     state, labels = fresh()
     batch = dense(examples, list(POOL), labels)
-    arrays = [batch.columns, batch.true, batch.pred, batch.hidden, batch.weights]
+    arrays = [batch.columns, batch.true, batch.pred, batch.mask, batch.weights]
     copies = copy.deepcopy(arrays)
     state.count(batch)
     assert all(np.array_equal(*pair) for pair in zip(arrays, copies, strict=True))
@@ -516,13 +516,13 @@ def test_labels_are_forgotten_only_if_nothing_mentions_them():
 
 
 def test_values_that_are_neither_0_nor_1_are_refused():
-    for side in ("true", "pred", "hidden"):
+    for side in ("true", "pred", "mask"):
         for value in (2, 3, 128, 255):
             for columns in (1, 7, 8, 9, 63, 64, 65, 100):
-                parts = {name: np.zeros((70, columns), np.uint8) for name in ("true", "pred", "hidden")}
+                parts = {name: np.zeros((70, columns), np.uint8) for name in ("true", "pred", "mask")}
                 parts[side][69, columns - 1] = value
                 state, _ = fresh([str(column) for column in range(columns)])
-                batch = DenseBatch(np.arange(columns), **parts, weights=None, refusal=lambda: InputError("neither"))
+                batch = Dense(np.arange(columns), **parts, refusal=lambda: InputError("neither"))
                 with pytest.raises(InputError, match="neither"):
                     state.count(batch)
 
@@ -535,8 +535,8 @@ def test_scores_count_as_the_decisions_they_stand_for():
     names = [str(column) for column in range(9)]
     states = []
     for batch in (
-        ScoreBatch(np.arange(9), true, scores, bounds, None, lambda: InputError("not finite")),
-        DenseBatch(np.arange(9), true, (scores >= bounds).astype(np.uint8), None, None, lambda: InputError("")),
+        Dense(np.arange(9), true, None, scores, bounds, refusal=lambda: InputError("not finite")),
+        Dense(np.arange(9), true, (scores >= bounds).astype(np.uint8)),
     ):
         state, _ = fresh(names)
         state.count(batch)
@@ -544,7 +544,7 @@ def test_scores_count_as_the_decisions_they_stand_for():
     assert states[0] == states[1]
     scores[3, 3] = np.nan
     with pytest.raises(InputError, match="not finite"):
-        fresh(names)[0].count(ScoreBatch(np.arange(9), true, scores, bounds, None, lambda: InputError("not finite")))
+        fresh(names)[0].count(Dense(np.arange(9), true, None, scores, bounds, refusal=lambda: InputError("not finite")))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -556,9 +556,7 @@ def test_threads_change_nothing(weighted: bool):
     states = []
     for threads in (1, 3):
         state, _ = fresh(names)
-        batch = DenseBatch(
-            np.arange(20), true.astype(np.uint8), pred.astype(np.uint8), None, weights, lambda: InputError("")
-        )
+        batch = Dense(np.arange(20), true.astype(np.uint8), pred.astype(np.uint8), weights=weights)
         state.count(batch, threads)
         states.append(state)
     assert states[0].content() == states[1].content()

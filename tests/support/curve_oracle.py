@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from streameval.schema.batch import ScoredLists, ScoredRows
+from streameval.kernel.types import Lists
+from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Curves
@@ -65,31 +66,30 @@ def rows_of(
     ranked: np.ndarray | None = None,
     hidden: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> ScoredRows:
+) -> Dense:
     """A batch of rows as inputs would make it."""
     places = np.arange(true.shape[1]) if columns is None else columns
     parts = [None if part is None else np.ascontiguousarray(part, np.uint8) for part in (ranked, hidden)]
     given = None if weights is None else np.asarray(weights, np.float64)
-    return ScoredRows(
-        places, np.ascontiguousarray(true, np.uint8), np.ascontiguousarray(scores), parts[0], parts[1], given
-    )
+    cells = np.ascontiguousarray(true, np.uint8), None, np.ascontiguousarray(scores), None
+    return Dense(places, *cells, ranked=parts[0], mask=parts[1], weights=given)
 
 
-def lists_of(batch: ScoredRows) -> ScoredLists:
+def lists_of(batch: Dense) -> Ragged:
     """The same examples as lists."""
     shown = np.ones(batch.true.shape, bool) if batch.ranked is None else batch.ranked != 0
-    hidden = None if batch.hidden is None else _lists(batch.columns, batch.hidden != 0)
+    hidden = None if batch.mask is None else _lists(batch.columns, batch.mask != 0)
     scores = batch.scores[shown].astype(np.float64)
     true, ranked = _lists(batch.columns, batch.true != 0), _lists(batch.columns, shown)
-    return ScoredLists(batch.examples, true, ranked, scores, hidden, batch.weights)
+    return Ragged(batch.examples, true, mask=hidden, weights=batch.weights, ranked=ranked, scores=scores)
 
 
-def _lists(columns: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _lists(columns: np.ndarray, where: np.ndarray) -> Lists:
     offsets = np.concatenate([[0], np.cumsum(where.sum(axis=1))]).astype(np.int64)
-    return offsets, np.broadcast_to(columns, where.shape)[where].astype(np.int64)
+    return Lists(offsets, np.broadcast_to(columns, where.shape)[where].astype(np.int64))
 
 
-def state_of(*batches: ScoredRows | ScoredLists, width: int, fixed: bool = True) -> Curves:
+def state_of(*batches: Batch, width: int, fixed: bool = True) -> Curves:
     """A state over labels 0, 1, ... that has counted batches."""
     labels = LabelIndex(range(width) if fixed else ())
     for label in range(width):
@@ -100,7 +100,7 @@ def state_of(*batches: ScoredRows | ScoredLists, width: int, fixed: bool = True)
     return state
 
 
-def counted(*batches: ScoredRows | ScoredLists, width: int) -> CurveTables:
+def counted(*batches: Batch, width: int) -> CurveTables:
     """The same, ready to be read."""
     return CurveTables(state_of(*batches, width=width))
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from streameval.kernel.types import Lists
 from streameval.metrics import rankings, rankings_at
-from streameval.schema.batch import ScoredLists, ScoredRows
+from streameval.schema.batch import Dense, Ragged
 from streameval.schema.labels import LabelIndex, in_order
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
@@ -85,7 +86,7 @@ def _weights(examples: list[Ranked]) -> np.ndarray | None:
 
 def as_rows(
     examples: list[Ranked], labels: list, index: LabelIndex, kind: type = np.float64, garbage: float = np.nan
-) -> ScoredRows:
+) -> Dense:
     """Examples as matrices over ``labels``, in this order; cells that do not count hold garbage."""
     shape = len(examples), len(labels)
     true, hidden, ranked = (np.zeros(shape, np.uint8) for _ in range(3))
@@ -97,18 +98,19 @@ def as_rows(
                 ranked[row, at], scores[row, at] = 1, example.scores[label]
     columns = np.array([index.add(label) for label in labels], np.int64)
     all_ranked = ranked.all() if ranked.size else True
-    return ScoredRows(
-        columns, true, scores, None if all_ranked else ranked, hidden if hidden.any() else None, _weights(examples)
-    )
+    return Dense(
+        columns, true, scores=scores, ranked=None if all_ranked else ranked, mask=hidden if hidden.any() else None,
+        weights=_weights(examples),
+    )  # fmt: skip
 
 
-def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> ScoredLists:
+def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> Ragged:
     """Examples as lists in any order, with repeats where they are allowed."""
 
-    def lists(parts: Iterable[list]) -> tuple[np.ndarray, np.ndarray]:
+    def lists(parts: Iterable[list]) -> Lists:
         rows = [[index.add(label) for label in part] for part in parts]
         offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-        return offsets, np.array([column for row in rows for column in row], np.int64)
+        return Lists(offsets, np.array([column for row in rows for column in row], np.int64))
 
     def shuffled(labels: Iterable, repeats: bool) -> list:
         part = list(labels)
@@ -124,13 +126,13 @@ def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> S
         ]
     scores = [example.scores[label] for part, example in zip(ranked, examples, strict=True) for label in part]
     hidden = lists(shuffled(example.hidden, True) for example in examples)
-    return ScoredLists(
+    return Ragged(
         len(examples),
         lists(shuffled(example.true, True) for example in examples),
-        lists(ranked),
-        np.array(scores, np.float64),
-        hidden if len(hidden[1]) else None,
-        _weights(examples),
+        mask=hidden if len(hidden.places) else None,
+        weights=_weights(examples),
+        ranked=lists(ranked),
+        scores=np.array(scores, np.float64),
     )
 
 
