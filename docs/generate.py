@@ -5,8 +5,11 @@ Run ``python docs/generate.py`` after changing the catalogue; a test compares.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
 from streameval.adapters.river.classes import CLASSES
 from streameval.evaluation.metric import score_options

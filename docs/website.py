@@ -12,9 +12,12 @@ import importlib.util
 import inspect
 import posixpath
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
 import streameval as se
 
@@ -236,6 +239,15 @@ def river_classes() -> str:
     return head + "| class | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
+def engine_list() -> str:
+    """The pages of engines, each with its first sentence."""
+    lines = []
+    for path in sorted((DOCS / "engines").glob("*.md")):
+        title, text = path.read_text(encoding="utf-8").removeprefix("# ").split("\n\n")[:2]
+        lines.append(f"- [{title}](engines/{path.name}): {re.split(r'(?<=[.]) ', ' '.join(text.split()))[0]}")
+    return "\n".join(lines)
+
+
 def project_pages() -> dict[str, str]:
     return {
         f"{name.lower()}.md": (ROOT / f"{name}.md").read_text(encoding="utf-8")
@@ -315,6 +327,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             lambda row: f"{row[1]}[`{row[2]}`](reference/metric-classes.md#{slug(row[2])})", markdown
         )
     uri = page.file.src_uri
+    if uri == "engines.md":
+        markdown = markdown.replace("\n\n## ", f"\n\n{engine_list()}\n\n## ", 1)
     source = DOCS / uri if (DOCS / uri).exists() else ROOT / uri
     if uri in project_pages():
         source = ROOT / f"{Path(uri).stem.upper()}.md"

@@ -264,7 +264,7 @@ def test_what_is_no_table_is_refused(source: object):
 
 
 def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
-    page = (Path(__file__).parents[2] / "docs" / "engines" / "adapters.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[:2]:
         exec(block, names)  # noqa: S102  # what the page shows must run
