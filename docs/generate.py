@@ -12,10 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
 from streameval.adapters.river.classes import CLASSES
-from streameval.evaluation.metric import score_options
-from streameval.metrics.catalogue import catalogue
-from streameval.metrics.entry import Entry, Parameter
-from streameval.metrics.spec import choice_text
+from streameval.evaluation.classes import options_of
+from streameval.metrics.catalogue import Entry, catalogue
+from streameval.metrics.spec import Parameter, choice_text
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -116,7 +115,7 @@ def _classes(bodies: dict[str, str], base: str) -> str:
 
 
 def _body(own: list[str], entry: Entry) -> str:
-    names = [name for name, _ in score_options(entry)]
+    names = list(options_of(entry))
     if entry.state == "decisions":
         options = "_OfDecisions"
     else:

@@ -52,7 +52,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     "Slices": ("slices",),
     "Loops": ("progressive",),
     "Reliability": ("delivery", "testing"),
-    "Catalogue": ("metrics.catalogue", "metrics.entry", "metrics.spec", "metrics.propensities"),
+    "Catalogue": ("metrics.catalogue", "metrics.spec", "metrics.propensities"),
     "Curves and thresholds": ("metrics.curves", "metrics.calibration", "metrics.thresholds"),
     "Pairs of labels": ("metrics.pairs",),
     "Plots": ("plots",),
@@ -159,7 +159,8 @@ def reference_pages() -> dict[str, str]:
     groups: dict[str, list[str]] = {group: [] for group in REFERENCE}
     seen: set[str] = set()
     for path, thing in public_objects().items():
-        if home_of(path, thing) in {"classes", RIVER}:
+        made = isinstance(thing, type) and issubclass(thing, se.Metric) and thing is not se.Metric
+        if made or home_of(path, thing) == RIVER:
             continue
         name = path.rpartition(".")[2]
         target = f"{home_of(path, thing)}.{name}"

@@ -16,11 +16,9 @@ from streameval.errors import (
     StreamevalError,
 )
 from streameval.evaluation import classes as _classes
-from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, metric
-from streameval.metrics.catalogue import catalogue
-from streameval.metrics.entry import Entry
+from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from streameval.delivery.checkpoint import Checkpoint, Checkpointer
     from streameval.delivery.ledger import Ledger
     from streameval.delivery.load import load
+    from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
     from streameval.evaluation.score import classification_report, score
     from streameval.inputs.scores import TopK
     from streameval.metrics.propensities import jain_propensities
@@ -73,14 +72,20 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
+    if name == "__all__":
+        value: object = [*_NAMES, *_classes.__dir__()]
+    elif name in _LATER:
+        value = getattr(import_module(f"streameval.{_LATER[name]}"), name)
+    elif name[:1].isupper() and hasattr(_classes, name):
+        value = getattr(_classes, name)
+    else:
         raise AttributeError(f"module 'streameval' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"streameval.{_LATER[name]}"), name)
+    globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})
 
 
 __all__ = [
@@ -125,4 +130,7 @@ __all__ = [
     "progressive_evaluate",
     "score",
 ]
-__all__ += vars(_classes)["__all__"]  # the stub has none
+
+_NAMES = tuple(__all__)
+if not TYPE_CHECKING:
+    del __all__  # `__getattr__` makes it with the metric classes, which need the whole catalogue

@@ -12,7 +12,7 @@ from streameval.adapters.engine import require
 from streameval.adapters.monitoring import Monitored, checked_most, frozen, most_frequent, specs_of
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator
-from streameval.metrics.naming import evaluate
+from streameval.metrics.catalogue import evaluate
 from streameval.schema.text import printable, quoted
 
 with require("mlflow"):

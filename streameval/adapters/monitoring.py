@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
-from streameval.metrics.naming import ENTRIES, evaluate
+from streameval.metrics.catalogue import entry_of, evaluate
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
@@ -65,14 +65,14 @@ def texts_of(labels: Iterable[Label]) -> dict[Label, str]:
 def choices_of(spec: MetricSpec) -> dict[str, str]:
     """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
     found = {name: choice_text(value) for name, value in spec.parameters}
-    if number_text(spec.zero_division) != number_text(ENTRIES[spec.name].zero_division):
+    if number_text(spec.zero_division) != number_text(entry_of(spec.name).zero_division):
         found["zero_division"] = number_text(spec.zero_division)
     return found if spec.empty == "zero_division" else {**found, "empty": spec.empty}
 
 
 def help_of(spec: MetricSpec) -> str:
     """What a metric says, and its range and direction."""
-    entry = ENTRIES[spec.name]
+    entry = entry_of(spec.name)
     better = "" if entry.bigger_is_better is None else f"; {entry.direction}"
     return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."
 

@@ -12,7 +12,7 @@ from streameval.errors import InputError, MetricError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.score import refuse_rows
-from streameval.metrics.naming import ENTRIES
+from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Ties, Unknown
 from streameval.schema.labels import Label
@@ -87,7 +87,7 @@ def scorer(
     for spec in counts.metrics:
         if spec.average is None:
             raise MetricError(f"{spec.key} has one value per label, but a scorer gives a number; choose an average")
-        if ENTRIES[spec.name].bigger_is_better is None:
+        if entry_of(spec.name).bigger_is_better is None:
             raise MetricError(f"{spec.key} describes the data, and is neither better nor worse; use streameval.score")
     return Scorer(counts, _methods_of(response_method, counts.reads_scores, threshold is None), single)
 
@@ -108,7 +108,7 @@ class Scorer:
         for spec in counts.metrics:
             value = counts.get(spec)
             assert isinstance(value, float)  # noqa: S101  # it has an average
-            better = ENTRIES[spec.name].bigger_is_better
+            better = entry_of(spec.name).bigger_is_better
             found[spec.key if better else f"neg_{spec.key}"] = value if better else -value
         return next(iter(found.values())) if self._single else found
 

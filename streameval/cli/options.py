@@ -14,7 +14,7 @@ from typing import Any
 from streameval.cli.rows import UserError
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
-from streameval.metrics.naming import ENTRIES, build_spec, parse_spec
+from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
@@ -150,6 +150,6 @@ class Wanted:
             raise UserError("what was predicted? name its column with --predicted, or with --scores")
         specs = self.specs()
         for spec in specs:
-            if self.scores is None and ENTRIES[spec.name].scored:
+            if self.scores is None and entry_of(spec.name).scored:
                 raise UserError(f"{spec.key} is read from scores; name their column with --scores")
         return Evaluator(specs, threshold=threshold_of(self.threshold), keep=self.keep)

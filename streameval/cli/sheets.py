@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
-from streameval.metrics.naming import ENTRIES
+from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import printable
@@ -99,7 +99,7 @@ def sheets_of(shown: Shown, *, top: int) -> list[Sheet]:
 def _metrics(shown: Shown, values: Values) -> Sheet:
     single = _single(values)
     others = [_single(values_of(part, shown.metrics)) for part in shown.beside.values()]
-    better = {spec.key: _BETTER[ENTRIES[spec.name].bigger_is_better] for spec in shown.metrics}
+    better = {spec.key: _BETTER[entry_of(spec.name).bigger_is_better] for spec in shown.metrics}
     rows = [(key, value, *(other[key] for other in others), better[key]) for key, value in single.items()]
     first = "value" if not others else "all"
     return Sheet(("metric", first, *shown.beside, ""), rows, bar=first)
@@ -153,7 +153,7 @@ def _per_label(whole: Whole, name: str, zero_division: float | None) -> Mapping[
 def difference_sheets(first: Shown, second: Shown, names: tuple[str, str], *, top: int) -> list[Sheet]:
     """The metrics of two states side by side, and the labels whose F1 differs most."""
     mine, theirs = (_single(values_of(each.whole, first.metrics)) for each in (first, second))
-    better = {spec.key: ENTRIES[spec.name].bigger_is_better for spec in first.metrics}
+    better = {spec.key: entry_of(spec.name).bigger_is_better for spec in first.metrics}
 
     def verdict(key: str, change: float | None) -> str:
         if change is None or not change or better[key] is None or math.isnan(change):

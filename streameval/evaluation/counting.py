@@ -17,7 +17,7 @@ from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.kernel import backend
 from streameval.kernel.types import Lists
 from streameval.metrics.averaging import as_float
-from streameval.metrics.naming import parse_spec
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, overload
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.metric import Metric
+from streameval.metrics.catalogue import evaluate, parse_spec
 from streameval.metrics.interval import Interval
-from streameval.metrics.naming import evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import certified
 from streameval.report.model import PER_LABEL, Report

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.naming import ENTRIES
+from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import without_decisions
 from streameval.schema.config import Config, StateOptions
@@ -170,7 +170,7 @@ def options_for(
     """
     names, needs = _checked_keep(keep), dict[str, list[Mapping[str, Any]]]()
     for spec in specs:
-        entry = ENTRIES[spec.name]
+        entry = entry_of(spec.name)
         needs.setdefault(entry.state, []).append(entry.needs(spec))
     options = (
         kind.options.of(needs.get(kind.name, ()), names.intersection(_names(kind)), arguments or {})
@@ -204,7 +204,7 @@ def checked_state(name: str) -> str:
 
 def reads_decisions(spec: MetricSpec) -> bool:
     """Whether a metric is read from decisions, or from a state that counts decisions."""
-    kind = KINDS.get(ENTRIES[spec.name].state)
+    kind = KINDS.get(entry_of(spec.name).state)
     return kind is None or kind.reads == "decisions"
 
 

@@ -1,25 +1,23 @@
-"""Single metrics: one class per entry of the catalogue; `streameval.evaluation.classes` holds them by name."""
+"""Single metrics: one class per entry of the catalogue, which `streameval.evaluation.classes` makes by name."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import ClassVar, Self, cast
 
 from streameval.errors import FormatError, MetricError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
-from streameval.metrics.catalogue import CATALOGUE
-from streameval.metrics.entry import Entry
+from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate, parse_spec
 from streameval.metrics.interval import Interval
-from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
-from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
+from streameval.metrics.spec import Choice, MetricSpec
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
-__all__ = ["METRIC_CLASSES", "Metric", "metric", "metric_class_of", "signature_of", "summary_of"]
+__all__ = ["Metric", "metric"]
 
 
 class Metric(Accumulator):
@@ -63,7 +61,7 @@ class Metric(Accumulator):
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> Metric:
         """A fresh metric of the class that a spec names."""
-        kind = metric_class_of(spec.name)
+        kind = _class_of(spec)
         made = kind.__new__(kind)
         made._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
         return made
@@ -98,7 +96,7 @@ class Metric(Accumulator):
                 (spec,) = map(parse_spec, saved.metrics)
             except (ValueError, MetricError):
                 raise FormatError(f"the bytes are damaged: metric names {quoted(saved.metrics)}") from None
-            return cast("Self", metric_class_of(spec.name)._from_saved(saved))
+            return cast("Self", _class_of(spec)._from_saved(saved))
         return super()._from_saved(saved)
 
     @classmethod
@@ -112,6 +110,11 @@ class Metric(Accumulator):
             return f"<{self.spec.key}: ?, {self.examples} examples>"
         text = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
         return f"<{self.spec.key}: {text}, {self.examples} examples>"
+
+
+def _class_of(spec: MetricSpec) -> type[Metric]:
+    made: type[Metric] = import_module("streameval.evaluation.classes").class_of(entry_of(spec.name))
+    return made
 
 
 def metric(
@@ -157,88 +160,3 @@ def metric(
         ties=ties,
         inverse_propensities=inverse_propensities,
     )
-
-
-def metric_class_of(name: str) -> type[Metric]:
-    """The class of a catalogue entry."""
-    return METRIC_CLASSES[ENTRIES[name].class_name]
-
-
-def summary_of(entry: Entry, without: str = "") -> str:
-    """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
-    averages = ", ".join(repr(average) for average in entry.averages)
-    lines = [
-        entry.summary,
-        "",
-        f"    {entry.formula}",
-        "",
-        f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}.",
-        "",
-        "Parameters",
-        "----------",
-        *(
-            line
-            for p in entry.parameters
-            for line in (p.name, f"    In {p.range}; {choice_text(p.default)} by default.")
-        ),
-        *(
-            []
-            if without == "average"
-            else [
-                "average",
-                f"    One of {averages}; {entry.default!r} by default. None gives a mapping label -> value.",
-            ]
-        ),
-        "zero_division",
-        f"    What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
-        f"{number_text(entry.zero_division)} by default.",
-        *(
-            [
-                "empty",
-                "    What an example, or a label, with nothing true and nothing predicted counts where its value "
-                "is 0/0:",
-                '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".',
-            ]
-            if entry.state == "decisions"
-            else []
-        ),
-        ", ".join(["labels", "unknown", "threshold", *(name for name, _ in score_options(entry))]),
-        "    As for `Evaluator`.",
-    ]
-    return "\n".join(lines)
-
-
-def signature_of(entry: Entry) -> inspect.Signature:
-    """The keyword-only parameters of a metric's class, with its own defaults."""
-    own = [(p.name, p.default) for p in entry.parameters]
-    shared: list[tuple[str, object]] = [
-        ("average", entry.default), ("zero_division", entry.zero_division),
-        *([("empty", "zero_division")] if entry.state == "decisions" else []),
-        ("labels", None), ("unknown", "error"), ("threshold", None), *score_options(entry),
-    ]  # fmt: skip
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in own + shared])
-
-
-def score_options(entry: Entry) -> list[tuple[str, object]]:
-    """What can be chosen about scores where a metric is read from them."""
-    options: list[tuple[str, object]] = [("nan", "error")] if entry.scored else []
-    if entry.state == "rankings":
-        options.append(("ties", "shared"))
-        if entry.name.startswith("ps"):
-            options.append(("inverse_propensities", None))
-    return options
-
-
-def _class_of(entry: Entry) -> type[Metric]:
-    body = {
-        "__slots__": (),
-        "__doc__": summary_of(entry),
-        "__module__": "streameval.evaluation.classes",
-        "__signature__": signature_of(entry),
-        "_entry": entry,
-    }
-    return type(entry.class_name, (Metric,), body)
-
-
-METRIC_CLASSES: dict[str, type[Metric]] = {entry.class_name: _class_of(entry) for entry in CATALOGUE}

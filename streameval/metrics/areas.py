@@ -7,27 +7,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
+from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.interval import Interval
-from streameval.metrics.spec import Average
+from streameval.metrics.spec import Average, MetricSpec, Parameter
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path, Steps
 from streameval.states.views import Integers
 
-__all__ = ["Bounds", "average_precision", "averaged", "roc_auc"]
+__all__ = ["Bounds", "averaged", "by_path", "curve"]
 
 _DIGITS = 3
 _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
 _EXACT_TERMS = 256
 _FINE = 256
+
+
+curve = partial(metric, state="curves", averages=("micro", "macro", "weighted", None))
+"""Enters a formula of curves into the catalogue."""
+
+Certified: TypeAlias = Interval | dict[Label, Interval]
 
 
 class Bounds(NamedTuple):
@@ -59,7 +66,7 @@ def averaged(
     support: Iterable[int] | None,
     average: Average,
     zero_division: float,
-) -> Interval | dict[Label, Interval]:
+) -> Certified:
     """Each label by itself, or their mean, weighted by support if it is given. None is undefined: ``zero_division``."""
     instead = None if math.isnan(zero_division) else Bounds.certain(Fraction(zero_division))
     known = [instead if part is None else part for part in parts]
@@ -94,46 +101,49 @@ def _sum(terms: list[tuple[Fraction, int]], *, up: bool) -> Fraction:
     return Fraction(units, 1 << _FINE)
 
 
-def checked_average(average: object) -> None:
-    """Refuse what is no average of labels."""
-    if average not in ("micro", "macro", "weighted", None):
-        raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {quoted(average)}")
+def by_path(formula: Callable[..., Bounds | None]) -> Reading:
+    """A formula of one path of steps, with the parameters of a metric: of every label, averaged, or of the pool."""
+
+    def certify(tables: CurveTables, spec: MetricSpec) -> Certified:
+        part = partial(formula, **dict(spec.parameters))
+        if spec.average == "micro":
+            return averaged(("",), [part(tables.pooled.of(0))], None, "macro", spec.zero_division)
+        paths = [tables.steps.of(position) for position in range(tables.size)]
+        support = [int(path.tp[-1]) for path in paths] if spec.average == "weighted" else None
+        return averaged(tables.labels, [part(path) for path in paths], support, spec.average, spec.zero_division)
+
+    return certify
 
 
 # -- the area under the ROC curve -------------------------------------------------------------------------------------
 
 
-def roc_auc(
-    tables: CurveTables,
-    *,
-    average: Average = "macro",
-    zero_division: float = math.nan,
-    max_fpr: float = 1.0,
-) -> Interval | dict[Label, Interval]:
-    """Chance that a positive has a greater score than a negative, a tie counting half.
+@curve(
+    "roc_auc", "RocAuc", "Chance that a positive has a greater score than a negative.",
+    "(pairs in order + ties / 2) / (positives negatives)",
+    "Hanley & McNeil 1982, The meaning and use of the area under a ROC curve, Radiology 143(1); McClish 1989",
+    certify=lambda formula: formula, zero_division=math.nan,
+    parameters=(Parameter("max_fpr", 1.0, 0.0, 1.0, above=True),), aliases=("auroc", "auc"),
+)  # fmt: skip
+def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
+    """Undefined without positives or without negatives; such labels are left out of means unless chosen otherwise.
 
-    (pairs in order + ties / 2) / (positives * negatives), in [0, 1], higher is better. In a mixed bin between none and
-    all pairs are in order. Undefined without positives or without negatives; by default such labels are left out of
-    means (scikit-learn then gives NaN for the mean). With ``max_fpr`` below 1 the area up to this false positive rate,
-    standardised so that chance is 0.5 (McClish 1989, Analyzing a portion of the ROC curve).
-
-    Source: Hanley & McNeil 1982, The meaning and use of the area under a ROC curve, Radiology 143(1).
+    scikit-learn then gives NaN for the mean. In a mixed bin between none and all pairs are in order. With ``max_fpr``
+    below 1 the area up to this false positive rate, standardised so that chance is 0.5 (McClish 1989, Analyzing a
+    portion of the ROC curve).
     """
-    checked_average(average)
-    if not 0 < max_fpr <= 1:
-        raise MetricError(f"max_fpr must be in (0, 1], not {quoted(max_fpr)}")
-    if max_fpr < 1:
-        limit = Fraction(max_fpr)
-        return per_path(tables, lambda path: _partial(path, limit), average, zero_division)
+    average, limit = spec.average, Fraction(spec.parameter("max_fpr"))
+    if limit < 1:
+        return by_path(partial(_partial, limit=limit))(tables, replace(spec, parameters=()))
     if average == "micro" or tables.weighted:
         rows = _pairs(tables.pooled if average == "micro" else tables.steps)
     else:
         rows = tables.pairs
     parts = [_area(*row) for row in rows]
     if average == "micro":
-        return averaged(("",), parts, None, "macro", zero_division)
+        return averaged(("",), parts, None, "macro", spec.zero_division)
     support = [row[1] for row in rows] if average == "weighted" else None
-    return averaged(tables.labels, parts, support, average, zero_division)
+    return averaged(tables.labels, parts, support, average, spec.zero_division)
 
 
 def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Bounds | None:
@@ -183,23 +193,20 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
 # -- average precision ------------------------------------------------------------------------------------------------
 
 
-def average_precision(
-    tables: CurveTables, *, average: Average = "macro", zero_division: float = 0.0
-) -> Interval | dict[Label, Interval]:
-    """Mean over the positives of the precision at the score of each, scores that tie being predicted together.
-
-    sum of (recall step * precision), in [0, 1], higher is better; scikit-learn's definition, without interpolation.
-    Undefined without positives (0 by default, as scikit-learn).
-
-    Source: Salton & McGill 1983, Introduction to Modern Information Retrieval.
-    """
-    checked_average(average)
-    steps = tables.pooled if average == "micro" else tables.steps
+@curve(
+    "average_precision", "AveragePrecision", "Mean over the positives of the precision at their score.",
+    "sum of steps of recall times precision", "Salton & McGill 1983, Introduction to modern information retrieval",
+    certify=lambda formula: formula, aliases=("auprc",),
+)  # fmt: skip
+def average_precision(tables: CurveTables, spec: MetricSpec) -> Certified:
+    """Scores that tie are predicted together, without interpolation: scikit-learn's. Undefined without positives."""
+    steps = tables.pooled if spec.average == "micro" else tables.steps
     support = [int(value) for value in steps.over(steps.pos).tolist()]
     parts = _precisions(steps, support, weighted=tables.weighted)
-    if average == "micro":
-        return averaged(("",), parts, None, "macro", zero_division)
-    return averaged(tables.labels, parts, support if average == "weighted" else None, average, zero_division)
+    if spec.average == "micro":
+        return averaged(("",), parts, None, "macro", spec.zero_division)
+    weights = support if spec.average == "weighted" else None
+    return averaged(tables.labels, parts, weights, spec.average, spec.zero_division)
 
 
 def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bounds | None]:
@@ -276,15 +283,3 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[li
         digit, rest = np.divmod(rest << 32, den)
         totals = [(total << 32) + more for total, more in zip(totals, by_owner(digit), strict=True)]
     return totals, by_owner((rest != 0).astype(np.int64))
-
-
-def per_path(
-    tables: CurveTables, part: Callable[[Path], Bounds | None], average: Average, zero_division: float
-) -> Interval | dict[Label, Interval]:
-    """A value of every label's path, averaged."""
-    checked_average(average)
-    if average == "micro":
-        return averaged(("",), [part(tables.pooled.of(0))], None, "macro", zero_division)
-    paths = [tables.steps.of(position) for position in range(tables.size)]
-    support = [int(path.tp[-1]) for path in paths] if average == "weighted" else None
-    return averaged(tables.labels, [part(path) for path in paths], support, average, zero_division)

@@ -1,4 +1,4 @@
-"""Ratios of counts, means of ratios, and the only rule for 0/0.
+"""Ratios of counts, means of ratios, and the only rule for 0/0: every average of a formula of decisions.
 
 Everything here is exact or carries at least 30 guard bits, so the one rounding to float64 at the end is within 1 ulp
 of the true value. Sums are of integers, so their order cannot matter.
@@ -7,15 +7,19 @@ of the true value. Sums are of integers, so their order cannot matter.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.states.views import FEW, Integers, total
+from streameval.kernel.types import Flags
+from streameval.metrics.spec import MetricSpec
+from streameval.schema.labels import Label
+from streameval.states.views import FEW, Integers, Tables, total
 
-__all__ = ["Ratios", "Value", "as_float", "each", "mean"]
+__all__ = ["Ratios", "Value", "as_float", "by_formula", "each", "mean"]
 
 Value: TypeAlias = Fraction | float | None
 """A number, exact or with guard bits, or the float64 nearest to it; None where it is undefined (NaN)."""
@@ -86,6 +90,51 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
         return _constant(zero_division)
     num, den = _sum(ratios.num, ratios.den, times, ratios.root)
     return Fraction(num, den * whole)
+
+
+def by_formula(formula: Callable[..., Ratios]) -> Callable[[Tables, MetricSpec], Value | dict[Label, Value]]:
+    """A formula of outcomes applied to a view of decisions: per label, pooled, or averaged."""
+
+    def read(tables: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
+        times: Integers | None = None
+        if spec.average == "samples":
+            counts, times = tables.by_example, tables.times
+        elif spec.average == "micro":
+            counts = tables.pooled
+        else:
+            counts = tables.by_label
+            if spec.average == "weighted":
+                times = counts.tp + counts.fn
+        ratios = formula(counts, **dict(spec.parameters))
+        blank: Flags | None = None
+        if spec.empty != "zero_division":
+            blank = (ratios.den == 0) & (counts.tp + counts.fp + counts.fn == 0)
+        if spec.average is None:
+            return _per_label(tables.labels, ratios, blank, spec)
+        if spec.average == "samples" and (kept := tables.informative) is not None:
+            ratios, times = ratios[kept], tables.times[kept]
+            blank = None if blank is None else blank[kept]
+        if blank is not None and blank.any():
+            if spec.empty == "nan":
+                return None
+            if spec.empty == "drop":
+                ratios, times = ratios[~blank], None if times is None else times[~blank]
+            else:
+                ratios = ratios.replaced(blank, int(spec.empty == "one"))
+        # As scikit-learn, labels without any support weigh the same.
+        return mean(ratios, times, spec.zero_division, plain=spec.average == "weighted")
+
+    return read
+
+
+def _per_label(labels: tuple[Label, ...], ratios: Ratios, blank: Flags | None, spec: MetricSpec) -> dict[Label, Value]:
+    values = dict(zip(labels, each(ratios, spec.zero_division), strict=True))
+    for position in np.flatnonzero(blank).tolist() if blank is not None else ():
+        if spec.empty == "drop":
+            del values[labels[position]]
+        else:
+            values[labels[position]] = {"zero": Fraction(0), "one": Fraction(1), "nan": None}[spec.empty]
+    return values
 
 
 def _constant(zero_division: float) -> Fraction | None:

@@ -17,17 +17,18 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.backend import curves as binned
 from streameval.kernel.types import FloatArray, IntArray, WordArray
-from streameval.metrics.areas import Bounds, averaged, checked_average
+from streameval.metrics.areas import Bounds, Certified, averaged, curve
+from streameval.metrics.catalogue import Reading
 from streameval.metrics.curves import shares
 from streameval.metrics.interval import Interval
-from streameval.metrics.spec import Average
+from streameval.metrics.spec import Average, MetricSpec, Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Moments
 from streameval.states.views import Integers
 
-__all__ = ["Reliability", "brier_score", "expected_calibration_error", "log_loss", "reliability"]
+__all__ = ["Reliability", "reliability"]
 
 Strategy = Literal["uniform", "quantile"]
 
@@ -59,7 +60,6 @@ class _Bins(NamedTuple):
 
 def _each(tables: CurveTables, average: Average) -> Iterator[_Bins]:
     """The bins of each label, or once those of all together; scores must be probabilities."""
-    checked_average(average)
     pooled = average == "micro"
     offsets, bins, counts, common, words = tables.pool if pooled else tables.read
     assert words is not None  # noqa: S101  # sums were asked for
@@ -86,14 +86,18 @@ def _three(values: list[int]) -> Moments:
     return values[0], values[1], values[2]
 
 
-def _read(
-    tables: CurveTables, part: Callable[[_Bins], Bounds | None], average: Average, zero_division: float
-) -> Interval | dict[Label, Interval]:
-    parts = [part(held) for held in _each(tables, average)]
-    if average == "micro":
-        return averaged(("",), parts, None, "macro", zero_division)
-    support = [int(held.weights(1).sum()) for held in _each(tables, average)] if average == "weighted" else None
-    return averaged(tables.labels, parts, support, average, zero_division)
+def _by_bins(formula: Callable[..., Bounds | None]) -> Reading:
+    """A formula of the bins of one label, with the parameters of a metric: of every label, averaged, or of the pool."""
+
+    def certify(tables: CurveTables, spec: MetricSpec) -> Certified:
+        held = list(_each(tables, spec.average))
+        parts = [formula(part, **dict(spec.parameters)) for part in held]
+        if spec.average == "micro":
+            return averaged(("",), parts, None, "macro", spec.zero_division)
+        support = [int(part.weights(1).sum()) for part in held] if spec.average == "weighted" else None
+        return averaged(tables.labels, parts, support, spec.average, spec.zero_division)
+
+    return certify
 
 
 # -- exact sums -------------------------------------------------------------------------------------------------------
@@ -144,24 +148,13 @@ def _sums(held: _Bins, part: int, group: IntArray) -> Iterator[tuple[int, bool, 
         yield group_, bool(side), k_, times, total, squares
 
 
-def brier_score(
-    tables: CurveTables, *, average: Average = "macro", zero_division: float = 0.0
-) -> Interval | dict[Label, Interval]:
-    """Mean squared difference of score and truth (1 or 0), exact.
-
-    mean (score - truth)^2, in [0, 1], lower is better. Undefined without scores.
-
-    Raises
-    ------
-    MetricError
-        If a score is not between 0 and 1.
-
-    Source: Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1).
-    """
-    return _read(tables, _brier, average, zero_division)
-
-
-def _brier(held: _Bins) -> Bounds | None:
+@curve(
+    "brier_score", "BrierScore", "Mean squared difference of score and truth, exact.", "mean (score - truth)²",
+    "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1)",
+    certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",),
+)  # fmt: skip
+def brier_score(held: _Bins) -> Bounds | None:
+    """Scores must be probabilities. Undefined without scores."""
     whole = units = 0
     for part in range(2):
         for _, upper, k, n, total, squares in _sums(held, part, np.zeros(len(held.bins), np.int64)):
@@ -175,29 +168,23 @@ def _brier(held: _Bins) -> Bounds | None:
 # -- log loss ---------------------------------------------------------------------------------------------------------
 
 
-def log_loss(
-    tables: CurveTables,
-    *,
-    average: Average = "macro",
-    zero_division: float = 0.0,
-    eps: float = 2.0**-52,
-    cap: float | None = None,
-) -> Interval | dict[Label, Interval]:
-    """Mean negative logarithm of the probability given to what was true.
+@curve(
+    "log_loss", "LogLoss", "Mean negative logarithm of the probability that was given to the truth.",
+    "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)",
+    certify=lambda formula: formula,
+    parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)),
+    high=math.inf, bigger_is_better=False, aliases=("cross_entropy",),
+)  # fmt: skip
+def log_loss(tables: CurveTables, spec: MetricSpec) -> Certified:
+    """Natural logarithm of probabilities clipped to [eps, 1 - eps]: scikit-learn's for float64; 0 clips nothing.
 
-    -mean(truth log p + (1 - truth) log(1 - p)), natural logarithm, p clipped to [eps, 1 - eps] (scikit-learn's for
-    float64; 0 for no clipping, and then the loss may be infinite), at least 0, lower is better. No cell costs more
-    than ``cap``, if given (MEKA caps at the logarithm of the number of labels, or of examples). ``value`` takes the
-    scores of a class in a bin at their mean, which is least (Jensen) where no cap comes between; the bound above adds
-    the most their spread allows. Undefined without scores.
-
-    Source: Good 1952, Rational decisions, JRSS B 14(1).
+    No cell costs more than ``cap``, if given (MEKA caps at the logarithm of the number of labels, or of examples). The
+    value takes the scores of a class in a bin at their mean, which is least (Jensen) where no cap comes between; the
+    bound above adds the most their spread allows. Scores must be probabilities. Undefined without scores.
     """
-    if not 0 <= eps < 0.5:
-        raise MetricError(f"eps must be in [0, 0.5), not {quoted(eps)}")
-    if cap is not None and not cap > 0:
-        raise MetricError(f"cap must be positive or None, not {quoted(cap)}")
-    checked_average(average)
+    eps, cap, average = spec.parameter("eps"), spec.parameter("cap"), spec.average
+    if eps == 0.5:
+        raise MetricError("eps must be in [0, 0.5), not 0.5")
     parts, support = [], []
     for held in _each(tables, average):
         parts.append(_log_loss(held, eps, math.inf if cap is None else cap))
@@ -206,8 +193,8 @@ def log_loss(
         return _infinite(tables, parts, support, average)
     bounds = [None if part is None else _finite(part) for part in parts]
     if average == "micro":
-        return averaged(("",), bounds, None, "macro", zero_division)
-    return averaged(tables.labels, bounds, support if average == "weighted" else None, average, zero_division)
+        return averaged(("",), bounds, None, "macro", spec.zero_division)
+    return averaged(tables.labels, bounds, support if average == "weighted" else None, average, spec.zero_division)
 
 
 def _finite(part: _Losses) -> Bounds:
@@ -215,9 +202,7 @@ def _finite(part: _Losses) -> Bounds:
     return Bounds(Fraction(low), Fraction(value), Fraction(high), exact)
 
 
-def _infinite(
-    tables: CurveTables, parts: list[_Losses | None], support: list[int], average: Average
-) -> Interval | dict[Label, Interval]:
+def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[int], average: Average) -> Certified:
     """Some losses are infinite, and with them every mean in which they weigh."""
     every = [(math.nan, math.nan, math.nan, True) if part is None else part for part in parts]
     if average is None:
@@ -368,32 +353,29 @@ def _ends(held: _Bins, order: list[int], buckets: int, strategy: Strategy) -> tu
     return binned.edges_of(held.bins[first]), binned.edges_of(above)
 
 
-def expected_calibration_error(
-    tables: CurveTables,
-    *,
-    average: Average = "macro",
-    zero_division: float = 0.0,
-    buckets: int = 15,
-    strategy: Strategy = "uniform",
-) -> Interval | dict[Label, Interval]:
-    """Mean difference of mean score and share of positives over buckets of scores.
+@curve(
+    "expected_calibration_error", "ExpectedCalibrationError",
+    "Mean gap between score and frequency over buckets of scores.", "sum of shares times |frequency - mean score|",
+    "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
+    certify=_by_bins,
+    parameters=(
+        Parameter("buckets", 15, 1, math.inf, whole=True),
+        Parameter("strategy", "uniform", choices=("uniform", "quantile")),
+    ),
+    bigger_is_better=False, aliases=("ece",),
+)  # fmt: skip
+def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Bounds | None:
+    """The buckets are those of `reliability`. Scores must be probabilities. Undefined without scores.
 
-    sum of weight of bucket * |frequency - mean score|, in [0, 1], lower is better; see `reliability`. Each score that
-    may belong to the neighbouring bucket moves it by at most twice its share. Undefined without scores.
-
-    Source: Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+    Each score that may belong to the neighbouring bucket moves the value by at most twice its share.
     """
-
-    def part(held: _Bins) -> Bounds | None:
-        rows, moved = _buckets(held, buckets, strategy)
-        whole = sum(weight for weight, _, _ in rows.values())
-        if not whole:
-            return None
-        value = sum((abs(hits - total) for _, hits, total in rows.values()), Fraction(0)) / whole
-        slack = Fraction(2 * moved, whole)
-        return Bounds(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
-
-    return _read(tables, part, average, zero_division)
+    rows, moved = _buckets(held, buckets, strategy)
+    whole = sum(weight for weight, _, _ in rows.values())
+    if not whole:
+        return None
+    value = sum((abs(hits - total) for _, hits, total in rows.values()), Fraction(0)) / whole
+    slack = Fraction(2 * moved, whole)
+    return Bounds(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
 
 
 def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[dict[int, tuple[int, int, Fraction]], int]:

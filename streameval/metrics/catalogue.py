@@ -1,227 +1,184 @@
-"""The list of all metrics. Adding one is one entry here and one formula in `streameval.metrics.decisions`."""
+"""What metrics there are: `metric` collects their entries beside the formulas. And the names that stand for them."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from inspect import cleandoc
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 
-from streameval.metrics import decisions
-from streameval.metrics.catalogue_pairs import PAIRS
-from streameval.metrics.catalogue_scores import CURVES, RANKINGS
-from streameval.metrics.entry import Entry, Parameter
-from streameval.metrics.reading import by_formula, f_of_averages
-from streameval.metrics.spec import Average
-
-__all__ = ["CATALOGUE", "Entry", "Parameter", "catalogue"]
-
-
-_BETA = Parameter("beta", 1.0, 0.0, math.inf, above=True)
-_BY_EXAMPLE: tuple[Average, ...] = ("samples",)
-_BY_LABEL: tuple[Average, ...] = ("micro", "macro", "weighted", None)
-
-_ZHANG = "Zhang & Zhou 2014, A review on multi-label learning algorithms, IEEE TKDE 26(8)"
-_POWERS = "Powers 2011, Evaluation: from precision, recall and F-measure to ROC, informedness, markedness & correlation"
-_BOUTELL = "Boutell, Luo, Shen & Brown 2004, Learning multi-label scene classification, Pattern Recognition 37(9)"
-_CHARTE = (
-    "Charte, Rivera, del Jesus & Herrera 2015, Addressing imbalance in multilabel classification, Neurocomputing 163"
+from streameval.errors import MetricError
+from streameval.metrics.averaging import as_float
+from streameval.metrics.spec import (
+    AVERAGES,
+    Average,
+    Choice,
+    Empty,
+    MetricSpec,
+    Parameter,
+    choice_text,
+    number_text,
 )
-_SOKOLOVA = "Sokolova & Lapalme 2009, A systematic analysis of performance measures for classification tasks, IPM 45(4)"
-_TSOUMAKAS = "Tsoumakas & Katakis 2007, Multi-label classification: an overview, IJDWM 3(3)"
-_TORCHEVAL = "torcheval, MultilabelAccuracy"
+from streameval.schema.labels import Label
+from streameval.schema.text import number_or_none, quoted, suggestion
 
-CATALOGUE: tuple[Entry, ...] = (
-    Entry(
-        "precision", "Precision", "Share of the predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
-        by_formula(decisions.precision), aliases=("ppv", "positive_predictive_value"),
-    ),
-    Entry(
-        "recall", "Recall", "Share of the true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
-        by_formula(decisions.recall), aliases=("sensitivity", "tpr", "true_positive_rate"),
-    ),
-    Entry(
-        "f1", "F1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
-        "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, by_formula(decisions.f1), aliases=("dice",),
-    ),
-    Entry(
-        "fbeta", "FBeta", "Harmonic mean of precision and recall in which recall weighs beta squared.",
-        "(1 + beta²) tp / ((1 + beta²) tp + beta² fn + fp)", "van Rijsbergen 1979, Information Retrieval; " + _ZHANG,
-        by_formula(decisions.fbeta), parameters=(_BETA,),
-    ),
-    Entry(
-        "jaccard", "Jaccard", "Share of the labels true or predicted that are both.", "tp / (tp + fp + fn)",
-        "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", by_formula(decisions.jaccard),
-        aliases=("iou",),
-    ),
-    Entry(
-        "accuracy", "Accuracy", "Share of the (example, label) cells decided rightly.",
-        "(tp + tn) / (tp + fp + fn + tn)", _ZHANG, by_formula(decisions.accuracy),
-    ),
-    Entry(
-        "specificity", "Specificity", "Share of the labels not true that are not predicted.", "tn / (tn + fp)",
-        _SOKOLOVA, by_formula(decisions.specificity), aliases=("tnr", "true_negative_rate", "selectivity"),
-    ),
-    Entry(
-        "npv", "NegativePredictiveValue", "Share of the labels not predicted that are not true.", "tn / (tn + fn)",
-        _POWERS, by_formula(decisions.negative_predictive_value), aliases=("negative_predictive_value",),
-    ),
-    Entry(
-        "fpr", "FalsePositiveRate", "Share of the labels not true that are predicted.", "fp / (fp + tn)", _POWERS,
-        by_formula(decisions.false_positive_rate), bigger_is_better=False, aliases=("false_positive_rate", "fall_out"),
-    ),
-    Entry(
-        "fnr", "FalseNegativeRate", "Share of the true labels that are not predicted.", "fn / (fn + tp)", _POWERS,
-        by_formula(decisions.false_negative_rate), bigger_is_better=False, aliases=("false_negative_rate", "miss_rate"),
-    ),
-    Entry(
-        "fdr", "FalseDiscoveryRate", "Share of the predicted labels that are not true.", "fp / (fp + tp)", _POWERS,
-        by_formula(decisions.false_discovery_rate), bigger_is_better=False, aliases=("false_discovery_rate",),
-    ),
-    Entry(
-        "for", "FalseOmissionRate", "Share of the labels not predicted that are true.", "fn / (fn + tn)", _POWERS,
-        by_formula(decisions.false_omission_rate), bigger_is_better=False, aliases=("false_omission_rate",),
-    ),
-    Entry(
-        "balanced_accuracy", "BalancedAccuracy",
-        "Mean of recall and specificity; where one of the two classes does not occur, the other alone.",
-        "(tp / (tp + fn) + tn / (tn + fp)) / 2",
-        "Brodersen, Ong, Stephan & Buhmann 2010, The balanced accuracy and its posterior distribution, ICPR",
-        by_formula(decisions.balanced_accuracy),
-    ),
-    Entry(
-        "mcc", "MatthewsCorrelation", "Correlation of truth and prediction.",
-        "(tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn))",
-        "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405(2)",
-        by_formula(decisions.matthews), low=-1.0, aliases=("matthews_corrcoef", "phi_coefficient"),
-    ),
-    Entry(
-        "cohen_kappa", "CohenKappa", "Agreement of truth and prediction beyond chance.",
-        "2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn))",
-        "Cohen 1960, A coefficient of agreement for nominal scales, EPM 20(1)", by_formula(decisions.cohen_kappa),
-        low=-1.0, aliases=("kappa",),
-    ),
-    Entry(
-        "informedness", "Informedness", "Recall plus specificity minus one (Youden's J).",
-        "tp / (tp + fn) + tn / (tn + fp) - 1",
-        "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS,
-        by_formula(decisions.informedness), low=-1.0, aliases=("youden_j",),
-    ),
-    Entry(
-        "markedness", "Markedness", "Precision plus negative predictive value minus one.",
-        "tp / (tp + fp) + tn / (tn + fn) - 1", _POWERS, by_formula(decisions.markedness), low=-1.0,
-    ),
-    Entry(
-        "prevalence", "Prevalence", "Share of the examples that have the label (its frequency).",
-        "(tp + fn) / (tp + fp + fn + tn)", _POWERS, by_formula(decisions.prevalence), bigger_is_better=None,
-        default=None, aliases=("label_frequency",),
-    ),
-    Entry(
-        "predicted_prevalence", "PredictedPrevalence", "Share of the examples for which the label is predicted.",
-        "(tp + fp) / (tp + fp + fn + tn)", _POWERS, by_formula(decisions.predicted_prevalence), bigger_is_better=None,
-        default=None, aliases=("predicted_label_frequency",),
-    ),
-    Entry(
-        "g_mean", "GeometricMean", "Geometric mean of recall and specificity.",
-        "sqrt(tp / (tp + fn) · tn / (tn + fp))",
-        "Kubat & Matwin 1997, Addressing the curse of imbalanced training sets, ICML",
-        by_formula(decisions.geometric_mean),
-    ),
-    Entry(
-        "fowlkes_mallows", "FowlkesMallows", "Geometric mean of precision and recall.",
-        "tp / sqrt((tp + fp)(tp + fn))",
-        "Fowlkes & Mallows 1983, A method for comparing two hierarchical clusterings, JASA 78(383)",
-        by_formula(decisions.fowlkes_mallows),
-    ),
-    Entry(
-        "harmonic_accuracy", "HarmonicAccuracy", "Harmonic mean of recall and specificity.",
-        "2 tpr tnr / (tpr + tnr), tpr = tp / (tp + fn), tnr = tn / (tn + fp)",
-        "MEKA, Metrics.P_Harmonic (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)",
-        by_formula(decisions.harmonic_accuracy), default="samples", bare=True,
-    ),
-    Entry(
-        "alpha_evaluation", "AlphaEvaluation",
-        "Score that forgives: beta weighs missed labels, gamma wrong ones, and alpha sets how severely they count; "
-        "over examples, or once from pooled counts.",
-        "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL, by_formula(decisions.alpha_evaluation),
-        default="samples", bare=True, averages=("micro", "macro", "samples", None),
-        parameters=(
-            Parameter("alpha", 1.0, 0.0, math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),
-        ),
-    ),
-    Entry(
-        "fbeta_of_averages", "FBetaOfAverages", "F of the mean precision and the mean recall (not the mean of F).",
-        "(1 + beta²) P R / (beta² P + R), P and R averaged first",
-        _ZHANG + "; Opitz & Burst 2019, Macro F1 and macro F1, arXiv:1911.03347", f_of_averages,
-        averages=("macro", "weighted", "samples"), parameters=(_BETA,),
-    ),
-    Entry(
-        "subset_accuracy", "SubsetAccuracy", "Share of the examples whose label set is predicted exactly.",
-        "[fp + fn = 0], mean over examples", _ZHANG, by_formula(decisions.subset_accuracy), averages=_BY_EXAMPLE,
-        default="samples", aliases=("exact_match", "exact_match_ratio"),
-    ),
-    Entry(
-        "zero_one_loss", "ZeroOneLoss", "Share of the examples whose label set is not predicted exactly.",
-        "[fp + fn > 0], mean over examples", _ZHANG, by_formula(decisions.zero_one_loss), averages=_BY_EXAMPLE,
-        default="samples", bigger_is_better=False,
-    ),
-    Entry(
-        "hamming_loss", "HammingLoss", "Share of the (example, label) cells decided wrongly.",
-        "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
-        by_formula(decisions.hamming_loss), bigger_is_better=False, default="micro", bare=True,
-        aliases=("hamming_distance",),
-    ),
-    Entry(
-        "hamming_score", "HammingScore", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
-        "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)",
-        by_formula(decisions.accuracy), default="micro", bare=True,
-    ),
-    Entry(
-        "any_hit_accuracy", "AnyHitAccuracy", "Share of the examples with at least one true label predicted.",
-        "[tp > 0], mean over examples; nothing true and nothing predicted is 0/0", _TORCHEVAL + " (overlap)",
-        by_formula(decisions.any_hit_accuracy), averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "contain_accuracy", "ContainAccuracy", "Share of the examples with all true labels predicted.",
-        "[fn = 0], mean over examples", _TORCHEVAL + " (contain)", by_formula(decisions.contain_accuracy),
-        averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "belong_accuracy", "BelongAccuracy", "Share of the examples with no false label predicted.",
-        "[fp = 0], mean over examples", _TORCHEVAL + " (belong)", by_formula(decisions.belong_accuracy),
-        averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "label_cardinality", "LabelCardinality", "Mean number of true labels of an example.",
-        "tp + fn, mean over examples", _TSOUMAKAS, by_formula(decisions.label_cardinality), high=math.inf,
-        bigger_is_better=None, averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "predicted_cardinality", "PredictedCardinality", "Mean number of labels predicted for an example.",
-        "tp + fp, mean over examples", _TSOUMAKAS, by_formula(decisions.predicted_cardinality), high=math.inf,
-        bigger_is_better=None, averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "label_density", "LabelDensity", "Mean share of the labels that are true for an example.",
-        "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, by_formula(decisions.prevalence),
-        bigger_is_better=None, averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "predicted_density", "PredictedDensity", "Mean share of the labels that are predicted for an example.",
-        "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, by_formula(decisions.predicted_prevalence),
-        bigger_is_better=None, averages=_BY_EXAMPLE, default="samples",
-    ),
-    Entry(
-        "irlbl", "ImbalanceRatio", "How many times rarer a label is than the most frequent one.",
-        "max count / count, count = tp + fn", _CHARTE, by_formula(decisions.imbalance_ratio), low=1.0, high=math.inf,
-        bigger_is_better=None, averages=(None,), default=None, zero_division=math.nan,
-    ),
-    Entry(
-        "mean_ir", "MeanImbalanceRatio", "Mean imbalance ratio of the labels that occur.",
-        "mean of max count / count over labels, count = tp + fn", _CHARTE, by_formula(decisions.imbalance_ratio),
-        low=1.0, high=math.inf, bigger_is_better=None, averages=("macro",), default="macro", zero_division=math.nan,
-    ),
-    *RANKINGS,
-    *CURVES,
-    *PAIRS,
-)  # fmt: skip
+__all__ = [
+    "UNSET", "Entry", "Reading", "build_spec", "catalogue", "entry_of", "entry_of_class", "evaluate", "metric",
+    "parse_spec",
+]  # fmt: skip
+
+FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
+"""The modules that hold formulas, in the order of the catalogue.
+
+Each is imported when a name is looked up that those before it do not have, so that importing the package stays quick.
+"""
+
+UNSET = "default"
+"""Stands for the default average, since None is an average of its own."""
+
+Reading: TypeAlias = Callable[[Any, MetricSpec], Any]
+"""A metric as a function of the view of a state."""
+
+Formula = TypeVar("Formula", bound=Callable[..., Any])
+
+_SUFFIXES: dict[str, Average] = {
+    "micro": "micro", "macro": "macro", "weighted": "weighted", "samples": "samples", "per_label": None,
+}  # fmt: skip
+_TEXT = re.compile(r"(?P<name>\w+)(\((?P<choices>[^()]*)\))?")
+_EMPTY = get_args(Empty)
+
+
+def _nothing(_: MetricSpec) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One metric of the catalogue.
+
+    Attributes
+    ----------
+    name, class_name
+        What it is called as a string and as a class.
+    summary, formula, source
+        What it says in one sentence, in symbols (tp, fp, fn, tn are the outcomes of a label, of an example, or pooled,
+        according to the average), and where it comes from.
+    state
+        What it is read from: ``"decisions"``, ``"rankings"``, ``"curves"`` or ``"pairs"``.
+    read
+        The value as a function of the view of that state.
+    low, high
+        The range of its values.
+    bigger_is_better
+        The direction; None for metrics that describe the data.
+    averages, default
+        The averages it has, and the one used when none is named.
+    bare
+        Whether the name without an average stands for the default average in reports.
+    zero_division
+        What 0/0 stands for unless chosen otherwise.
+    parameters
+        What else can be chosen.
+    aliases
+        Other names that build the same metric.
+    certify
+        For metrics of curves: the value with bounds that contain the exact one.
+    needs
+        The options that its state must have for the parameters of a spec, by name.
+    arguments
+        Arguments of its class that few metrics have.
+    notes
+        What else there is to know, which is the docstring of the formula.
+    """
+
+    name: str
+    class_name: str
+    summary: str
+    formula: str
+    source: str
+    state: str
+    read: Reading
+    low: float = 0.0
+    high: float = 1.0
+    bigger_is_better: bool | None = True
+    averages: tuple[Average, ...] = AVERAGES
+    default: Average = "macro"
+    bare: bool = False
+    zero_division: float = 0.0
+    parameters: tuple[Parameter, ...] = ()
+    aliases: tuple[str, ...] = ()
+    certify: Reading | None = None
+    needs: Callable[[MetricSpec], Mapping[str, Any]] = _nothing
+    arguments: tuple[str, ...] = ()
+    notes: str = ""
+
+    @property
+    def direction(self) -> str:
+        """The direction in words."""
+        return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
+
+    @property
+    def scored(self) -> bool:
+        """Whether it is read from scores, not from decisions."""
+        return self.state in ("rankings", "curves")
+
+
+_ENTRIES: dict[str, list[Entry]] = {}  # by module, in the order of its lines
+_BY_NAME: dict[str, Entry] = {}  # with their aliases
+_BY_CLASS: dict[str, Entry] = {}
+
+
+def metric(
+    name: str,
+    class_name: str,
+    summary: str,
+    formula: str,
+    source: str,
+    *,
+    state: str,
+    read: Callable[[Any], Reading] | None = None,
+    certify: Callable[[Any], Reading] | None = None,
+    **choices: Any,
+) -> Callable[[Formula], Formula]:
+    """Enter a formula into the catalogue.
+
+    Parameters
+    ----------
+    name, class_name, summary, formula, source, state, **choices
+        The fields of the `Entry`; the docstring of the formula becomes its notes.
+    read, certify
+        How the formula is applied to the view of the state: to a value, or to an `Interval`. One of the two.
+    """
+
+    def register(function: Formula) -> Formula:
+        bounded = None if certify is None else certify(function)
+        reading = read(function) if read is not None else _values(cast("Reading", bounded))
+        notes = cleandoc(function.__doc__ or "")
+        entry = Entry(
+            name, class_name, summary, formula, source, state, reading, certify=bounded, notes=notes, **choices
+        )
+        for table, names in ((_BY_NAME, (name, *entry.aliases)), (_BY_CLASS, (class_name,))):
+            for known in names:
+                if table.setdefault(known, entry) is not entry:
+                    raise ValueError(f"{known!r} stands for {table[known].name} already, so not for {name}")
+        _ENTRIES.setdefault(function.__module__, []).append(entry)
+        return function
+
+    return register
+
+
+def _values(certify: Reading) -> Reading:
+    """The values without their bounds."""
+
+    def read(view: Any, spec: MetricSpec) -> Any:
+        bounds = certify(view, spec)
+        return {label: part.value for label, part in bounds.items()} if isinstance(bounds, dict) else bounds.value
+
+    return read
 
 
 def catalogue() -> tuple[Entry, ...]:
@@ -232,4 +189,183 @@ def catalogue() -> tuple[Entry, ...]:
     >>> [entry.name for entry in catalogue()][:4]
     ['precision', 'recall', 'f1', 'fbeta']
     """
-    return CATALOGUE
+    modules = [f"streameval.metrics.{family}" for family in FAMILIES]
+    for module in modules:
+        import_module(module)
+    return tuple(entry for module in dict.fromkeys((*modules, *_ENTRIES)) for entry in _ENTRIES[module])
+
+
+def _first_known(names: Iterable[str], table: Mapping[str, Entry] = _BY_NAME) -> str | None:
+    """The first of some names that is in the catalogue."""
+    for family in (None, *FAMILIES):
+        if family is not None:
+            import_module(f"streameval.metrics.{family}")
+        for name in names:
+            if name in table:
+                return name
+    return None
+
+
+def _names() -> list[str]:
+    """All names and aliases."""
+    entries = catalogue()
+    return [*(entry.name for entry in entries), *(alias for entry in entries for alias in entry.aliases)]
+
+
+def entry_of(name: object) -> Entry:
+    """The entry that a name or an alias stands for, or `MetricError` with the nearest name."""
+    if not isinstance(name, str) or _first_known((name,)) is None:
+        hint = suggestion(name, _names())
+        raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
+    return _BY_NAME[name]
+
+
+def entry_of_class(name: str) -> Entry | None:
+    """The entry with a class of this name, if there is one."""
+    return None if _first_known((name,), _BY_CLASS) is None else _BY_CLASS[name]
+
+
+def evaluate(spec: MetricSpec, tables: Any) -> float | dict[Label, float]:
+    """The value of a metric: a number, or one per label. ``tables`` are those of the state it is read from."""
+    value = entry_of(spec.name).read(tables, spec)
+    if isinstance(value, dict):
+        return {label: part if type(part) is float else as_float(part) for label, part in value.items()}
+    return as_float(value)
+
+
+def build_spec(
+    name: str,
+    *,
+    average: str | None = UNSET,
+    zero_division: float | None = None,
+    empty: str = "zero_division",
+    parameters: Mapping[str, object] | None = None,
+) -> MetricSpec:
+    """Check every choice and make the spec, or raise `MetricError` with the nearest name."""
+    entry = entry_of(name)
+    chosen: Average = entry.default
+    if average != UNSET:
+        if average not in entry.averages:
+            known = [str(each) for each in entry.averages]
+            raise MetricError(
+                f"{entry.name} has no average {quoted(average)}; it has {', '.join(known)}{suggestion(average, known)}"
+            )
+        chosen = average
+    if empty not in _EMPTY:
+        raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {quoted(empty)}{suggestion(empty, _EMPTY)}")
+    given = dict(parameters or {})
+    values = tuple((p.name, _allowed(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
+    if given:
+        wrong = next(iter(given))
+        known = [p.name for p in entry.parameters]
+        told = f"it has {', '.join(known)}" if known else "it has none"
+        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {told}{suggestion(wrong, known)}")
+    undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
+    return MetricSpec(
+        entry.name, chosen, undefined, cast("Empty", empty), values, _key(entry, chosen, undefined, empty, values)
+    )
+
+
+@lru_cache(maxsize=1024)
+def parse_spec(text: str) -> MetricSpec:
+    """The spec behind a name such as ``"f1_macro"`` or ``"fbeta_samples(beta=2, zero_division=nan)"``."""
+    match = _TEXT.fullmatch(text.strip())
+    if match is None or len(text) > 200:
+        raise MetricError(f"{quoted(text)} is not a metric name; write for example 'f1_macro' or 'fbeta_micro(beta=2)'")
+    name, average = _split(match["name"])
+    choices: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in (match["choices"] or "").split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key in choices:
+            raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
+        choices[key] = value
+    empty, zero_division = choices.pop("empty", "zero_division"), choices.pop("zero_division", None)
+    known = {parameter.name: parameter for parameter in entry_of(name).parameters}
+    return build_spec(
+        name,
+        average=average,
+        zero_division=None if zero_division is None else _number("zero_division", zero_division, text),
+        empty=empty,
+        parameters={key: _said(known.get(key), key, value, text) for key, value in choices.items()},
+    )
+
+
+def _said(parameter: Parameter | None, key: str, value: str, text: str) -> Choice:
+    """What the text of a parameter stands for."""
+    if parameter is not None and parameter.choices:
+        return value
+    if parameter is not None and isinstance(parameter.default, bool) and value in ("true", "false"):
+        return value == "true"
+    if parameter is not None and parameter.default is None and value == "none":
+        return None
+    return _number(key, value, text)
+
+
+def _number(key: str, value: str, text: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise MetricError(f"{key} must be a number, not {value!r}, in {quoted(text)}") from None
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """Entry name and average of a string name."""
+    averages: dict[str, str | None] = {name: UNSET}
+    for suffix, average in _SUFFIXES.items():
+        if (stem := name.removesuffix(f"_{suffix}")) != name:
+            averages[stem] = average
+    if (known := _first_known(averages)) is not None:
+        return known, averages[known]
+    keys = [_key(e, a, e.zero_division, "zero_division", ()) for e in catalogue() for a in e.averages]
+    hint = suggestion(name, [*_names(), *keys])
+    raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
+
+
+def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
+    """The value of a parameter in its own type, if it is one that it can have."""
+    told = f"{parameter.name} of {name}"
+    if parameter.choices:
+        if not isinstance(value, str) or value not in parameter.choices:
+            hint = suggestion(value, parameter.choices)
+            raise MetricError(f"{told} must be one of {', '.join(parameter.choices)}, not {quoted(value)}{hint}")
+        return value
+    if isinstance(parameter.default, bool):
+        if not isinstance(value, bool):
+            raise MetricError(f"{told} must be True or False, not {quoted(value)}")
+        return value
+    if value is None and parameter.default is None:
+        return None
+    number = number_or_none(value)
+    if number is None or (math.isinf(number) and value not in (math.inf, -math.inf)):
+        number = math.nan
+    inside = (parameter.low < number < math.inf) if parameter.above else (parameter.low <= number)
+    inside = inside and number <= parameter.high
+    if not inside or (parameter.whole and not number.is_integer()):
+        kind = "a whole number" if parameter.whole else "a number"
+        raise MetricError(f"{told} must be {kind} in {parameter.range}, not {quoted(value)}")
+    return int(number) if parameter.whole else number + 0.0
+
+
+def _undefined(value: object) -> float:
+    number = number_or_none(value)
+    if number is not None and math.isnan(number):
+        return math.nan
+    if number in (0.0, 1.0):
+        return number + 0.0
+    raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {quoted(value)}")
+
+
+def _key(
+    entry: Entry, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, Choice], ...]
+) -> str:
+    """The canonical name: the average unless it goes without saying, then every choice that is not the default."""
+    text = entry.name
+    if len(entry.averages) > 1 and not (entry.bare and average == entry.default):
+        text += "_" + (average or "per_label")
+    defaults = {p.name: p.default for p in entry.parameters}
+    choices = [f"{name}={choice_text(value)}" for name, value in parameters if value != defaults[name]]
+    if number_text(zero_division) != number_text(entry.zero_division):
+        choices.append(f"zero_division={number_text(zero_division)}")
+    if empty != "zero_division":
+        choices.append(f"empty={empty}")
+    return f"{text}({', '.join(choices)})" if choices else text

@@ -10,23 +10,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from streameval.errors import MetricError
 from streameval.kernel.types import Flags, FloatArray
-from streameval.metrics.areas import Bounds, per_path
-from streameval.metrics.interval import Interval
-from streameval.metrics.spec import Average
+from streameval.metrics.areas import Bounds, by_path, curve
+from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Integers
 
-__all__ = [
-    "PrecisionRecallCurve", "RocCurve", "equal_error_rate", "precision_at_recall", "precision_recall_curve",
-    "recall_at_precision", "roc_curve", "sensitivity_at_specificity", "specificity_at_sensitivity",
-]  # fmt: skip
+__all__ = ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"]
 
 _CLOSE = 1e-12
 
@@ -136,77 +133,63 @@ Allowed = Callable[[Integers, Integers], Integers]
 Goal = Callable[[Integers, Integers], tuple[Integers, Integers]]
 
 
-def recall_at_precision(
-    tables: CurveTables, *, precision: float, average: Average = "macro", zero_division: float = 0.0
-) -> Interval | dict[Label, Interval]:
-    """Greatest recall among the thresholds whose precision is at least ``precision``; 0 if none is.
-
-    Undefined without positives. Averaged per label, each with its own threshold, or pooled (micro).
-    """
-    share = _share("precision", precision)
-
-    def part(path: Path) -> Bounds | None:
-        whole = int(path.tp[-1])
-        return _best(
-            path,
-            lambda tp, fp: tp * share.denominator >= share.numerator * (tp + fp),
-            lambda tp, _: (tp, tp * 0 + whole),
-        )
-
-    return per_path(tables, part, average, zero_division)
+_at = partial(curve, certify=by_path)
 
 
-def precision_at_recall(
-    tables: CurveTables, *, recall: float, average: Average = "macro", zero_division: float = 0.0
-) -> Interval | dict[Label, Interval]:
-    """Greatest precision among the thresholds whose recall is at least ``recall``. Undefined without positives."""
-    share = _share("recall", recall)
-
-    def part(path: Path) -> Bounds | None:
-        needed = share * int(path.tp[-1])
-        return _best(path, lambda tp, _: tp >= needed, lambda tp, fp: (tp, tp + fp)) if path.tp[-1] else None
-
-    return per_path(tables, part, average, zero_division)
+def _share(name: str) -> tuple[Parameter]:
+    return (Parameter(name, 0.5, 0.0, 1.0),)
 
 
-def sensitivity_at_specificity(
-    tables: CurveTables, *, specificity: float, average: Average = "macro", zero_division: float = 0.0
-) -> Interval | dict[Label, Interval]:
-    """Greatest recall among the thresholds whose specificity is at least ``specificity``.
-
-    Undefined without positives or without negatives.
-    """
-    share = _share("specificity", specificity)
-
-    def part(path: Path) -> Bounds | None:
-        pos, neg = int(path.tp[-1]), int(path.fp[-1])
-        allowed = (1 - share) * neg
-        return _best(path, lambda _, fp: fp <= allowed, lambda tp, _: (tp, tp * 0 + pos)) if neg else None
-
-    return per_path(tables, part, average, zero_division)
+@_at(
+    "recall_at_precision", "RecallAtPrecision", "Greatest recall of the thresholds with at least this precision.",
+    "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision",
+    parameters=_share("precision"), aliases=("recall_at_fixed_precision",),
+)  # fmt: skip
+def recall_at_precision(path: Path, precision: float) -> Bounds | None:
+    """0 if no threshold has this precision. Undefined without positives. Each label has its own threshold."""
+    share, whole = Fraction(precision), int(path.tp[-1])
+    return _best(
+        path,
+        lambda tp, fp: tp * share.denominator >= share.numerator * (tp + fp),
+        lambda tp, _: (tp, tp * 0 + whole),
+    )
 
 
-def specificity_at_sensitivity(
-    tables: CurveTables, *, sensitivity: float, average: Average = "macro", zero_division: float = 0.0
-) -> Interval | dict[Label, Interval]:
-    """Greatest specificity among the thresholds whose recall is at least ``sensitivity``.
-
-    Undefined without positives or without negatives.
-    """
-    share = _share("sensitivity", sensitivity)
-
-    def part(path: Path) -> Bounds | None:
-        pos, neg = int(path.tp[-1]), int(path.fp[-1])
-        needed = share * pos
-        return _best(path, lambda tp, _: tp >= needed, lambda _, fp: (neg - fp, fp * 0 + neg)) if pos else None
-
-    return per_path(tables, part, average, zero_division)
+@_at(
+    "precision_at_recall", "PrecisionAtRecall", "Greatest precision of the thresholds with at least this recall.",
+    "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
+    parameters=_share("recall"), aliases=("precision_at_fixed_recall",),
+)  # fmt: skip
+def precision_at_recall(path: Path, recall: float) -> Bounds | None:
+    """Undefined without positives. Each label has its own threshold."""
+    needed = Fraction(recall) * int(path.tp[-1])
+    return _best(path, lambda tp, _: tp >= needed, lambda tp, fp: (tp, tp + fp)) if path.tp[-1] else None
 
 
-def _share(name: str, value: float) -> Fraction:
-    if not 0 <= value <= 1:
-        raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
-    return Fraction(value)
+@_at(
+    "sensitivity_at_specificity", "SensitivityAtSpecificity",
+    "Greatest recall of the thresholds with at least this specificity.",
+    "max tp / (tp + fn), tn / (tn + fp) >= specificity", "torchmetrics, sensitivity at specificity",
+    parameters=_share("specificity"),
+)  # fmt: skip
+def sensitivity_at_specificity(path: Path, specificity: float) -> Bounds | None:
+    """Undefined without positives or without negatives. Each label has its own threshold."""
+    pos, neg = int(path.tp[-1]), int(path.fp[-1])
+    allowed = (1 - Fraction(specificity)) * neg
+    return _best(path, lambda _, fp: fp <= allowed, lambda tp, _: (tp, tp * 0 + pos)) if neg else None
+
+
+@_at(
+    "specificity_at_sensitivity", "SpecificityAtSensitivity",
+    "Greatest specificity of the thresholds with at least this recall.",
+    "max tn / (tn + fp), tp / (tp + fn) >= sensitivity", "torchmetrics, specificity at sensitivity",
+    parameters=_share("sensitivity"),
+)  # fmt: skip
+def specificity_at_sensitivity(path: Path, sensitivity: float) -> Bounds | None:
+    """Undefined without positives or without negatives. Each label has its own threshold."""
+    pos, neg = int(path.tp[-1]), int(path.fp[-1])
+    needed = Fraction(sensitivity) * pos
+    return _best(path, lambda tp, _: tp >= needed, lambda _, fp: (neg - fp, fp * 0 + neg)) if pos else None
 
 
 def _best(path: Path, allowed: Allowed, goal: Goal) -> Bounds | None:
@@ -237,18 +220,15 @@ def _greatest(tp: Integers, fp: Integers, allowed: Allowed, goal: Goal) -> Fract
     return max(Fraction(n, d) for n, d in pairs)
 
 
-def equal_error_rate(
-    tables: CurveTables, *, average: Average = "macro", zero_division: float = math.nan
-) -> Interval | dict[Label, Interval]:
-    """Where the ROC curve has as many false positives as false negatives, in shares of the negatives and positives.
+@_at(
+    "equal_error_rate", "EqualErrorRate", "Where the rates of false positives and false negatives are equal.",
+    "fpr = fnr", "torchmetrics, EER", bigger_is_better=False, zero_division=math.nan, aliases=("eer",),
+)  # fmt: skip
+def equal_error_rate(path: Path) -> Bounds | None:
+    """On a straight stretch of the ROC curve the point between its ends; in a mixed bin anywhere in its rectangle.
 
-    fpr = 1 - tpr, in [0, 1], lower is better. On a straight stretch the point between its ends; in a mixed bin anywhere
-    its rectangle allows. Undefined without positives or without negatives.
+    Undefined without positives or without negatives.
     """
-    return per_path(tables, _equal_error, average, zero_division)
-
-
-def _equal_error(path: Path) -> Bounds | None:
     pos, neg = int(path.tp[-1]), int(path.fp[-1])
     if not pos or not neg:
         return None

@@ -1,86 +1,75 @@
 """Formulas of decision metrics. Each is written once, over the four outcomes, and serves every average.
 
 A formula takes `Counts` (of labels, of kinds of examples, or pooled) and returns `Ratios`. Products of counts go
-through `Counts.wide`, since they can pass 64 bits. Sources and descriptions stand in the catalogue.
+through `Counts.wide`, since they can pass 64 bits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from streameval.metrics.averaging import Ratios
-from streameval.states.views import Counts, Integers
+from streameval.metrics.averaging import Ratios, Value, by_formula, mean
+from streameval.metrics.catalogue import metric
+from streameval.metrics.spec import MetricSpec, Parameter
+from streameval.schema.labels import Label
+from streameval.states.views import Counts, Integers, Tables
 
 __all__: list[str] = []
 
-Parameters = Mapping[str, float]
-
 _TINY = Decimal("1e-400")  # below the smallest float64 by far
 
+_BETA = Parameter("beta", 1.0, 0.0, math.inf, above=True)
 
-def precision(c: Counts, _: Parameters) -> Ratios:
+_ZHANG = "Zhang & Zhou 2014, A review on multi-label learning algorithms, IEEE TKDE 26(8)"
+_POWERS = "Powers 2011, Evaluation: from precision, recall and F-measure to ROC, informedness, markedness & correlation"
+_BOUTELL = "Boutell, Luo, Shen & Brown 2004, Learning multi-label scene classification, Pattern Recognition 37(9)"
+_CHARTE = (
+    "Charte, Rivera, del Jesus & Herrera 2015, Addressing imbalance in multilabel classification, Neurocomputing 163"
+)
+_SOKOLOVA = "Sokolova & Lapalme 2009, A systematic analysis of performance measures for classification tasks, IPM 45(4)"
+_TSOUMAKAS = "Tsoumakas & Katakis 2007, Multi-label classification: an overview, IJDWM 3(3)"
+_TORCHEVAL = "torcheval, MultilabelAccuracy"
+
+_metric = partial(metric, state="decisions", read=by_formula)
+
+
+@_metric(
+    "precision", "Precision", "Share of the predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
+    aliases=("ppv", "positive_predictive_value"),
+)  # fmt: skip
+def precision(c: Counts) -> Ratios:
     return Ratios(c.tp, c.tp + c.fp)
 
 
-def recall(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "recall", "Recall", "Share of the true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
+    aliases=("sensitivity", "tpr", "true_positive_rate"),
+)  # fmt: skip
+def recall(c: Counts) -> Ratios:
     return Ratios(c.tp, c.tp + c.fn)
 
 
-def specificity(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tn, c.tn + c.fp)
-
-
-def negative_predictive_value(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tn, c.tn + c.fn)
-
-
-def false_positive_rate(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.fp, c.fp + c.tn)
-
-
-def false_negative_rate(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.fn, c.fn + c.tp)
-
-
-def false_discovery_rate(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.fp, c.fp + c.tp)
-
-
-def false_omission_rate(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.fn, c.fn + c.tn)
-
-
-def accuracy(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn)
-
-
-def hamming_loss(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn)
-
-
-def prevalence(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tp + c.fn, c.tp + c.fp + c.fn + c.tn)
-
-
-def predicted_prevalence(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tp + c.fp, c.tp + c.fp + c.fn + c.tn)
-
-
-def jaccard(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tp, c.tp + c.fp + c.fn)
-
-
-def f1(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "f1", "F1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
+    "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, aliases=("dice",),
+)  # fmt: skip
+def f1(c: Counts) -> Ratios:
     return Ratios(2 * c.tp, 2 * c.tp + c.fp + c.fn)
 
 
-def fbeta(c: Counts, parameters: Parameters) -> Ratios:
-    square = Fraction(parameters["beta"]) ** 2
+@_metric(
+    "fbeta", "FBeta", "Harmonic mean of precision and recall in which recall weighs beta squared.",
+    "(1 + beta²) tp / ((1 + beta²) tp + beta² fn + fp)", "van Rijsbergen 1979, Information Retrieval; " + _ZHANG,
+    parameters=(_BETA,),
+)  # fmt: skip
+def fbeta(c: Counts, *, beta: float) -> Ratios:
+    square = Fraction(beta) ** 2
     missed, wrong = square.numerator, square.denominator
     if missed + wrong > 1024:
         c = c.wide()
@@ -88,7 +77,81 @@ def fbeta(c: Counts, parameters: Parameters) -> Ratios:
     return Ratios(hits, hits + missed * c.fn + wrong * c.fp)
 
 
-def balanced_accuracy(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "jaccard", "Jaccard", "Share of the labels true or predicted that are both.", "tp / (tp + fp + fn)",
+    "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
+)  # fmt: skip
+def jaccard(c: Counts) -> Ratios:
+    return Ratios(c.tp, c.tp + c.fp + c.fn)
+
+
+@_metric(
+    "hamming_score", "HammingScore", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
+    "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="micro", bare=True,
+)  # fmt: skip
+@_metric(
+    "accuracy", "Accuracy", "Share of the (example, label) cells decided rightly.", "(tp + tn) / (tp + fp + fn + tn)",
+    _ZHANG,
+)  # fmt: skip
+def accuracy(c: Counts) -> Ratios:
+    return Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn)
+
+
+@_metric(
+    "specificity", "Specificity", "Share of the labels not true that are not predicted.", "tn / (tn + fp)", _SOKOLOVA,
+    aliases=("tnr", "true_negative_rate", "selectivity"),
+)  # fmt: skip
+def specificity(c: Counts) -> Ratios:
+    return Ratios(c.tn, c.tn + c.fp)
+
+
+@_metric(
+    "npv", "NegativePredictiveValue", "Share of the labels not predicted that are not true.", "tn / (tn + fn)",
+    _POWERS, aliases=("negative_predictive_value",),
+)  # fmt: skip
+def negative_predictive_value(c: Counts) -> Ratios:
+    return Ratios(c.tn, c.tn + c.fn)
+
+
+@_metric(
+    "fpr", "FalsePositiveRate", "Share of the labels not true that are predicted.", "fp / (fp + tn)", _POWERS,
+    bigger_is_better=False, aliases=("false_positive_rate", "fall_out"),
+)  # fmt: skip
+def false_positive_rate(c: Counts) -> Ratios:
+    return Ratios(c.fp, c.fp + c.tn)
+
+
+@_metric(
+    "fnr", "FalseNegativeRate", "Share of the true labels that are not predicted.", "fn / (fn + tp)", _POWERS,
+    bigger_is_better=False, aliases=("false_negative_rate", "miss_rate"),
+)  # fmt: skip
+def false_negative_rate(c: Counts) -> Ratios:
+    return Ratios(c.fn, c.fn + c.tp)
+
+
+@_metric(
+    "fdr", "FalseDiscoveryRate", "Share of the predicted labels that are not true.", "fp / (fp + tp)", _POWERS,
+    bigger_is_better=False, aliases=("false_discovery_rate",),
+)  # fmt: skip
+def false_discovery_rate(c: Counts) -> Ratios:
+    return Ratios(c.fp, c.fp + c.tp)
+
+
+@_metric(
+    "for", "FalseOmissionRate", "Share of the labels not predicted that are true.", "fn / (fn + tn)", _POWERS,
+    bigger_is_better=False, aliases=("false_omission_rate",),
+)  # fmt: skip
+def false_omission_rate(c: Counts) -> Ratios:
+    return Ratios(c.fn, c.fn + c.tn)
+
+
+@_metric(
+    "balanced_accuracy", "BalancedAccuracy",
+    "Mean of recall and specificity; where one of the two classes does not occur, the other alone.",
+    "(tp / (tp + fn) + tn / (tn + fp)) / 2",
+    "Brodersen, Ong, Stephan & Buhmann 2010, The balanced accuracy and its posterior distribution, ICPR",
+)  # fmt: skip
+def balanced_accuracy(c: Counts) -> Ratios:
     c = c.wide()
     positive, negative = c.tp + c.fn, c.tn + c.fp
     both = (positive > 0) & (negative > 0)
@@ -96,64 +159,238 @@ def balanced_accuracy(c: Counts, _: Parameters) -> Ratios:
     return Ratios(num, np.where(both, 2 * positive * negative, positive + negative))
 
 
-def informedness(c: Counts, _: Parameters) -> Ratios:
-    c = c.wide()
-    positive, negative = c.tp + c.fn, c.tn + c.fp
-    return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
-
-
-def markedness(c: Counts, _: Parameters) -> Ratios:
-    c = c.wide()
-    positive, negative = c.tp + c.fp, c.tn + c.fn
-    return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
-
-
-def matthews(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "mcc", "MatthewsCorrelation", "Correlation of truth and prediction.",
+    "(tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn))",
+    "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405(2)",
+    low=-1.0, aliases=("matthews_corrcoef", "phi_coefficient"),
+)  # fmt: skip
+def matthews(c: Counts) -> Ratios:
     c = c.wide()
     den = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
     return Ratios(c.tp * c.tn - c.fp * c.fn, den, root=True)
 
 
-def cohen_kappa(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "cohen_kappa", "CohenKappa", "Agreement of truth and prediction beyond chance.",
+    "2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn))",
+    "Cohen 1960, A coefficient of agreement for nominal scales, EPM 20(1)", low=-1.0, aliases=("kappa",),
+)  # fmt: skip
+def cohen_kappa(c: Counts) -> Ratios:
     c = c.wide()
     return Ratios(2 * (c.tp * c.tn - c.fn * c.fp), (c.tp + c.fp) * (c.fp + c.tn) + (c.tp + c.fn) * (c.fn + c.tn))
 
 
-def geometric_mean(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "informedness", "Informedness", "Recall plus specificity minus one (Youden's J).",
+    "tp / (tp + fn) + tn / (tn + fp) - 1", "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS,
+    low=-1.0, aliases=("youden_j",),
+)  # fmt: skip
+def informedness(c: Counts) -> Ratios:
+    c = c.wide()
+    positive, negative = c.tp + c.fn, c.tn + c.fp
+    return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
+
+
+@_metric(
+    "markedness", "Markedness", "Precision plus negative predictive value minus one.",
+    "tp / (tp + fp) + tn / (tn + fn) - 1", _POWERS, low=-1.0,
+)  # fmt: skip
+def markedness(c: Counts) -> Ratios:
+    c = c.wide()
+    positive, negative = c.tp + c.fp, c.tn + c.fn
+    return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
+
+
+@_metric(
+    "label_density", "LabelDensity", "Mean share of the labels that are true for an example.",
+    "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None, averages=("samples",),
+    default="samples",
+)  # fmt: skip
+@_metric(
+    "prevalence", "Prevalence", "Share of the examples that have the label (its frequency).",
+    "(tp + fn) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None, aliases=("label_frequency",),
+)  # fmt: skip
+def prevalence(c: Counts) -> Ratios:
+    return Ratios(c.tp + c.fn, c.tp + c.fp + c.fn + c.tn)
+
+
+@_metric(
+    "predicted_density", "PredictedDensity", "Mean share of the labels that are predicted for an example.",
+    "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None, averages=("samples",),
+    default="samples",
+)  # fmt: skip
+@_metric(
+    "predicted_prevalence", "PredictedPrevalence", "Share of the examples for which the label is predicted.",
+    "(tp + fp) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None,
+    aliases=("predicted_label_frequency",),
+)  # fmt: skip
+def predicted_prevalence(c: Counts) -> Ratios:
+    return Ratios(c.tp + c.fp, c.tp + c.fp + c.fn + c.tn)
+
+
+@_metric(
+    "g_mean", "GeometricMean", "Geometric mean of recall and specificity.", "sqrt(tp / (tp + fn) · tn / (tn + fp))",
+    "Kubat & Matwin 1997, Addressing the curse of imbalanced training sets, ICML",
+)  # fmt: skip
+def geometric_mean(c: Counts) -> Ratios:
     c = c.wide()
     hits = c.tp * c.tn
     classes = (c.tp + c.fn) * (c.tn + c.fp)
     return Ratios(hits, _where_zero(hits, classes, hits * classes), root=True)
 
 
-def fowlkes_mallows(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "fowlkes_mallows", "FowlkesMallows", "Geometric mean of precision and recall.", "tp / sqrt((tp + fp)(tp + fn))",
+    "Fowlkes & Mallows 1983, A method for comparing two hierarchical clusterings, JASA 78(383)",
+)  # fmt: skip
+def fowlkes_mallows(c: Counts) -> Ratios:
     c = c.wide()
     return Ratios(c.tp, (c.tp + c.fp) * (c.tp + c.fn), root=True)
 
 
-def harmonic_accuracy(c: Counts, _: Parameters) -> Ratios:
+@_metric(
+    "harmonic_accuracy", "HarmonicAccuracy", "Harmonic mean of recall and specificity.",
+    "2 tpr tnr / (tpr + tnr), tpr = tp / (tp + fn), tnr = tn / (tn + fp)",
+    "MEKA, Metrics.P_Harmonic (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="samples",
+    bare=True,
+)  # fmt: skip
+def harmonic_accuracy(c: Counts) -> Ratios:
     c = c.wide()
     positive, negative = c.tp + c.fn, c.tn + c.fp
     hits = c.tp * c.tn
     return Ratios(2 * hits, _where_zero(hits, positive * negative, c.tp * negative + c.tn * positive))
 
 
-def _where_zero(hits: Integers, classes: Integers, den: Integers) -> Integers:
-    """The denominator; where there are no hits, 1 if both classes occur (the value is 0) and 0 if not (undefined)."""
-    return np.where(classes == 0, 0, np.where(hits == 0, 1, den))
-
-
-def alpha_evaluation(c: Counts, parameters: Parameters) -> Ratios:
+@_metric(
+    "alpha_evaluation", "AlphaEvaluation",
+    "Score that forgives: beta weighs missed labels, gamma wrong ones, and alpha sets how severely they count; "
+        "over examples, or once from pooled counts.",
+    "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL, default="samples", bare=True,
+    averages=("micro", "macro", "samples", None),
+    parameters=(
+            Parameter("alpha", 1.0, 0.0, math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),
+        ),
+)  # fmt: skip
+def alpha_evaluation(c: Counts, *, alpha: float, beta: float, gamma: float) -> Ratios:
     c = c.wide()
-    alpha, beta, gamma = parameters["alpha"], Fraction(parameters["beta"]), Fraction(parameters["gamma"])
-    unit = math.lcm(beta.denominator, gamma.denominator)
+    missed, wrong = Fraction(beta), Fraction(gamma)
+    unit = math.lcm(missed.denominator, wrong.denominator)
     union = c.tp + c.fp + c.fn
-    num = unit * union - int(beta * unit) * c.fn - int(gamma * unit) * c.fp
+    num = unit * union - int(missed * unit) * c.fn - int(wrong * unit) * c.fp
     den = unit * union
     if alpha == 1.0:
         return Ratios(num, den)
     powers = [_power(n, d, alpha) if d else (0, 0) for n, d in zip(num.tolist(), den.tolist(), strict=True)]
     return Ratios(np.array([n for n, _ in powers], object), np.array([d for _, d in powers], object))
+
+
+@metric(
+    "fbeta_of_averages", "FBetaOfAverages", "F of the mean precision and the mean recall (not the mean of F).",
+    "(1 + beta²) P R / (beta² P + R), P and R averaged first",
+    _ZHANG + "; Opitz & Burst 2019, Macro F1 and macro F1, arXiv:1911.03347",
+    averages=("macro", "weighted", "samples"), parameters=(_BETA,), state="decisions",
+    read=lambda formula: formula,
+)  # fmt: skip
+def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
+    """Precision and recall are averaged first, each with its own 0/0."""
+    square = Fraction(spec.parameter("beta")) ** 2
+    p, r = (by_formula(part)(view, replace(spec, parameters=())) for part in (precision, recall))
+    if not isinstance(p, Fraction) or not isinstance(r, Fraction):
+        return None
+    den = square * p + r
+    if not den:
+        return mean(Ratios(np.zeros(1, np.int64), np.zeros(1, np.int64)), None, spec.zero_division)
+    return (1 + square) * p * r / den
+
+
+@_metric(
+    "subset_accuracy", "SubsetAccuracy", "Share of the examples whose label set is predicted exactly.",
+    "[fp + fn = 0], mean over examples", _ZHANG, averages=("samples",), default="samples",
+    aliases=("exact_match", "exact_match_ratio"),
+)  # fmt: skip
+def subset_accuracy(c: Counts) -> Ratios:
+    return _yes(c.fp + c.fn == 0)
+
+
+@_metric(
+    "zero_one_loss", "ZeroOneLoss", "Share of the examples whose label set is not predicted exactly.",
+    "[fp + fn > 0], mean over examples", _ZHANG, averages=("samples",), default="samples", bigger_is_better=False,
+)  # fmt: skip
+def zero_one_loss(c: Counts) -> Ratios:
+    return _yes(c.fp + c.fn != 0)
+
+
+@_metric(
+    "hamming_loss", "HammingLoss", "Share of the (example, label) cells decided wrongly.",
+    "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
+    bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",),
+)  # fmt: skip
+def hamming_loss(c: Counts) -> Ratios:
+    return Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn)
+
+
+@_metric(
+    "any_hit_accuracy", "AnyHitAccuracy", "Share of the examples with at least one true label predicted.",
+    "[tp > 0], mean over examples; nothing true and nothing predicted is 0/0", _TORCHEVAL + " (overlap)",
+    averages=("samples",), default="samples",
+)  # fmt: skip
+def any_hit_accuracy(c: Counts) -> Ratios:
+    return Ratios((c.tp > 0).astype(np.int64), (c.tp + c.fp + c.fn > 0).astype(np.int64))
+
+
+@_metric(
+    "contain_accuracy", "ContainAccuracy", "Share of the examples with all true labels predicted.",
+    "[fn = 0], mean over examples", _TORCHEVAL + " (contain)", averages=("samples",), default="samples",
+)  # fmt: skip
+def contain_accuracy(c: Counts) -> Ratios:
+    return _yes(c.fn == 0)
+
+
+@_metric(
+    "belong_accuracy", "BelongAccuracy", "Share of the examples with no false label predicted.",
+    "[fp = 0], mean over examples", _TORCHEVAL + " (belong)", averages=("samples",), default="samples",
+)  # fmt: skip
+def belong_accuracy(c: Counts) -> Ratios:
+    return _yes(c.fp == 0)
+
+
+@_metric(
+    "label_cardinality", "LabelCardinality", "Mean number of true labels of an example.",
+    "tp + fn, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None, averages=("samples",),
+    default="samples",
+)  # fmt: skip
+def label_cardinality(c: Counts) -> Ratios:
+    return Ratios(c.tp + c.fn, np.ones_like(c.tp))
+
+
+@_metric(
+    "predicted_cardinality", "PredictedCardinality", "Mean number of labels predicted for an example.",
+    "tp + fp, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None, averages=("samples",),
+    default="samples",
+)  # fmt: skip
+def predicted_cardinality(c: Counts) -> Ratios:
+    return Ratios(c.tp + c.fp, np.ones_like(c.tp))
+
+
+@_metric(
+    "mean_ir", "MeanImbalanceRatio", "Mean imbalance ratio of the labels that occur.",
+    "mean of max count / count over labels, count = tp + fn", _CHARTE, low=1.0, high=math.inf, bigger_is_better=None,
+    averages=("macro",), default="macro", zero_division=math.nan,
+)  # fmt: skip
+@_metric(
+    "irlbl", "ImbalanceRatio", "How many times rarer a label is than the most frequent one.",
+    "max count / count, count = tp + fn", _CHARTE, low=1.0, high=math.inf, bigger_is_better=None, averages=(None,),
+    default=None, zero_division=math.nan,
+)  # fmt: skip
+def imbalance_ratio(c: Counts) -> Ratios:
+    count = c.tp + c.fn
+    return Ratios(np.full_like(count, count.max(initial=0)), count)
+
+
+def _where_zero(hits: Integers, classes: Integers, den: Integers) -> Integers:
+    """The denominator; where there are no hits, 1 if both classes occur (the value is 0) and 0 if not (undefined)."""
+    return np.where(classes == 0, 0, np.where(hits == 0, 1, den))
 
 
 def _power(num: int, den: int, exponent: float) -> tuple[int, int]:
@@ -169,44 +406,5 @@ def _power(num: int, den: int, exponent: float) -> tuple[int, int]:
     return value.as_integer_ratio() if value > _TINY else (0, 1)
 
 
-# -- example by example: the same outcomes, but the value is a yes or no ----------------------------------------------
-
-
-def subset_accuracy(c: Counts, _: Parameters) -> Ratios:
-    return _yes(c.fp + c.fn == 0)
-
-
-def zero_one_loss(c: Counts, _: Parameters) -> Ratios:
-    return _yes(c.fp + c.fn != 0)
-
-
-def any_hit_accuracy(c: Counts, _: Parameters) -> Ratios:
-    return Ratios((c.tp > 0).astype(np.int64), (c.tp + c.fp + c.fn > 0).astype(np.int64))
-
-
-def contain_accuracy(c: Counts, _: Parameters) -> Ratios:
-    return _yes(c.fn == 0)
-
-
-def belong_accuracy(c: Counts, _: Parameters) -> Ratios:
-    return _yes(c.fp == 0)
-
-
-def label_cardinality(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tp + c.fn, np.ones_like(c.tp))
-
-
-def predicted_cardinality(c: Counts, _: Parameters) -> Ratios:
-    return Ratios(c.tp + c.fp, np.ones_like(c.tp))
-
-
 def _yes(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ratios:
     return Ratios(flags.astype(np.int64), np.ones(len(flags), np.int64))
-
-
-# -- label sets -------------------------------------------------------------------------------------------------------
-
-
-def imbalance_ratio(c: Counts, _: Parameters) -> Ratios:
-    count = c.tp + c.fn
-    return Ratios(np.full_like(count, count.max(initial=0)), count)

@@ -10,54 +10,27 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from streameval.kernel.backend import pairs as pairing
 from streameval.metrics.averaging import Value, as_float
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
+from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
 from streameval.states.pair_content import Content
 
-__all__ = [
-    "Concurrence", "concurrence", "distinct_labelsets", "label_interactions", "labelset_diversity", "labelset_peak",
-    "proportion_distinct_labelsets", "proportion_unique_labelsets", "scumble", "scumble_cv", "scumble_per_label",
-    "unique_labelsets",
-]  # fmt: skip
+__all__ = ["Concurrence", "concurrence", "label_interactions", "scumble_per_label"]
+
+_ZHANG = "Zhang & Zhou 2014, A review on multi-label learning algorithms, IEEE TKDE 26(8)"
+_READ = "Read 2010, Scalable multi-label classification, PhD thesis, University of Waikato"
+
+_of_sets = partial(
+    of_pairs, read=of_examples, averages=("samples",), default="samples", bigger_is_better=None, zero_division=math.nan,
+    needs=lambda _: {"part": "labelsets"},
+)  # fmt: skip
 
 
 # -- concurrence of frequent and rare labels --------------------------------------------------------------------------
-
-
-def scumble(pairs: Counted) -> Value:
-    """How much frequent and rare labels occur in the same examples (SCUMBLE): 0 if never, towards 1 if always.
-
-    Mean over examples of 1 - G / A, the geometric and the arithmetic mean of the imbalance ratios (the largest label
-    count over the label's own) of the true labels; 0 for an example without any. None if there is no example.
-
-    References
-    ----------
-    Charte, Rivera, del Jesus & Herrera 2014, Concurrence among imbalanced labels and its influence on multilabel
-    resampling algorithms, HAIS. As the R package mldr computes it; MLDA takes the q-th root for the geometric mean,
-    however many labels an example has.
-    """
-    content = content_of(pairs, "labelsets")
-    whole = weight_of(content)
-    values, weights = _scumbles(content)
-    return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / whole if whole else None
-
-
-def scumble_cv(pairs: Counted) -> Value:
-    """Coefficient of variation of the examples' SCUMBLE: the standard deviation (n - 1) over the mean."""
-    content = content_of(pairs, "labelsets")
-    values, weights = _scumbles(content)
-    unit = Fraction(1, 1 << (content.scale or 0))
-    n = weight_of(content) * unit
-    if n <= 1:
-        return None
-    first, second = (
-        sum((v**power * w for v, w in zip(values, weights, strict=True)), Fraction(0)) * unit for power in (1, 2)
-    )
-    return _root((second - first**2 / n) / (n - 1)) / (first / n) if first else None
 
 
 def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
@@ -72,6 +45,41 @@ def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
         label: value / count if count else None
         for label, value, count in zip(content.labels, sums, counts, strict=True)
     }
+
+
+@_of_sets(
+    "scumble", "Scumble", "How much frequent and rare labels are true in the same examples.",
+    "1 - geometric / arithmetic mean of the imbalance ratios of the true labels, mean over examples",
+    "Charte, Rivera, del Jesus & Herrera 2014, Concurrence among imbalanced labels and its influence on multilabel "
+    "resampling algorithms, HAIS; mldr",
+    read=partial(of_examples, per_label=scumble_per_label), averages=("samples", None), bare=True,
+)  # fmt: skip
+def scumble(pairs: Counted) -> Value:
+    """The imbalance ratio of a label is the largest label count over its own; 0 for an example without true labels.
+
+    As the R package mldr; MLDA takes the q-th root for the geometric mean, however many labels an example has.
+    """
+    content = content_of(pairs, "labelsets")
+    whole = weight_of(content)
+    values, weights = _scumbles(content)
+    return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / whole if whole else None
+
+
+@_of_sets(
+    "scumble_cv", "ScumbleVariation", "How much SCUMBLE differs between examples.",
+    "standard deviation (n - 1) / mean of the SCUMBLE of examples", "mldr, scumble.cv", high=math.inf,
+)  # fmt: skip
+def scumble_cv(pairs: Counted) -> Value:
+    content = content_of(pairs, "labelsets")
+    values, weights = _scumbles(content)
+    unit = Fraction(1, 1 << (content.scale or 0))
+    n = weight_of(content) * unit
+    if n <= 1:
+        return None
+    first, second = (
+        sum((v**power * w for v, w in zip(values, weights, strict=True)), Fraction(0)) * unit for power in (1, 2)
+    )
+    return _root((second - first**2 / n) / (n - 1)) / (first / n) if first else None
 
 
 def _scumbles(content: Content) -> tuple[list[Fraction], list[int]]:
@@ -169,47 +177,62 @@ def concurrence(pairs: Counted) -> Concurrence:
 # -- label sets -------------------------------------------------------------------------------------------------------
 
 
+@_of_sets(
+    "distinct_labelsets", "DistinctLabelsets", "How many different sets of true labels there are.",
+    "|{sets of true labels}|", _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf,
+    aliases=("num_labelsets",),
+)  # fmt: skip
 def distinct_labelsets(pairs: Counted) -> Value:
-    """How many different sets of true labels occur (Zhang & Zhou 2014: label diversity)."""
     return Fraction(len(content_of(pairs, "labelsets").sets))
 
 
+@_of_sets(
+    "proportion_distinct_labelsets", "ProportionDistinctLabelsets",
+    "How many different sets of true labels there are for each example.", "distinct label sets / examples",
+    _ZHANG + " (normalized label diversity)",
+)  # fmt: skip
 def proportion_distinct_labelsets(pairs: Counted) -> Value:
-    """Different sets of true labels per example; None if there is no example. Weights do not matter."""
+    """Weights do not matter."""
     content = content_of(pairs, "labelsets")
     return Fraction(len(content.sets), content.examples) if content.examples else None
 
 
+@_of_sets(
+    "unique_labelsets", "UniqueLabelsets", "How many sets of true labels only one example has.",
+    "|{sets that one example has}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
+)  # fmt: skip
 def unique_labelsets(pairs: Counted) -> Value:
-    """How many sets of true labels only one example has. Weights do not matter."""
+    """Weights do not matter."""
     return Fraction(content_of(pairs, "labelsets").set_times.count(1))
 
 
+@_of_sets(
+    "proportion_unique_labelsets", "ProportionUniqueLabelsets",
+    "Share of the examples whose set of true labels no other example has.", "unique label sets / examples",
+    _READ + " (PUniq)", aliases=("puniq",),
+)  # fmt: skip
 def proportion_unique_labelsets(pairs: Counted) -> Value:
-    """Share of the examples whose set of true labels no other example has (PUniq). Weights do not matter.
-
-    References
-    ----------
-    Read 2010, Scalable multi-label classification, PhD thesis, University of Waikato.
-    """
+    """Weights do not matter."""
     content = content_of(pairs, "labelsets")
     return Fraction(content.set_times.count(1), content.examples) if content.examples else None
 
 
+@_of_sets(
+    "labelset_peak", "LabelsetPeak", "Share of the examples with the most frequent set of true labels.",
+    "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
+)  # fmt: skip
 def labelset_peak(pairs: Counted) -> Value:
-    """Share of the examples with the most frequent set of true labels (PMax; Read 2010)."""
     content = content_of(pairs, "labelsets")
     whole = weight_of(content)
     return Fraction(max(set_weights_of(content)), whole) if whole else None
 
 
+@_of_sets(
+    "labelset_diversity", "LabelsetDiversity", "Share of the sets of labels that could be which there are.",
+    "distinct label sets / 2^q",
+    "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
+)  # fmt: skip
 def labelset_diversity(pairs: Counted) -> Value:
-    """Different sets of true labels over all that could be, 2 to the power of the number of labels.
-
-    References
-    ----------
-    Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121.
-    """
     content = content_of(pairs, "labelsets")
     return Fraction(len(content.sets), 1 << len(content.labels))
 

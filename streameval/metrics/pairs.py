@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,9 +22,12 @@ from streameval.kernel.backend import pairs as pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
+from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, weight_of
+from streameval.metrics.spec import MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
 from streameval.states.pair_content import Content
+from streameval.states.pair_view import PairTables
 from streameval.states.views import Counts, Integers, total
 
 __all__ = [
@@ -37,8 +41,10 @@ Association: TypeAlias = Literal["lift", "jaccard", "confidence", "phi", "pmi", 
 Values: TypeAlias = Literal["counts", "shares", "contributions"]
 Score: TypeAlias = Literal["precision", "recall", "f1"]
 
-_CRITICAL = Fraction(6635, 1000)
 _ONE_BILLIONTH = 1e-9
+
+of_pairs = partial(metric, state="pairs")
+"""Enters a formula of pairs into the catalogue."""
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
@@ -180,6 +186,43 @@ def one_vs_rest(matrix: Matrix) -> Counts:
     return Counts(tp, columns - tp, rows - tp, rows + columns - tp + sum(hits) - tp)
 
 
+_FORMULAS: dict[Score, Callable[[Counts], Ratios]] = {
+    "precision": decisions.precision, "recall": decisions.recall, "f1": decisions.f1,
+}  # fmt: skip
+
+
+def _of_matrix(score: Score) -> Callable[..., Reading]:
+    """Reads one score off the matrix that the parameter names, which is made once for all of them."""
+
+    def read(tables: PairTables, spec: MetricSpec) -> Value | dict[Label, Value]:
+        values = spec.parameter("values")
+        matrix = tables.once(values, lambda: confusion_matrix(tables, values=values))
+        found: Any = confusion_score(matrix, score, average=spec.average, zero_division=spec.zero_division)  # type: ignore[arg-type]
+        if isinstance(found, dict):
+            return {label: value for label, value in found.items() if label is not None}
+        return found
+
+    return lambda _: read
+
+
+def _needs(spec: MetricSpec) -> dict[str, str]:
+    return {"part": "contributions" if spec.parameter("values") == "contributions" else "confusions"}
+
+
+def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[..., Any]:
+    meaning = "as the multi-label confusion matrix tells it, where every error has a true and a predicted label."
+    source = "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10"
+    return of_pairs(
+        f"mlcm_{score}", name, f"{what} {meaning}", f"{formula}, of each label and of no label", source,
+        read=_of_matrix(score),
+        averages=("micro", "macro", "weighted", None), needs=_needs,
+        parameters=(Parameter("values", "counts", choices=("counts", "shares", "contributions")),),
+    )  # fmt: skip
+
+
+@_mlcm("f1", "MLCMF1", "F1", "2 diagonal / (row + column)")
+@_mlcm("recall", "MLCMRecall", "Recall", "diagonal / row")
+@_mlcm("precision", "MLCMPrecision", "Precision", "diagonal / column")
 def confusion_score(
     matrix: Matrix,
     score: Score,
@@ -193,21 +236,18 @@ def confusion_score(
     macro averages, and what was missed by predicting nothing counts against recall alone. Micro precision, recall and
     F1 are all the share of the diagonal; "weighted" weighs by the sum of the row.
     """
-    formulas: dict[Score, Callable[[Counts, dict[str, float]], Ratios]] = {
-        "precision": decisions.precision, "recall": decisions.recall, "f1": decisions.f1,
-    }  # fmt: skip
-    if score not in formulas:
-        raise MetricError(f"score must be one of {', '.join(formulas)}, not {score!r}")
+    if score not in _FORMULAS:
+        raise MetricError(f"score must be one of {', '.join(_FORMULAS)}, not {score!r}")
     counts = one_vs_rest(matrix)
     support = counts.tp + counts.fn
     labels = matrix.labels
     if average == "micro":
         pooled = Counts(*(np.array([total(part)], object) for part in (counts.tp, counts.fp, counts.fn, counts.known)))
-        return mean(formulas[score](pooled, {}), None, zero_division)
+        return mean(_FORMULAS[score](pooled), None, zero_division)
     if not support[-1]:
         labels, support = labels[:-1], support[:-1]
         counts = Counts(*(part[:-1] for part in (counts.tp, counts.fp, counts.fn, counts.known)))
-    ratios = formulas[score](counts, {})
+    ratios = _FORMULAS[score](counts)
     if average is None:
         return dict(zip(labels, each(ratios, zero_division), strict=True))
     if average not in ("macro", "weighted"):
@@ -309,16 +349,33 @@ def _pmi(n_ij: int, n_i: int, n_j: int, n: int, *, normal: bool) -> float:
         return float(lift / (-(Decimal(n_ij) / Decimal(n)).ln() if normal else Decimal(2).ln()))
 
 
-def dependent_pairs(pairs: Counted, *, critical: Fraction = _CRITICAL) -> Value:
-    """Share of all pairs of labels that the chi-squared test finds dependent; None below two labels.
+def of_examples(
+    formula: Callable[..., Value], per_label: Callable[[Counted], dict[Label, Value]] | None = None
+) -> Reading:
+    """A formula of all examples, or one of each label; None is 0/0."""
 
-    n phi² > ``critical``; 6.635 is the 99th percentile with one degree of freedom. A label that is always or never
-    true depends on nothing.
+    def read(tables: PairTables, spec: MetricSpec) -> Value | dict[Label, Value]:
+        undefined = None if math.isnan(spec.zero_division) else Fraction(spec.zero_division)
+        if spec.average is None and per_label is not None:
+            return {label: undefined if value is None else value for label, value in per_label(tables).items()}
+        value = formula(tables, **{name: Fraction(number_text(number)) for name, number in spec.parameters})
+        return undefined if value is None else value
 
-    References
-    ----------
-    Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label classification, MLD.
-    As MULAN's ``UnconditionalChiSquareIdentifier`` and MLDA's ratio of unconditionally dependent label pairs.
+    return read
+
+
+@of_pairs(
+    "dependent_pairs", "DependentPairs", "Share of the pairs of labels that depend on each other, by a chi-squared "
+    "test of how often both are true.", "[n phi² > critical], mean over pairs of labels",
+    "Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label "
+    "classification, MLD; MULAN; MLDA", read=of_examples, averages=("samples",), default="samples",
+    bigger_is_better=None, zero_division=math.nan, parameters=(Parameter("critical", 6.635, 0.0, 1000.0),),
+    needs=lambda _: {"part": "cooccurrence"},
+)  # fmt: skip
+def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)) -> Value:
+    """The default is the 99th percentile with one degree of freedom, as MULAN's ``UnconditionalChiSquareIdentifier``.
+
+    A label that is always or never true depends on nothing. Undefined below two labels.
     """
     content = content_of(pairs, "cooccurrence")
     keys, weights = of_kind(content, pairing.TRUE_TRUE)

@@ -1,331 +1,260 @@
-"""Metrics of the first k labels of a ranking; what they share is said in `streameval.metrics.rankings`."""
+"""Metrics of the first k labels of a ranking; what they share is said in `streameval.metrics.rankings`.
+
+A formula gives what its values add up to over all examples; one without true labels adds nothing, and counts 0 unless
+chosen otherwise (for `abandonment_at` 1).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 from streameval.errors import MetricError
+from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Value
+from streameval.metrics.catalogue import Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, sums_of_discounts
-from streameval.metrics.ranking_means import (
-    Degenerate,
+from streameval.metrics.spec import MetricSpec, Parameter
+from streameval.metrics.ties import (
+    DEGENERATE,
+    ENDLESS,
     Unranked,
-    all_first,
-    all_groups,
-    among,
-    by_gain,
-    check,
-    check_gains,
-    choice,
+    average_precision_of,
+    average_precision_of_hits,
+    chance_of_a_hit,
+    first_groups,
+    groups_to,
     hits_among,
     judged,
-    mean_of,
+    nothing_true,
+    ranking,
     ratio_of,
+    reciprocal_rank,
     sum_of,
 )
-from streameval.metrics.ties import average_precision_of, average_precision_of_hits, chance_of_a_hit, reciprocal_rank
 from streameval.schema.text import quoted
-from streameval.states.ranking_view import RankingTables
+from streameval.states.ranking_view import Groups, RankingTables
 from streameval.states.views import total
 
-__all__ = [
-    "abandonment_at", "dcg", "f1_at", "hit_at", "label_coverage_at", "map_at", "mrr", "ndcg", "precision_at",
-    "psndcg_at", "psp_at", "r_precision", "recall_at",
-]  # fmt: skip
+__all__: list[str] = []
 
-_ENDLESS = 1 << 40  # further than any rank
+_MANNING = "Manning, Raghavan & Schütze 2008, Introduction to information retrieval"
+_JAIN = "Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, KDD"
+_JARVELIN = "Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4)"
+
+_K = Parameter("k", 5, 1, math.inf, whole=True)
+_DIVISOR = Parameter("divisor", "k", choices=("k", "ranked"))
+_UNRANKED = Parameter("unranked", "never", choices=("never", "last"))
 
 
-def precision_at(
-    tables: RankingTables,
-    *,
-    k: int,
-    divisor: Literal["k", "ranked"] = "k",
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Share of true labels among the first k.
+def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "zero") -> Reading:
+    """The mean of values that add up to what the formula gives for k, which is endless where it is None."""
 
-    (true labels among the first k) / k, or with ``divisor="ranked"`` / min(k, l), mean over examples, in [0, 1],
-    higher is better. Degenerate: nothing is true, which counts 0 unless chosen otherwise.
+    def read(tables: RankingTables, spec: MetricSpec) -> Value:
+        parameters = dict(spec.parameters)
+        degenerate = parameters.pop("degenerate")
+        if parameters.get("k", ENDLESS) is None:
+            parameters["k"] = ENDLESS
+        sums = formula(tables, **parameters)
+        return judged(tables.rows, sums, nothing_true(tables.rows), degenerate, usual, spec.zero_division)
 
-    Source: Jain, Prabhu & Varma 2016, KDD; divided by k in Spark's RankingMetrics, by min(k, l) in Hivemall.
-    """
-    check(k, unranked)
-    if choice("divisor", divisor, ("k", "ranked")) == "ranked" and unranked == "last":
+    return read
+
+
+def _at(
+    *texts: str, parameters: tuple[Parameter, ...] = (), k: int | None = 5, usual: Literal["zero", "one"] = "zero",
+    **choices: Any,
+) -> Callable[[Callable[..., Fraction]], Callable[..., Fraction]]:  # fmt: skip
+    """Enters a formula of gains at k."""
+    own = (Parameter("k", k, 1, math.inf, whole=True), *parameters, _UNRANKED, DEGENERATE)
+    return ranking(*texts, read=partial(_by_gain, usual=usual), parameters=own, **choices)
+
+
+@_at(
+    "precision_at", "PrecisionAt", "Share of true labels among the first k.", "hits / k, mean over examples", _JAIN,
+    parameters=(_DIVISOR,), aliases=("p_at",),
+)  # fmt: skip
+def precision_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
+    """Divided by k in Spark's RankingMetrics; with ``divisor="ranked"`` by min(k, l), as in Hivemall."""
+    groups = groups_to(tables, k, unranked)
+    return sum_of(hits_among(groups, k), groups.g * _places(groups, k, divisor, unranked))
+
+
+@_at(
+    "recall_at", "RecallAt", "Share of the true labels that are among the first k.", "hits / m, mean over examples",
+    _MANNING,
+)  # fmt: skip
+def recall_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
+    groups = groups_to(tables, k, unranked)
+    return sum_of(hits_among(groups, k), groups.g * groups.m)
+
+
+@_at(
+    "f1_at", "F1At", "Harmonic mean of precision and recall at k.", "2 hits / (k + m), mean over examples",
+    "van Rijsbergen 1979, Information Retrieval", parameters=(_DIVISOR,),
+)  # fmt: skip
+def f1_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
+    """With ``divisor="ranked"`` min(k, l) takes the place of k, as in Hivemall."""
+    groups = groups_to(tables, k, unranked)
+    return sum_of(2 * hits_among(groups, k), groups.g * (_places(groups, k, divisor, unranked) + groups.m))
+
+
+def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArray:
+    """How many labels could be among the first k."""
+    if divisor == "k":
+        return np.full_like(groups.l, k)
+    if unranked == "last":
         raise MetricError('divisor="ranked" counts labels that have a rank of their own; it needs unranked="never"')
-    groups = among(all_groups(tables, unranked), k)
-    places = np.minimum(k, groups.l) if divisor == "ranked" else np.full_like(groups.l, k)
-    return by_gain(tables, sum_of(hits_among(groups, k), groups.g * places), degenerate, zero_division)
+    return np.minimum(k, groups.l)
 
 
-def recall_at(
-    tables: RankingTables,
-    *,
-    k: int,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Share of the true labels that are among the first k.
-
-    (true labels among the first k) / m, mean over examples, in [0, 1], higher is better. Degenerate: nothing is true,
-    which counts 0 unless chosen otherwise.
-
-    Source: Manning, Raghavan & Schütze 2008, Introduction to information retrieval, 8.4.
-    """
-    check(k, unranked)
-    groups = among(all_groups(tables, unranked), k)
-    return by_gain(tables, sum_of(hits_among(groups, k), groups.g * groups.m), degenerate, zero_division)
-
-
-def f1_at(
-    tables: RankingTables,
-    *,
-    k: int,
-    divisor: Literal["k", "ranked"] = "k",
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Harmonic mean of precision and recall at k.
-
-    2 (true labels among the first k) / (k + m), or with ``divisor="ranked"`` / (min(k, l) + m), mean over examples, in
-    [0, 1], higher is better. Degenerate: nothing is true, which counts 0 unless chosen otherwise.
-
-    Source: van Rijsbergen 1979, Information retrieval; Hivemall, f1_measure at k.
-    """
-    check(k, unranked)
-    if choice("divisor", divisor, ("k", "ranked")) == "ranked" and unranked == "last":
-        raise MetricError('divisor="ranked" counts labels that have a rank of their own; it needs unranked="never"')
-    groups = among(all_groups(tables, unranked), k)
-    places = np.minimum(k, groups.l) if divisor == "ranked" else np.full_like(groups.l, k)
-    return by_gain(tables, sum_of(2 * hits_among(groups, k), groups.g * (places + groups.m)), degenerate, zero_division)
-
-
-def r_precision(
-    tables: RankingTables,
-    *,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Precision at m, the number of true labels: there it equals recall.
-
-    (true labels among the first m) / m, mean over examples, in [0, 1], higher is better. Degenerate: nothing is true,
-    which counts 0 unless chosen otherwise.
-
-    Source: Manning, Raghavan & Schütze 2008, Introduction to information retrieval, 8.4.
-    """
-    check(None, unranked)
-    groups = all_groups(tables, unranked)
-    groups = groups[groups.a < groups.m]
-    hits = groups.t * np.minimum(groups.m - groups.a, groups.g)
-    return by_gain(tables, sum_of(hits, groups.g * groups.m), degenerate, zero_division)
-
-
-def hit_at(
-    tables: RankingTables,
-    *,
-    k: int,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Share of the examples with a true label among the first k.
-
-    [some true label is among the first k], mean over examples, in [0, 1], higher is better. Degenerate: nothing is
-    true, which counts 0 unless chosen otherwise.
-
-    Source: Hivemall, hitrate; Hidasi et al. 2016, Session-based recommendations with recurrent neural networks, ICLR.
-    """
-    check(k, unranked)
-    first = all_first(tables, unranked)
+@_at(
+    "hit_at", "HitAt", "Share of the examples with a true label among the first k.", "[hits > 0], mean over examples",
+    "Hivemall, hitrate", aliases=("hit_rate",),
+)  # fmt: skip
+def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
+    """Hidasi et al. 2016, Session-based recommendations with recurrent neural networks, ICLR."""
+    first = first_groups(tables, unranked)
     chances = chance_of_a_hit(first[first.a < k], k)
-    return by_gain(tables, sum_of(chances.num, chances.den), degenerate, zero_division)
+    return sum_of(chances.num, chances.den)
 
 
-def abandonment_at(
-    tables: RankingTables,
-    *,
-    k: int,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Share of the examples with no true label among the first k.
-
-    [no true label is among the first k], mean over examples, in [0, 1], lower is better. Degenerate: nothing is true,
-    which counts 1 unless chosen otherwise. (napkinXC's function of this name is `hit_at`.)
-
-    Source: Chen & Karger 2006, Less is more: probabilistic models for retrieving fewer relevant documents, SIGIR.
-    """
-    check(k, unranked)
-    rows, first = tables.rows, all_first(tables, unranked)
+@_at(
+    "abandonment_at", "AbandonmentAt", "Share of the examples with no true label among the first k.",
+    "[hits = 0], mean over examples",
+    "Chen & Karger 2006, Less is more: probabilistic models for retrieving fewer relevant documents, SIGIR",
+    usual="one", bigger_is_better=False,
+)  # fmt: skip
+def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
+    """An example without true labels counts 1 unless chosen otherwise. napkinXC's function of this name is `hit_at`."""
+    rows, first = tables.rows, first_groups(tables, unranked)
     chances = chance_of_a_hit(first[first.a < k], k, missed=True)
     never = total(rows.times[(rows.m > 0) & (rows.u == rows.m)]) if unranked == "never" else 0
-    sums, blank = never + total(first.times[first.a >= k]) + sum_of(chances.num, chances.den), rows.m == 0
-    if degenerate == "scikit-learn":
-        return mean_of(sums + total(rows.times[blank]), total(rows.times), zero_division)
-    return judged(rows, sums, blank, degenerate, zero_division)
+    return never + total(first.times[first.a >= k]) + sum_of(chances.num, chances.den)
 
 
-def mrr(
-    tables: RankingTables,
-    *,
-    k: int | None = None,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Mean reciprocal rank of the best true label, 0 where it is not among the first k.
+@ranking(
+    "r_precision", "RPrecision", "Precision at m, the number of true labels: there it equals recall.",
+    "hits among the first m / m, mean over examples", _MANNING, read=_by_gain, parameters=(_UNRANKED, DEGENERATE),
+)  # fmt: skip
+def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
+    groups = groups_to(tables, ENDLESS, unranked)
+    groups = groups[groups.a < groups.m]
+    return sum_of(groups.t * np.minimum(groups.m - groups.a, groups.g), groups.g * groups.m)
 
-    1 / min over true labels of rank, mean over examples, in [0, 1], higher is better. Degenerate: nothing is true,
-    which counts 0 unless chosen otherwise.
 
-    Source: Voorhees 1999, The TREC-8 question answering track report.
+@_at(
+    "map_at", "MeanAveragePrecisionAt", "Mean over examples of the average precision at k.",
+    "sum of the precision at the rank of each hit / min(m, k), the hits, or m, mean over examples",
+    "Spark, RankingMetrics; Hivemall; " + _MANNING, k=None,
+    parameters=(Parameter("divisor", "min", choices=("min", "hits", "true")),),
+    needs=lambda spec: {"hit_cutoff": spec.parameter("k")} if spec.parameter("divisor") == "hits" else {},
+)  # fmt: skip
+def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
+    """Divided by min(m, k) in Spark; ``"hits"``: by the hits among the first k, as in Hivemall; ``"true"``: by m.
+
+    The hits must be counted from the start, and labels that are not ranked are never among them.
     """
-    check(k, unranked)
-    sums = reciprocal_rank(all_first(tables, unranked), _ENDLESS if k is None else k)
-    return by_gain(tables, sums, degenerate, zero_division)
-
-
-def map_at(
-    tables: RankingTables,
-    *,
-    k: int | None = None,
-    divisor: Literal["min", "hits", "true"] = "min",
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Mean average precision at k: the precision at the rank of each true label among the first k, summed and divided.
-
-    (sum over true labels among the first k of precision at their rank) / min(m, k), or m with ``divisor="true"``, or
-    the number of true labels among the first k with ``divisor="hits"`` (0 if there are none), mean over examples, in
-    [0, 1], higher is better. The last must be asked for beforehand, see `RankingOptions.hit_cutoffs`, and never counts
-    labels that are not ranked. Degenerate: nothing is true, which counts 0 unless chosen otherwise.
-
-    Source: Spark, RankingMetrics.meanAveragePrecisionAt (min); Hivemall, average_precision (hits); Manning, Raghavan &
-    Schütze 2008, Introduction to information retrieval, 8.4 (true).
-    """
-    check(k, unranked)
-    if choice("divisor", divisor, ("min", "hits", "true")) == "hits":
-        if k is None or k not in tables.options.hit_cutoffs or unranked == "last":
+    if divisor == "hits":
+        cutoffs = tables.options.hit_cutoffs
+        if k not in cutoffs or unranked == "last":
             raise MetricError(
-                f'divisor="hits" is kept for ranked labels at k in {quoted(tables.options.hit_cutoffs)}, not at '
-                f'{quoted(k)} with unranked="{unranked}"; name this metric when building'
+                f'divisor="hits" is kept for ranked labels at k in {quoted(cutoffs)}, not at '
+                f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when building'
             )
-        return by_gain(tables, average_precision_of_hits(tables.hits, k), degenerate, zero_division)
-    far = _ENDLESS if k is None else k
-    groups = among(all_groups(tables, unranked), far)
-    share = groups.m if divisor == "true" else np.minimum(groups.m, far)
-    return by_gain(tables, average_precision_of(groups, share, far), degenerate, zero_division)
+        return average_precision_of_hits(tables.hits, k)
+    groups = groups_to(tables, k, unranked)
+    return average_precision_of(groups, groups.m if divisor == "true" else np.minimum(groups.m, k), k)
+
+
+@_at(
+    "mrr", "MeanReciprocalRank", "Reciprocal rank of the best true label, 0 where it is not among the first k.",
+    "1 / best true rank, mean over examples", "Voorhees 1999, The TREC-8 question answering track report", k=None,
+)  # fmt: skip
+def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
+    return reciprocal_rank(first_groups(tables, unranked), k)
 
 
 # -- discounted gain ---------------------------------------------------------------------------------------------------
 
 
-def dcg(
-    tables: RankingTables,
-    *,
-    k: int | None = None,
-    log_base: float = 2.0,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Discounted cumulative gain: each true label among the first k gains the less, the lower it ranks.
-
-    sum over true labels of 1 / log(rank + 1), mean over examples, in [0, sum of all discounts], higher is better.
-    Degenerate: nothing is true, which counts 0 unless chosen otherwise.
-
-    Source: Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4); tied labels as
-    McSherry & Najork 2008, Computing information retrieval performance measures efficiently in the presence of tied
-    scores, ECIR.
-    """
-    check(k, unranked)
-    if not 0 < log_base < float("inf"):
-        raise MetricError(f"log_base must be a positive number, not {quoted(log_base)}")
-    sums = Fraction(sum(value // g for _, g, value in _gained(tables, k, unranked)), 1 << BITS)
-    return by_gain(tables, sums * log2(log_base), degenerate, zero_division)
+@_at(
+    "dcg", "DiscountedCumulativeGain", "Each true label among the first k gains the less, the lower it ranks.",
+    "sum of 1 / log(1 + rank) over hits, mean over examples", _JARVELIN, k=None,
+    parameters=(Parameter("log_base", 2.0, 1.0, math.inf, above=True),), high=math.inf, aliases=("dcg_score",),
+)  # fmt: skip
+def dcg(tables: RankingTables, k: int, log_base: float, unranked: Unranked) -> Fraction:
+    """Tied labels as McSherry & Najork 2008, Computing IR performance measures efficiently in the presence of ties."""
+    return Fraction(sum(value // g for _, g, value in _gained(tables, k, unranked)), 1 << BITS) * log2(log_base)
 
 
-def ndcg(
-    tables: RankingTables,
-    *,
-    k: int | None = None,
-    unranked: Unranked = "never",
-    degenerate: Degenerate = "scikit-learn",
-    zero_division: float = 0.0,
-) -> Value:
-    """Discounted cumulative gain as a share of that of a perfect ranking.
-
-    (sum over true labels among the first k of 1 / log(rank + 1)) / (the same over ranks 1 ... min(m, k)), mean over
-    examples, in [0, 1], higher is better. Degenerate: nothing is true, which counts 0 unless chosen otherwise.
-
-    Source: Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4); tied labels as
-    McSherry & Najork 2008, ECIR. In a state with ties="last" no labels are tied, as with scikit-learn's ignore_ties.
-    """
-    check(k, unranked)
-    sums, far = 0, _ENDLESS if k is None else k
+@_at(
+    "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted gain as a share of that of a perfect ranking.",
+    "dcg / dcg of a perfect ranking, mean over examples", _JARVELIN, k=None, aliases=("ndcg_score",),
+)  # fmt: skip
+def ndcg(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
+    """A perfect ranking has its hits at the ranks 1 ... min(m, k). Tied labels as for `dcg`."""
+    sums = 0
     for m, g, value in _gained(tables, k, unranked):
-        ideal = min(m, far)
+        ideal = min(m, k)
         sums += (value << BITS) // (g * discounts(ideal)[ideal])
-    return by_gain(tables, Fraction(sums, 1 << BITS), degenerate, zero_division)
+    return Fraction(sums, 1 << BITS)
 
 
-def _gained(tables: RankingTables, k: int | None, unranked: Unranked) -> list[tuple[int, int, int]]:
+def _gained(tables: RankingTables, k: int, unranked: Unranked) -> list[tuple[int, int, int]]:
     """For each m and g, g times the sum of all gains, in units of ``2**-BITS``."""
-    far = _ENDLESS if k is None else k
-    groups = among(all_groups(tables, unranked), far)
-    stop = np.minimum(groups.a + groups.g, far)
-    return sums_of_discounts(groups.a, stop, groups.t, (groups.m, groups.g))
+    groups = groups_to(tables, k, unranked)
+    return sums_of_discounts(groups.a, np.minimum(groups.a + groups.g, k), groups.t, (groups.m, groups.g))
 
 
-# -- propensities ------------------------------------------------------------------------------------------------------
+# -- one ratio of sums over all examples -------------------------------------------------------------------------------
 
 
-def psp_at(tables: RankingTables, *, k: int, normalize: bool = True, zero_division: float = 0.0) -> Value:
-    """Precision at k in which a true label counts the more, the likelier it is to be missed in the data.
+def _by_ratio(formula: Callable[..., tuple[Fraction | int, Fraction | int]]) -> Reading:
+    def read(tables: RankingTables, spec: MetricSpec) -> Value:
+        num, den = formula(tables, **dict(spec.parameters))
+        return ratio_of(Fraction(num), Fraction(den), spec.zero_division)
 
-    (sum over examples and true labels among the first k of inverse propensity) / (the same for the best ranking), in
-    [0, 1], higher is better; without ``normalize`` divided by k times the number of examples instead. Needs
-    `RankingOptions.propensities`.
+    return read
 
-    Source: Jain, Prabhu & Varma 2016, Extreme multi-label loss functions for recommendation, tagging, ranking & other
-    missing label applications, KDD.
-    """
-    check_gains(tables, k)
-    sums = sum(
-        (gain * Fraction(min(k - a, g), g) for (_, a, g), gain in tables.gains if a < k), Fraction(0)
-    )  # fmt: skip
+
+_ratio = partial(ranking, read=_by_ratio)
+_propensity_scored = partial(
+    _ratio, needs=lambda spec: {"gain_ranks": spec.parameter("k")}, arguments=("inverse_propensities",)
+)
+
+
+@_propensity_scored(
+    "psp_at", "PropensityScoredPrecisionAt",
+    "Precision at k in which a true label counts the more, the likelier the data miss it.",
+    "sum of inverse propensities of hits / the greatest that could be", _JAIN,
+    parameters=(_K, Parameter("normalize", True)), aliases=("psprecision_at",),
+)  # fmt: skip
+def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fraction | int]:
+    """Without ``normalize`` divided by k times the number of examples."""
+    _check_gains(tables, k)
+    sums = sum((gain * Fraction(min(k - a, g), g) for (_, a, g), gain in tables.gains if a < k), Fraction(0))
     best = sum((gain for (_, rank), gain in tables.ideals if rank <= k), Fraction(0))
-    return ratio_of(sums, best if normalize else k * Fraction(total(tables.rows.times)), zero_division)
+    return sums, best if normalize else k * total(tables.rows.times)
 
 
-def psndcg_at(
-    tables: RankingTables,
-    *,
-    k: int,
-    norm: Literal["k", "min"] = "k",
-    normalize: bool = True,
-    zero_division: float = 0.0,
-) -> Value:
-    """Discounted gain at k in which a true label counts the more, the likelier it is to be missed in the data.
+@_propensity_scored(
+    "psndcg_at", "PropensityScoredNDCGAt",
+    "Discounted gain at k in which a true label counts the more, the likelier the data miss it.",
+    "sum of discounted inverse propensities of hits / the greatest that could be", _JAIN,
+    parameters=(_K, Parameter("norm", "k", choices=("k", "min")), Parameter("normalize", True)),
+)  # fmt: skip
+def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tuple[Fraction, Fraction | int]:
+    """Gains are divided by the sum of the discounts up to rank k, or with ``norm="min"`` up to min(m, k), as napkinXC.
 
-    (sum over examples and true labels among the first k of inverse propensity / (log(rank + 1) N)) / (the same for the
-    best ranking), N = sum over ranks 1 ... k (``norm="min"``: min(m, k)) of 1 / log(rank + 1), in [0, 1], higher is
-    better; without ``normalize`` divided by the number of examples instead. Needs `RankingOptions.propensities`.
-
-    Source: Jain, Prabhu & Varma 2016, KDD; ``norm="min"`` as napkinXC.
+    Without ``normalize`` their sum is divided by the number of examples.
     """
-    check_gains(tables, k)
-    choice("norm", norm, ("k", "min"))
+    _check_gains(tables, k)
     table = discounts(k)
     sums = best = Fraction(0)
     for (m, a, g), gain in tables.gains:
@@ -334,25 +263,31 @@ def psndcg_at(
     for (m, rank), gain in tables.ideals:
         if rank <= k:
             best += gain * Fraction(table[rank] - table[rank - 1], table[k if norm == "k" else min(m, k)])
-    return ratio_of(sums, best if normalize else Fraction(total(tables.rows.times)), zero_division)
+    return sums, best if normalize else total(tables.rows.times)
 
 
-def label_coverage_at(
-    tables: RankingTables, *, k: int, of: Literal["true", "all"] = "true", zero_division: float = 0.0
-) -> Value:
-    """Share of the labels that are found at least once: true, and surely among the first k, in some example.
+def _check_gains(tables: RankingTables, k: int) -> None:
+    if k > tables.options.gain_ranks:
+        raise MetricError(
+            f"k is {k}, but propensity-scored gains are kept up to rank {tables.options.gain_ranks}; name this metric "
+            "when building"
+        )
 
-    labels found / labels that are ever true (``of="all"``: all labels), in [0, 1], higher is better. Examples count,
-    whatever their weights. Needs `RankingOptions.label_ranks`.
 
-    Source: Schultheis et al. 2023, Generalized test utilities for long-tail performance in extreme multi-label
-    classification, NeurIPS; napkinXC, coverage_at_k.
-    """
-    check(k, "never")
+@_ratio(
+    "label_coverage_at", "LabelCoverageAt", "Share of the labels that are found at least once among the first k.",
+    "labels found / labels ever true",
+    "Schultheis et al. 2023, Generalized test utilities for long-tail performance in extreme multi-label "
+    "classification", parameters=(_K, Parameter("of", "true", choices=("true", "all"))),
+    needs=lambda spec: {"label_ranks": spec.parameter("k")},
+)  # fmt: skip
+def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]:
+    """A label is found by an example in which it is true and surely among the first k, whatever the example weighs."""
     if k > tables.options.label_ranks:
-        kept = tables.options.label_ranks
-        raise MetricError(f"k is {k}, but hits by label are kept up to rank {kept}; name this metric when building")
-    choice("of", of, ("true", "all"))
+        raise MetricError(
+            f"k is {k}, but hits by label are kept up to rank {tables.options.label_ranks}; name this metric when "
+            "building"
+        )
     hits = tables.label_hits
     found = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
-    return ratio_of(Fraction(found), Fraction(tables.size if of == "all" else len(hits)), zero_division)
+    return found, tables.size if of == "all" else len(hits)

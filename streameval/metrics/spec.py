@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["AVERAGES", "Average", "Choice", "Empty", "MetricSpec", "choice_text", "number_text"]
+__all__ = ["AVERAGES", "Average", "Choice", "Empty", "MetricSpec", "Parameter", "choice_text", "number_text"]
 
 Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
 Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
@@ -57,6 +57,34 @@ class MetricSpec:
     def parameter(self, name: str) -> Any:
         """The value of one parameter."""
         return dict(self.parameters)[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a metric: its default, and what it can be.
+
+    A number in a closed range (``above`` excludes the lower end), a whole number if ``whole``, None as well if the
+    default is None; one of ``choices`` if there are any; or true or false if the default is.
+    """
+
+    name: str
+    default: Choice
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+    whole: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        """What it can be, as text."""
+        if self.choices:
+            return "{" + ", ".join(self.choices) + "}"
+        if isinstance(self.default, bool):
+            return "{false, true}"
+        upper = ")" if math.isinf(self.high) and (self.above or self.whole) else "]"
+        text = f"{'(' if self.above else '['}{self.low:g}, {self.high:g}{upper}"
+        return f"{text} or none" if self.default is None else text
 
 
 def number_text(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Expected values over all orders of tied labels, where a true label's own rank does not settle them.
+"""What metrics of rankings share: which labels take part, expected values over all orders of tied labels, and means.
 
 Sums are exact or in units of ``2**-BITS``, which leaves more digits than a float64 can show.
 """
@@ -8,17 +8,76 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.types import IntArray
-from streameval.metrics.averaging import Ratios, mean
+from streameval.kernel.types import Flags, IntArray
+from streameval.metrics.averaging import Ratios, Value, mean
+from streameval.metrics.catalogue import metric
 from streameval.metrics.logarithms import BITS, harmonics
-from streameval.states.ranking_view import First, Groups
+from streameval.metrics.spec import Parameter
+from streameval.states.ranking_view import First, Groups, RankingTables, Rows
+from streameval.states.views import Integers, total
 
-__all__ = ["average_precision_of", "average_precision_of_hits", "chance_of_a_hit", "reciprocal_rank"]
+__all__ = [
+    "DEGENERATE", "ENDLESS", "Unranked", "all_groups", "average_precision_of", "average_precision_of_hits",
+    "chance_of_a_hit", "first_groups", "groups_to", "hits_among", "judged", "nothing_true", "one_sided", "ranking",
+    "ratio_of", "reciprocal_rank", "sum_of",
+]  # fmt: skip
+
+Unranked: TypeAlias = Literal["never", "last"]
+
+DEGENERATE = Parameter("degenerate", "scikit-learn", choices=("scikit-learn", "drop", "zero", "one"))
+ENDLESS = 1 << 40
+"""Further than any rank."""
+
+ranking = partial(metric, state="rankings", averages=("samples",), default="samples")
+"""Enters a formula of rankings into the catalogue."""
 
 _ONE = 1 << BITS
+
+
+# -- which labels take part --------------------------------------------------------------------------------------------
+
+
+def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
+    """Tie groups with a true label, with ``"last"`` also those of all labels that are not ranked."""
+    groups, rows = tables.groups, tables.rows
+    if unranked == "never" or not (rows.u > 0).any():
+        return groups
+    rows = rows[rows.u > 0]
+    t = rows.u * rows.times
+    behind = (rows.m, rows.l, rows.l, rows.known - rows.l, t, t * rows.m, t * rows.u)
+    ranked = (groups.m, groups.l, groups.a, groups.g, groups.t, groups.upto, groups.square)
+    return Groups(*map(np.concatenate, zip(ranked, behind, strict=True)))
+
+
+def first_groups(tables: RankingTables, unranked: Unranked) -> First:
+    """The best of these groups in each example."""
+    first, rows = tables.first, tables.rows
+    none = (rows.u == rows.m) & (rows.m > 0)
+    if unranked == "never" or not none.any():
+        return first
+    rows = rows[none]
+    behind = (rows.l, rows.known - rows.l, rows.u, rows.times)
+    ranked = (first.a, first.g, first.t, first.times)
+    return First(*map(np.concatenate, zip(ranked, behind, strict=True)))
+
+
+def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
+    """The groups that reach into the first k."""
+    groups = all_groups(tables, unranked)
+    return groups[groups.a < k]
+
+
+def hits_among(groups: Groups, k: int) -> Integers:
+    """True labels expected among the first k, times the size of their group."""
+    return np.asarray(groups.t * np.minimum(k - groups.a, groups.g))
+
+
+# -- orders of tied labels ---------------------------------------------------------------------------------------------
 
 
 def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
@@ -112,3 +171,39 @@ def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
         (found, Fraction(math.comb(true, found) * math.comb(size - true, places - found), whole))
         for found in range(least, most + 1)
     ]
+
+
+# -- means over examples -----------------------------------------------------------------------------------------------
+
+
+def nothing_true(rows: Rows) -> Flags:
+    """Where nothing is true."""
+    return np.asarray(rows.m == 0)
+
+
+def one_sided(rows: Rows) -> Flags:
+    """Where nothing or everything is true."""
+    return np.asarray((rows.m == 0) | (rows.m == rows.known))
+
+
+def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str, zero_division: float) -> Value:
+    """The mean of values that add up to ``sums`` without the examples that are ``blank``."""
+    if degenerate == "drop":
+        return ratio_of(sums, Fraction(total(rows.times[~blank])), zero_division)
+    if (usual if degenerate == "scikit-learn" else degenerate) == "one":
+        sums += total(rows.times[blank])
+    return ratio_of(sums, Fraction(total(rows.times)), zero_division)
+
+
+def sum_of(num: Integers, den: Integers) -> Fraction:
+    """The sum of ``num / den``, exact or with at least 60 guard bits."""
+    value = mean(Ratios(num, den), None, 0.0)
+    return value * len(num) if value else Fraction(0)
+
+
+def ratio_of(num: Fraction, den: Fraction, zero_division: float) -> Value:
+    """One ratio, under the rule for 0/0."""
+    ratio = Ratios(
+        np.array([num.numerator * den.denominator], object), np.array([num.denominator * den.numerator], object)
+    )
+    return mean(ratio, None, zero_division)

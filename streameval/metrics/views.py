@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
+from streameval.metrics.catalogue import entry_of, evaluate
 from streameval.metrics.interval import Interval
-from streameval.metrics.naming import ENTRIES, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
@@ -19,7 +19,7 @@ __all__ = ["Readings", "certified", "state_of", "without_decisions"]
 
 def state_of(spec: MetricSpec) -> str:
     """The state that a metric is read from."""
-    return ENTRIES[spec.name].state
+    return entry_of(spec.name).state
 
 
 def without_decisions(spec: MetricSpec) -> str:
@@ -32,7 +32,7 @@ def without_decisions(spec: MetricSpec) -> str:
 
 def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, Interval]:
     """The value of a metric with bounds that contain the exact one."""
-    tables, certify = readings.of(spec), ENTRIES[spec.name].certify
+    tables, certify = readings.of(spec), entry_of(spec.name).certify
     if certify is not None:
         found: Interval | dict[Label, Interval] = certify(tables, spec)
         return found
@@ -95,7 +95,7 @@ class Readings:
             return self._made[name]
         if name == "decisions":
             raise MetricError(without_decisions(spec))
-        options, required = self._config.options_of(name), self._kinds[name].required(ENTRIES[spec.name].needs(spec))
+        options, required = self._config.options_of(name), self._kinds[name].required(entry_of(spec.name).needs(spec))
         if options is None or required not in options.keep():
             raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from streameval.errors import InputError, MetricError
-from streameval.metrics.naming import parse_spec
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.pending import check_order
 from streameval.progressive.target import Feed, Values, all_read_scores, reads_scores, values_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streameval.errors import MetricError
-from streameval.metrics.naming import ENTRIES, build_spec
+from streameval.metrics.catalogue import build_spec, entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import PER_LABEL, MetricValue, Report
 
@@ -38,7 +38,7 @@ def label_columns(report: Report, specs: Iterable[MetricSpec]) -> dict[str, list
 
 
 def _without_average(spec: MetricSpec) -> MetricSpec:
-    if None not in ENTRIES[spec.name].averages:
+    if None not in entry_of(spec.name).averages:
         raise MetricError(f"{spec.key} has no value per label; leave it out, or read it with get({spec.key!r})")
     parameters = dict(spec.parameters)
     return build_spec(spec.name, average=None, zero_division=spec.zero_division, parameters=parameters)

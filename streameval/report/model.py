@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from streameval.errors import MetricError
 from streameval.metrics.averaging import as_float
-from streameval.metrics.entry import Entry
+from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate, parse_spec
 from streameval.metrics.interval import Interval
-from streameval.metrics.naming import ENTRIES, build_spec, evaluate, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings, certified
 from streameval.report.label_table import LabelTable
@@ -50,7 +49,7 @@ class MetricValue:
     @property
     def entry(self) -> Entry:
         """Its entry in the catalogue."""
-        return ENTRIES[self.spec.name]
+        return entry_of(self.spec.name)
 
     @property
     def number(self) -> float | None:

@@ -89,7 +89,7 @@ def test_a_metric_class_has_the_signature_and_the_docstring_of_its_entry(entry: 
     assert list(inspect.signature(made).parameters)[: len(names)] == names
     assert entry.formula in made.__doc__
     assert entry.source in made.__doc__
-    options = {"inverse_propensities": {"a": 2.0}} if entry.name in ("psp_at", "psndcg_at") else {}
+    options = {name: {"a": 2.0} for name in entry.arguments}
     assert made(**options).spec.average == entry.default
 
 

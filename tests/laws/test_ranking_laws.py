@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.errors import CounterOverflowError, RevertError
-from streameval.metrics import rankings_at
 from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import rankings
@@ -21,6 +20,7 @@ from streameval.states.ranking_content import Table
 from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings
 from tests.support.effort import cases
+from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 from tests.support.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples
 
@@ -81,10 +81,10 @@ def readings(state: Rankings) -> list:
     for name, read in AT_K.items():
         if name != "map_at hits":
             found += [read(tables, k=k, unranked=how) for k in (1, 3) for how in ("never", "last")]
-    found += [rankings_at.map_at(tables, k=k, divisor="hits") for k in options.hit_cutoffs]
-    found += [rankings_at.label_coverage_at(tables, k=k) for k in range(1, options.label_ranks + 1)]
+    found += [reading("map_at")(tables, k=k, divisor="hits") for k in options.hit_cutoffs]
+    found += [reading("label_coverage_at")(tables, k=k) for k in range(1, options.label_ranks + 1)]
     for k in range(1, options.gain_ranks + 1):
-        found += [rankings_at.psp_at(tables, k=k), rankings_at.psndcg_at(tables, k=k, norm="min")]
+        found += [reading("psp_at")(tables, k=k), reading("psndcg_at")(tables, k=k, norm="min")]
     return found
 
 

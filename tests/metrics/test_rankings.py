@@ -14,7 +14,7 @@ import pytest
 from sklearn import metrics as sk
 
 from streameval.errors import InputError, LabelError, MetricError
-from streameval.metrics import logarithms, rankings, rankings_at
+from streameval.metrics import logarithms
 from streameval.metrics.averaging import as_float
 from streameval.metrics.propensities import jain_propensities
 from streameval.schema.batch import Dense
@@ -23,6 +23,7 @@ from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings
 from tests.support.effort import cases
+from tests.support.entries import reading
 from tests.support.ranking_cases import CASES, RankingCase
 from tests.support.ranking_oracle import DIGITS, Ranked, View, discount, mean_over
 from tests.support.ranking_streams import (
@@ -112,10 +113,10 @@ def test_propensity_scored_metrics_are_what_their_definitions_say(
         mean = gained / whole if whole else None
         if name == "psp":
             mean = mean if mean is None else mean / k
-            got = [rankings_at.psp_at(tables, k=k, normalize=flag, zero_division=math.nan) for flag in (True, False)]
+            got = [reading("psp_at")(tables, k=k, normalize=flag, zero_division=math.nan) for flag in (True, False)]
         else:
             got = [
-                rankings_at.psndcg_at(tables, k=k, norm=name, normalize=flag, zero_division=math.nan)
+                reading("psndcg_at")(tables, k=k, norm=name, normalize=flag, zero_division=math.nan)
                 for flag in (True, False)
             ]
         assert near(got[0], expected), name
@@ -136,8 +137,8 @@ def test_label_coverage_counts_labels_that_are_surely_found(seed: int, ties: str
         found = {t for view in views for t in view.true if t in view.scores and view.rank(t) <= k}
         ever = {t for view in views for t in view.true}
         expected = Fraction(len(found), len(ever)) if ever else None
-        assert rankings_at.label_coverage_at(tables, k=k, zero_division=math.nan) == expected
-        assert rankings_at.label_coverage_at(tables, k=k, of="all") == Fraction(len(found), len(there))
+        assert reading("label_coverage_at")(tables, k=k, zero_division=math.nan) == expected
+        assert reading("label_coverage_at")(tables, k=k, of="all") == Fraction(len(found), len(there))
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
@@ -151,13 +152,13 @@ def compared(
     state.count(Dense(np.arange(true.shape[1]), true, scores=scores, weights=weights))
     tables = RankingTables(state)
     read = [
-        ("lrap", rankings.label_ranking_average_precision(tables), sk.label_ranking_average_precision_score, {}),
-        ("coverage", rankings.coverage_error(tables), sk.coverage_error, {}),
-        ("loss", rankings.ranking_loss(tables), sk.label_ranking_loss, {}),
-        ("ndcg", rankings_at.ndcg(tables), sk.ndcg_score, {}),
-        ("ndcg k", rankings_at.ndcg(tables, k=k), sk.ndcg_score, {"k": k}),
-        ("dcg", rankings_at.dcg(tables), sk.dcg_score, {}),
-        ("dcg k", rankings_at.dcg(tables, k=k, log_base=3.5), sk.dcg_score, {"k": k, "log_base": 3.5}),
+        ("lrap", reading("label_ranking_average_precision")(tables), sk.label_ranking_average_precision_score, {}),
+        ("coverage", reading("coverage_error")(tables), sk.coverage_error, {}),
+        ("loss", reading("ranking_loss")(tables), sk.label_ranking_loss, {}),
+        ("ndcg", reading("ndcg")(tables), sk.ndcg_score, {}),
+        ("ndcg k", reading("ndcg")(tables, k=k), sk.ndcg_score, {"k": k}),
+        ("dcg", reading("dcg")(tables), sk.dcg_score, {}),
+        ("dcg k", reading("dcg")(tables, k=k, log_base=3.5), sk.dcg_score, {"k": k, "log_base": 3.5}),
     ]
     if true.shape[1] == 1:  # all that scikit-learn takes of a single label
         read = read[:1]
@@ -195,7 +196,7 @@ def test_a_state_without_ties_reads_as_scikit_learn_ignoring_them():
     state.count(Dense(np.arange(9), true, scores=scores))
     for k in (None, 1, 4):
         expected = sk.ndcg_score(true, scores, k=k, ignore_ties=True)
-        assert as_float(rankings_at.ndcg(RankingTables(state), k=k)) == pytest.approx(expected, rel=1e-12)
+        assert as_float(reading("ndcg")(RankingTables(state), k=k)) == pytest.approx(expected, rel=1e-12)
 
 
 # -- what the values are made of ---------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ def test_a_fresh_state_answers_every_metric(zero_division: float):
         tables = RankingTables(Rankings(LabelIndex(declared), options))
         found = [read(tables, zero_division=zero_division) for read in METRICS.values()]
         found += [read(tables, k=3, unranked="never", zero_division=zero_division) for read in AT_K.values()]
-        for read in (rankings_at.psp_at, rankings_at.psndcg_at, rankings_at.label_coverage_at):
+        for read in (reading("psp_at"), reading("psndcg_at"), reading("label_coverage_at")):
             found.append(read(tables, k=3, zero_division=zero_division))
         expected = None if math.isnan(zero_division) else zero_division
         assert found == [expected] * len(found)
@@ -279,26 +280,26 @@ def test_examples_whose_every_label_is_hidden_tell_nothing():
 def test_parameters_that_cannot_be_are_refused():
     tables = RankingTables(Rankings(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
     for k in (0, -1, 1.5, True, "2"):
-        for read in (rankings_at.precision_at, rankings_at.ndcg, rankings_at.psp_at, rankings_at.label_coverage_at):
-            with pytest.raises(MetricError, match="k must be"):
+        for read in (reading("precision_at"), reading("ndcg"), reading("psp_at"), reading("label_coverage_at")):
+            with pytest.raises(MetricError, match=r"k of \w+ must be"):
                 read(tables, k=k)
     for call, told in (
-        (lambda: rankings_at.map_at(tables, k=3, divisor="hits"), "is kept for"),
-        (lambda: rankings_at.map_at(tables, divisor="hits"), "is kept for"),
-        (lambda: rankings_at.map_at(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
-        (lambda: rankings_at.map_at(tables, k=2, divisor="k"), "divisor must be"),
-        (lambda: rankings_at.precision_at(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
-        (lambda: rankings_at.f1_at(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
-        (lambda: rankings_at.precision_at(tables, k=2, unranked="first"), "unranked must be"),
-        (lambda: rankings_at.ndcg(tables, degenerate="nan"), "degenerate must be"),
-        (lambda: rankings.ranking_loss(tables, degenerate="nan"), "degenerate must be"),
-        (lambda: rankings.label_ranking_average_precision(tables, degenerate="nan"), "degenerate must be"),
-        (lambda: rankings_at.abandonment_at(tables, k=1, degenerate="nan"), "degenerate must be"),
-        (lambda: rankings_at.psp_at(tables, k=1), "kept up to rank 0"),
-        (lambda: rankings_at.psndcg_at(tables, k=1), "kept up to rank 0"),
-        (lambda: rankings_at.label_coverage_at(tables, k=3), "kept up to rank 2; name"),
-        (lambda: rankings_at.label_coverage_at(tables, k=1, of="some"), "of must be"),
-        (lambda: rankings_at.dcg(tables, log_base=0.0), "log_base"),
+        (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is kept for"),
+        (lambda: reading("map_at")(tables, divisor="hits"), "is kept for"),
+        (lambda: reading("map_at")(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
+        (lambda: reading("map_at")(tables, k=2, divisor="k"), r"divisor of \w+ must be"),
+        (lambda: reading("precision_at")(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
+        (lambda: reading("f1_at")(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
+        (lambda: reading("precision_at")(tables, k=2, unranked="first"), r"unranked of \w+ must be"),
+        (lambda: reading("ndcg")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
+        (lambda: reading("ranking_loss")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
+        (lambda: reading("label_ranking_average_precision")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
+        (lambda: reading("abandonment_at")(tables, k=1, degenerate="nan"), r"degenerate of \w+ must be"),
+        (lambda: reading("psp_at")(tables, k=1), "kept up to rank 0"),
+        (lambda: reading("psndcg_at")(tables, k=1), "kept up to rank 0"),
+        (lambda: reading("label_coverage_at")(tables, k=3), "kept up to rank 2; name"),
+        (lambda: reading("label_coverage_at")(tables, k=1, of="some"), r"of of \w+ must be"),
+        (lambda: reading("dcg")(tables, log_base=0.0), "log_base"),
     ):  # fmt: skip
         with pytest.raises(MetricError, match=told):
             call()
@@ -354,8 +355,8 @@ def test_every_ranking_case_has_its_own_name_and_says_where_it_is_published():
 def test_best_ranks_can_pass_one_and_treat_nothing_true_as_asked():
     rows = [Ranked({"a", "b"}, {"a": 1.0, "b": 1.0, "c": 0.0}), Ranked(set(), {"a": 1.0})]
     tables = RankingTables(state_of(rows))
-    read = rankings.label_ranking_average_precision
+    read = reading("label_ranking_average_precision")
     expected = {"scikit-learn": Fraction(3, 2), "one": Fraction(3, 2), "zero": Fraction(1), "drop": Fraction(2)}
     assert {choice: read(tables, tied="best", degenerate=choice) for choice in expected} == expected
-    with pytest.raises(MetricError, match="tied must be"):
+    with pytest.raises(MetricError, match="tied of label_ranking_average_precision must be"):
         read(tables, tied="mean")

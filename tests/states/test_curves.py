@@ -25,6 +25,7 @@ from streameval.states.curves import Curves
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of, state_of
 from tests.support.effort import cases
+from tests.support.entries import reading
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 if kernel.BACKEND == "compiled":
@@ -279,8 +280,8 @@ def same(a: Curves, b: Curves) -> bool:
     """Equal contents, and equal answers."""
     first, second = a.content(), b.content()
     answers = [
-        [areas.roc_auc(tables, average=average) for average in ("micro", "macro", "weighted")]
-        + [areas.average_precision(tables, average="macro")]
+        [reading("roc_auc")(tables, average=average) for average in ("micro", "macro", "weighted")]
+        + [reading("average_precision")(tables, average="macro")]
         for tables in (CurveTables(a), CurveTables(b))
     ]
     return first == second and repr(answers[0]) == repr(answers[1])
@@ -332,7 +333,10 @@ def test_a_wrong_revert_changes_nothing_and_leaves_a_possible_state(stream: tupl
         return
     tables = CurveTables(state)
     for average in ("micro", "macro"):
-        for found in (areas.roc_auc(tables, average=average), areas.average_precision(tables, average=average)):
+        for found in (
+            reading("roc_auc")(tables, average=average),
+            reading("average_precision")(tables, average=average),
+        ):
             assert math.isnan(found.value) or -1e-12 <= found.low <= found.value <= found.high <= 1 + 1e-12
     state.count_one(wrong, 1)
     assert state.content() == before
@@ -435,10 +439,10 @@ def test_a_label_met_late_counts_as_a_negative_without_a_score_before():
     state = Curves(labels)
     state.count(rows_of(np.array([[1], [0], [0]]), np.array([[0.9], [0.5], [0.1]])))
     state.count(rows_of(np.array([[1]]), np.array([[0.2]]), columns=np.array([1])))
-    found = areas.roc_auc(CurveTables(state), average=None)
+    found = reading("roc_auc")(CurveTables(state), average=None)
     assert found["b"].value == 1.0
     assert found["a"].value == 1.0
-    assert areas.average_precision(CurveTables(state), average=None)["b"].value == 1.0
+    assert reading("average_precision")(CurveTables(state), average=None)["b"].value == 1.0
 
 
 def test_hidden_cells_count_nowhere_and_labels_without_a_score_rank_last():
@@ -447,8 +451,8 @@ def test_hidden_cells_count_nowhere_and_labels_without_a_score_rank_last():
     hidden = np.array([[1, 0], [0, 0], [0, 0]])
     ranked = np.array([[1, 0], [1, 1], [1, 1]])
     tables = counted(rows_of(true, scores, hidden=hidden, ranked=ranked), width=2)
-    assert areas.roc_auc(tables, average=None)[0].value == 0.0
-    assert areas.roc_auc(tables, average=None)[1].value == 0.25
+    assert reading("roc_auc")(tables, average=None)[0].value == 0.0
+    assert reading("roc_auc")(tables, average=None)[1].value == 0.25
     assert curves.roc_curve(tables, 1).thresholds.tolist() == [np.inf, 0.4, -np.inf]
 
 
@@ -486,7 +490,7 @@ def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it
             wide = scores.astype(np.float64)
             repeated = None if weights is None else np.repeat(weights, true.shape[1])
             for measure, reference in (
-                (areas.roc_auc, sk.roc_auc_score), (areas.average_precision, sk.average_precision_score),
+                (reading("roc_auc"), sk.roc_auc_score), (reading("average_precision"), sk.average_precision_score),
             ):  # fmt: skip
                 for label, found in measure(tables, average=None).items():
                     expected = reference(true[:, label], wide[:, label], sample_weight=weights)
@@ -506,7 +510,7 @@ def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(see
     weights = None if weights is None else weights[:40]
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
-    found = areas.roc_auc(tables, average=None), areas.average_precision(tables, average=None)
+    found = reading("roc_auc")(tables, average=None), reading("average_precision")(tables, average=None)
     for label in range(true.shape[1]):
         cells = list(zip(scores[:, label].tolist(), true[:, label].tolist(), every, strict=True))
         for intervals, measure in zip(found, (oracle.area, oracle.average_precision), strict=True):
@@ -526,7 +530,7 @@ def test_averages_are_those_of_scikit_learn(seed: int):
     wide = scores.astype(np.float64)
     for average in ("macro", "weighted"):
         for measure, reference in (
-            (areas.roc_auc, sk.roc_auc_score), (areas.average_precision, sk.average_precision_score),
+            (reading("roc_auc"), sk.roc_auc_score), (reading("average_precision"), sk.average_precision_score),
         ):  # fmt: skip
             # scikit-learn weighs labels by their plain support where examples are weighted
             if average == "weighted" and weights is not None:
@@ -540,44 +544,44 @@ def test_partial_areas_are_those_of_scikit_learn(seed: int):
     true[0], true[-1] = 1, 0
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     limit = float(np.random.default_rng(seed).choice([0.01, 0.1, 0.25, 0.5, 0.9, 0.999]))
-    for label, found in areas.roc_auc(tables, average=None, max_fpr=limit).items():
+    for label, found in reading("roc_auc")(tables, average=None, max_fpr=limit).items():
         expected = sk.roc_auc_score(true[:, label], scores[:, label], sample_weight=weights, max_fpr=limit)
         close(found, expected, kind, tolerance=1e-9 if limit == 0.01 else 1e-10)
 
 
 def test_undefined_areas():
     tables = counted(rows_of(np.array([[1, 0], [0, 0]]), np.array([[0.9, 0.1], [0.2, 0.3]])), width=2)
-    assert areas.roc_auc(tables).value == 1.0
-    assert areas.roc_auc(tables, zero_division=0.0).value == 0.5
-    assert areas.roc_auc(tables, average="weighted").value == 1.0
-    assert math.isnan(areas.roc_auc(tables, average=None)[1].value)
-    assert areas.average_precision(tables).value == 0.5
-    assert areas.average_precision(tables, zero_division=math.nan).value == 1.0
+    assert reading("roc_auc")(tables).value == 1.0
+    assert reading("roc_auc")(tables, zero_division=0.0).value == 0.5
+    assert reading("roc_auc")(tables, average="weighted").value == 1.0
+    assert math.isnan(reading("roc_auc")(tables, average=None)[1].value)
+    assert reading("average_precision")(tables).value == 0.5
+    assert reading("average_precision")(tables, zero_division=math.nan).value == 1.0
     nothing = counted(width=2)
-    assert math.isnan(areas.roc_auc(nothing).value)
-    assert areas.average_precision(nothing).value == 0.0
-    assert math.isnan(areas.roc_auc(counted(width=0), average="micro").value)
+    assert math.isnan(reading("roc_auc")(nothing).value)
+    assert reading("average_precision")(nothing).value == 0.0
+    assert math.isnan(reading("roc_auc")(counted(width=0), average="micro").value)
     with pytest.raises(MetricError, match="average must be"):
-        areas.roc_auc(tables, average="samples")
+        reading("roc_auc")(tables, average="samples")
     with pytest.raises(MetricError, match="max_fpr"):
-        areas.roc_auc(tables, max_fpr=0.0)
+        reading("roc_auc")(tables, max_fpr=0.0)
 
 
 def test_two_scores_of_a_bin_that_are_known_apart_are_no_tie():
     close_by = np.array([[0.3], [np.nextafter(0.3, 1)]])
     for true, expected in ((np.array([[0], [1]]), 1.0), (np.array([[1], [0]]), 0.0)):
         for scores in (close_by, np.array([[0.7], [np.nextafter(0.7, 1)]]), -close_by[::-1]):
-            found = areas.roc_auc(counted(rows_of(true, scores), width=1))
+            found = reading("roc_auc")(counted(rows_of(true, scores), width=1))
             assert (found.value, found.exact) == (expected, True)
 
 
 def test_bounds_of_a_mixed_bin_are_tight():
     """Two positives and two negatives in one bin: any order is possible as far as the bin tells."""
     scores = 0.3 * (1 + np.array([[1.0], [2], [3], [4]]) * 2.0**-50)
-    found = areas.roc_auc(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
+    found = reading("roc_auc")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
     assert (found.low, found.value, found.high, found.exact) == (0.0, 0.5, 1.0, False)
     assert found.width == 1.0
-    found = areas.average_precision(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
+    found = reading("average_precision")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
     assert found.low <= Fraction(5, 12) <= found.low + 1e-15
     assert (found.value, found.high) == (0.5, 1.0)
 
@@ -587,7 +591,7 @@ def test_the_lowest_precision_of_a_large_bin_is_never_overestimated(pos: int):
     rng = np.random.default_rng(pos)
     true = np.array([1] * pos + [0] * 50 + [1, 0])
     scores = np.concatenate([0.3 + rng.random(pos) * 1e-7, 0.3 + rng.random(50) * 1e-7, [0.9, 0.95]])
-    found = areas.average_precision(counted(rows_of(true[:, None], scores[:, None]), width=1))
+    found = reading("average_precision")(counted(rows_of(true[:, None], scores[:, None]), width=1))
     worst = sum(Fraction(1 + i, 1 + i + 51) for i in range(1, pos + 1)) + Fraction(1, 2)
     assert found.low <= worst / (pos + 1) <= found.low + 0.01
 
@@ -595,11 +599,19 @@ def test_the_lowest_precision_of_a_large_bin_is_never_overestimated(pos: int):
 def test_counts_beyond_2_to_the_30_stay_exact():
     state = state_of(rows_of(np.array([[1], [0], [0], [1]]), np.array([[0.9], [0.5], [0.1], [0.3]])), width=1)
     small = CurveTables(state)
-    expected = areas.roc_auc(small), areas.average_precision(small), areas.roc_auc(small, average="micro")
+    expected = (
+        reading("roc_auc")(small),
+        reading("average_precision")(small),
+        reading("roc_auc")(small, average="micro"),
+    )
     for _ in range(40):
         state.merge(state)
     large = CurveTables(state)
-    assert (areas.roc_auc(large), areas.average_precision(large), areas.roc_auc(large, average="micro")) == expected
+    assert (
+        reading("roc_auc")(large),
+        reading("average_precision")(large),
+        reading("roc_auc")(large, average="micro"),
+    ) == expected
 
 
 # -- curves -----------------------------------------------------------------------------------------------------------
@@ -673,7 +685,7 @@ def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
     name = measure.split("_at_")[1]
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
-    for label, found in getattr(curves, measure)(tables, average=None, **{name: bound}).items():
+    for label, found in reading(measure)(tables, average=None, **{name: bound}).items():
         cells = list(zip(scores[:, label].astype(float).tolist(), true[:, label].tolist(), every, strict=True))
         exact = best_by_hand(cells, measure, Fraction(bound))
         assert found.low <= exact <= found.high
@@ -686,7 +698,7 @@ def test_the_equal_error_rate_lies_on_the_curve(seed: int):
     _, true, scores, weights = random_case(10**10 + seed)
     true[0], true[-1] = 1, 0
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
-    for label, found in curves.equal_error_rate(tables, average=None).items():
+    for label, found in reading("equal_error_rate")(tables, average=None).items():
         fpr, tpr, _ = sk.roc_curve(true[:, label], scores[:, label], sample_weight=weights, drop_intermediate=False)
         lead = fpr - (1 - tpr)
         after = int(np.flatnonzero(lead >= -1e-12)[0])
@@ -701,8 +713,8 @@ def test_a_label_that_is_not_there_is_named():
     tables = counted(rows_of(np.eye(2), np.eye(2)), width=2)
     with pytest.raises(MetricError, match="'x' is not among the 2 labels"):
         curves.roc_curve(tables, "x")
-    with pytest.raises(MetricError, match=r"precision must be in \[0, 1\], not 2"):
-        curves.recall_at_precision(tables, precision=2)
+    with pytest.raises(MetricError, match=r"precision of recall_at_precision must be a number in \[0, 1\], not 2"):
+        reading("recall_at_precision")(tables, precision=2)
 
 
 # -- calibration ------------------------------------------------------------------------------------------------------
@@ -725,12 +737,12 @@ def test_the_brier_score_is_exact(seed: int):
     for label in range(true.shape[1]):
         wide = scores[:, label].astype(np.float64).tolist()
         values.append(oracle.brier(list(zip(wide, true[:, label].tolist(), every, strict=True))))
-    found = calibration.brier_score(tables, average=None)
+    found = reading("brier_score")(tables, average=None)
     assert [found[label].value for label in found] == [float(value) for value in values]
     assert all(interval.exact for interval in found.values())
     mean = float(sum(values) / len(values))
     for average in ("macro", "micro"):
-        assert calibration.brier_score(tables, average=average).value == mean
+        assert reading("brier_score")(tables, average=average).value == mean
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -739,7 +751,7 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = np.ones(len(true)) if weights is None else weights
     for eps, cap in ((2.0**-52, None), (1e-7, None), (1e-3, None), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
-        for label, found in calibration.log_loss(tables, average=None, eps=eps, cap=cap).items():
+        for label, found in reading("log_loss")(tables, average=None, eps=eps, cap=cap).items():
             wide = scores[:, label].astype(np.float64)
             inside = np.clip(wide, eps, 1 - eps)
             with np.errstate(divide="ignore"):
@@ -766,16 +778,16 @@ def test_logarithms_are_the_same_everywhere_and_nearly_correctly_rounded():
 
 def test_a_certain_mistake_costs_infinitely_without_clipping():
     tables = counted(rows_of(np.array([[1, 1], [0, 1]]), np.array([[0.0, 0.5], [0.5, 0.5]])), width=2)
-    found = calibration.log_loss(tables, average=None, eps=0.0)
+    found = reading("log_loss")(tables, average=None, eps=0.0)
     assert found[0].value == math.inf
     assert found[1].value == pytest.approx(math.log(2), rel=1e-15)
-    assert calibration.log_loss(tables, eps=0.0).value == math.inf
-    assert calibration.log_loss(tables).value < 100
+    assert reading("log_loss")(tables, eps=0.0).value == math.inf
+    assert reading("log_loss")(tables).value < 100
 
 
 def test_scores_that_are_no_probabilities_are_refused_by_name():
     tables = counted(rows_of(np.eye(2), np.array([[-3.2, 0.5], [0.5, 8.0]])), width=2)
-    for measure in (calibration.brier_score, calibration.log_loss, calibration.expected_calibration_error):
+    for measure in (reading("brier_score"), reading("log_loss"), reading("expected_calibration_error")):
         with pytest.raises(MetricError, match=r"needs probabilities, but scores from about -3\.2\d* to 8 were"):
             measure(tables)
     with pytest.raises(MetricError, match="buckets"):
@@ -789,7 +801,7 @@ def test_reliability_sums_are_exact(seed: int, strategy: str):
     true, scores = true[:, :1], scores[:, :1].astype(np.float64)
     tables = counted(rows_of(true, scores, weights=weights), width=1)
     every = [Fraction(1)] * len(true) if weights is None else [Fraction(weight) for weight in weights]
-    found = calibration.expected_calibration_error(tables, strategy=strategy)
+    found = reading("expected_calibration_error")(tables, strategy=strategy)
     diagram = calibration.reliability(tables, strategy=strategy)
     assert math.fsum(diagram.weight) == float(sum(every))
     whole = sum(w * Fraction(s) for w, s in zip(every, scores[:, 0].tolist(), strict=True))

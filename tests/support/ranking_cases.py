@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from streameval.metrics import rankings, rankings_at
 from streameval.states.options import RankingOptions
+from tests.support.entries import reading
 
 __all__ = ["CASES", "RankingCase"]
 
@@ -65,32 +65,32 @@ SPARK_PRED = ((1, 6, 2, 7, 8, 3, 9, 10, 4, 5), (4, 1, 5, 6, 2, 7, 3, 8, 9, 10), 
 
 CASES: tuple[RankingCase, ...] = (
     RankingCase(
-        "hivemall-0075", HIVEMALL + "testAP", "average precision at 2, divided by the hits", rankings_at.map_at,
+        "hivemall-0075", HIVEMALL + "testAP", "average precision at 2, divided by the hits", reading("map_at"),
         ((1, 2, 3),), ((3, 1, 2, 6),), 1.0, 1e-4, {"k": 2, "divisor": "hits"}, RankingOptions(hit_cutoffs=(2,)), True,
     ),
     RankingCase(
-        "hivemall-0069", HIVEMALL + "testHit", "hit at 2", rankings_at.hit_at,
+        "hivemall-0069", HIVEMALL + "testHit", "hit at 2", reading("hit_at"),
         ((1, 2, 4),), ((1, 3, 2, 6),), 1.0, 1e-4, {"k": 2}, ranked=True,
     ),
     RankingCase(
-        "hivemall-0055", HIVEMALL + "testNDCG2", "nDCG at 2", rankings_at.ndcg,
+        "hivemall-0055", HIVEMALL + "testNDCG2", "nDCG at 2", reading("ndcg"),
         ((1,),), ((3, 2, 1, 6),), 0.0, 1e-4, {"k": 2}, ranked=True,
     ),
     RankingCase(
         "hivemall-0063", HIVEMALL + "testPrecisionEmpty", "precision at 2 of nothing among nothing",
-        rankings_at.precision_at, ((),), ((),), 1.0, 0.0, {"k": 2, "divisor": "ranked", "degenerate": "one"},
+        reading("precision_at"), ((),), ((),), 1.0, 0.0, {"k": 2, "divisor": "ranked", "degenerate": "one"},
         ranked=True,
     ),
     RankingCase(
-        "hivemall-0059", HIVEMALL + "testRecallEmpty", "recall at 2 of nothing among nothing", rankings_at.recall_at,
+        "hivemall-0059", HIVEMALL + "testRecallEmpty", "recall at 2 of nothing among nothing", reading("recall_at"),
         ((),), ((),), 1.0, 0.0, {"k": 2, "degenerate": "one"}, ranked=True,
     ),
     RankingCase(
-        "hivemall-0066", HIVEMALL + "testRR", "reciprocal rank at 4", rankings_at.mrr,
+        "hivemall-0066", HIVEMALL + "testRR", "reciprocal rank at 4", reading("mrr"),
         ((1, 2, 4),), ((6, 2, 3, 1),), 0.5, 1e-4, {"k": 4}, ranked=True,
     ),
     RankingCase(
-        "meka-0618", MEKA + "testP_AveragePrecision", "P_AveragePrecision", rankings.label_ranking_average_precision,
+        "meka-0618", MEKA + "testP_AveragePrecision", "P_AveragePrecision", reading("label_ranking_average_precision"),
         ((0, 1, 0, 1, 0, 1, 1, 1),),
         ((
             0.9715469888517128, 0.8657458802140383, 0.6125811047098682, 0.17898798452881726, 0.21757041220968598,
@@ -99,48 +99,48 @@ CASES: tuple[RankingCase, ...] = (
         0.6226190476, 1e-5,
     ),
     RankingCase(
-        "meka-0556", MEKA + "object half_right", "L_OneError", rankings.one_error, HALF_RIGHT_TRUE, HALF_RIGHT_SCORES,
+        "meka-0556", MEKA + "object half_right", "L_OneError", reading("one_error"), HALF_RIGHT_TRUE, HALF_RIGHT_SCORES,
         0.5, 1e-8,
     ),
     RankingCase(
-        "meka-0558", MEKA + "object half_right", "L_RankLoss", rankings.ranking_loss, HALF_RIGHT_TRUE,
+        "meka-0558", MEKA + "object half_right", "L_RankLoss", reading("ranking_loss"), HALF_RIGHT_TRUE,
         HALF_RIGHT_SCORES, 0.5, 1e-8,
     ),
     RankingCase(
-        "mldr-0664", MLDR, 'coverage(ties_method = "last")', rankings.coverage_error,
+        "mldr-0664", MLDR, 'coverage(ties_method = "last")', reading("coverage_error"),
         ((0, 1, 0, 1), (0, 1, 1, 0), (0, 0, 1, 0)), MLDR_SCORES, 2.0, 1.5e-8, {"minus_one": True},
         RankingOptions(ties="last"),
     ),
     RankingCase(
-        "mldr-0659", MLDR, 'example_average_precision(ties_method = "min")', rankings.label_ranking_average_precision,
+        "mldr-0659", MLDR, 'example_average_precision(ties_method = "min")', reading("label_ranking_average_precision"),
         ((0, 1, 0, 1), (1, 1, 1, 0), (0, 0, 1, 0)), MLDR_SCORES, 0.9166666666666666, 1.5e-8, {"tied": "best"},
     ),
     RankingCase(
-        "scikit-learn-0249", SKLEARN + "test_coverage_error", "coverage_error", rankings.coverage_error,
+        "scikit-learn-0249", SKLEARN + "test_coverage_error", "coverage_error", reading("coverage_error"),
         ((0, 1, 0),), ((0.5, 0.75, 0.25),), 1, 1e-7,
     ),
     RankingCase(
         "scikit-learn-0210", SKLEARN + "check_lrap_toy", "label_ranking_average_precision_score",
-        rankings.label_ranking_average_precision, ((0, 1, 1),), ((0.5, 0.75, 0.25),), 0.8333333333333333, 1e-7,
+        reading("label_ranking_average_precision"), ((0, 1, 1),), ((0.5, 0.75, 0.25),), 0.8333333333333333, 1e-7,
     ),
     RankingCase(
-        "scikit-learn-0284", SKLEARN + "test_label_ranking_loss", "label_ranking_loss", rankings.ranking_loss,
+        "scikit-learn-0284", SKLEARN + "test_label_ranking_loss", "label_ranking_loss", reading("ranking_loss"),
         ((0, 0, 0),), ((0.25, 0.5, 0.5),), 0, 1e-7,
     ),
     RankingCase(
-        "spark-0029", SPARK, "meanAveragePrecisionAt(2)", rankings_at.map_at, SPARK_TRUE, SPARK_PRED, 0.25, 1e-5,
+        "spark-0029", SPARK, "meanAveragePrecisionAt(2)", reading("map_at"), SPARK_TRUE, SPARK_PRED, 0.25, 1e-5,
         {"k": 2}, ranked=True,
     ),
     RankingCase(
-        "spark-0034", SPARK, "ndcgAt(15)", rankings_at.ndcg, SPARK_TRUE, SPARK_PRED, 0.487913, 1e-5, {"k": 15},
+        "spark-0034", SPARK, "ndcgAt(15)", reading("ndcg"), SPARK_TRUE, SPARK_PRED, 0.487913, 1e-5, {"k": 15},
         ranked=True,
     ),
     RankingCase(
-        "spark-0024", SPARK, "precisionAt(5)", rankings_at.precision_at, SPARK_TRUE, SPARK_PRED, 0.26666666666666666,
+        "spark-0024", SPARK, "precisionAt(5)", reading("precision_at"), SPARK_TRUE, SPARK_PRED, 0.26666666666666666,
         1e-5, {"k": 5}, ranked=True,
     ),
     RankingCase(
-        "spark-0039", SPARK, "recallAt(5)", rankings_at.recall_at, SPARK_TRUE, SPARK_PRED, 0.35555555555555557, 1e-5,
+        "spark-0039", SPARK, "recallAt(5)", reading("recall_at"), SPARK_TRUE, SPARK_PRED, 0.35555555555555557, 1e-5,
         {"k": 5}, ranked=True,
     ),
 )  # fmt: skip

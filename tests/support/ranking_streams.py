@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from streameval.kernel.types import Lists
-from streameval.metrics import rankings, rankings_at
 from streameval.schema.batch import Dense, Ragged
 from streameval.schema.labels import LabelIndex, in_order
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings
+from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 
 __all__ = ["METRICS", "as_lists", "as_rows", "labels_met", "propensities_of", "random_examples", "state_of"]
@@ -21,14 +21,14 @@ __all__ = ["METRICS", "as_lists", "as_rows", "labels_met", "propensities_of", "r
 LEVELS = [-3.0, -0.0, 0.0, 0.25, 0.5, 1e-45, 7.0, 2.0**-1074]
 
 METRICS: dict[str, Callable[..., object]] = {
-    "one_error": rankings.one_error,
-    "coverage_error": rankings.coverage_error,
-    "coverage_error minus one": lambda tables, **rest: rankings.coverage_error(tables, minus_one=True, **rest),
-    "ranking_loss": rankings.ranking_loss,
-    "error_set_size": rankings.error_set_size,
-    "is_error": rankings.is_error,
-    "margin_loss": rankings.margin_loss,
-    "label_ranking_average_precision": rankings.label_ranking_average_precision,
+    "one_error": reading("one_error"),
+    "coverage_error": reading("coverage_error"),
+    "coverage_error minus one": lambda tables, **rest: reading("coverage_error")(tables, minus_one=True, **rest),
+    "ranking_loss": reading("ranking_loss"),
+    "error_set_size": reading("error_set_size"),
+    "is_error": reading("is_error"),
+    "margin_loss": reading("margin_loss"),
+    "label_ranking_average_precision": reading("label_ranking_average_precision"),
 }
 """By the names of the oracle; those at k take ``k`` and ``unranked``."""
 
@@ -41,24 +41,24 @@ def _at(function: Callable[..., object], needs_k: bool = True, **fixed: object) 
 
 
 AT_K: dict[str, Callable[..., object]] = {
-    "precision_at": _at(rankings_at.precision_at),
-    "precision_at ranked": _at(rankings_at.precision_at, divisor="ranked", unranked="never"),
-    "recall_at": _at(rankings_at.recall_at),
-    "f1_at": _at(rankings_at.f1_at),
-    "f1_at ranked": _at(rankings_at.f1_at, divisor="ranked", unranked="never"),
-    "r_precision": _at(rankings_at.r_precision, False),
-    "hit_at": _at(rankings_at.hit_at),
-    "abandonment_at": _at(rankings_at.abandonment_at),
-    "mrr": _at(rankings_at.mrr, False),
-    "mrr k": _at(rankings_at.mrr),
-    "map_at min": _at(rankings_at.map_at),
-    "map_at true": _at(rankings_at.map_at, divisor="true"),
-    "map_at all": _at(rankings_at.map_at, False, divisor="true"),
-    "map_at hits": _at(rankings_at.map_at, divisor="hits", unranked="never"),
-    "dcg": _at(rankings_at.dcg, False),
-    "dcg k": _at(rankings_at.dcg),
-    "ndcg": _at(rankings_at.ndcg, False),
-    "ndcg k": _at(rankings_at.ndcg),
+    "precision_at": _at(reading("precision_at")),
+    "precision_at ranked": _at(reading("precision_at"), divisor="ranked", unranked="never"),
+    "recall_at": _at(reading("recall_at")),
+    "f1_at": _at(reading("f1_at")),
+    "f1_at ranked": _at(reading("f1_at"), divisor="ranked", unranked="never"),
+    "r_precision": _at(reading("r_precision"), False),
+    "hit_at": _at(reading("hit_at")),
+    "abandonment_at": _at(reading("abandonment_at")),
+    "mrr": _at(reading("mrr"), False),
+    "mrr k": _at(reading("mrr")),
+    "map_at min": _at(reading("map_at")),
+    "map_at true": _at(reading("map_at"), divisor="true"),
+    "map_at all": _at(reading("map_at"), False, divisor="true"),
+    "map_at hits": _at(reading("map_at"), divisor="hits", unranked="never"),
+    "dcg": _at(reading("dcg"), False),
+    "dcg k": _at(reading("dcg")),
+    "ndcg": _at(reading("ndcg"), False),
+    "ndcg k": _at(reading("ndcg")),
 }
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from apache_beam.coders import Coder, registry
 
+from streameval.evaluation.classes import class_of
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.metric import METRIC_CLASSES, Metric
+from streameval.evaluation.metric import Metric
+from streameval.metrics.catalogue import catalogue
 from streameval.slices import Sliced
 from streameval.tabular.job import State
 from streameval.windows.loading import restored
@@ -48,5 +50,5 @@ class StateCoder(Coder):  # type: ignore[misc]  # Beam is untyped here
         return hash(type(self))
 
 
-for _kind in (Evaluator, Metric, Sliced, *METRIC_CLASSES.values()):
+for _kind in (Evaluator, Metric, Sliced, *map(class_of, catalogue())):
     registry.register_coder(_kind, StateCoder)

@@ -8,7 +8,7 @@ from streameval.adapters.river.metric import MultiLabelMetric, Row, pass_on
 from streameval.errors import InputError, MetricError, RevertError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
-from streameval.metrics.naming import ENTRIES, parse_spec
+from streameval.metrics.catalogue import entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -96,9 +96,9 @@ class RiverMetric(MultiLabelMetric):
     def __repr__(self) -> str:
         read = self._read()
         if isinstance(read, Evaluator):
-            values = [(ENTRIES[spec.name].high, spec.key, read.get(spec)) for spec in read.metrics]
+            values = [(entry_of(spec.name).high, spec.key, read.get(spec)) for spec in read.metrics]
         else:
-            values = [(ENTRIES[read.spec.name].high, read.spec.key, read.get())]
+            values = [(entry_of(read.spec.name).high, read.spec.key, read.get())]
         told = (
             f"{name} {value:{'.2%' if high == 1.0 else '.4f'}}"
             for high, name, value in values

@@ -6,9 +6,8 @@ import inspect
 from typing import Any
 
 from streameval.adapters.river.metric import CountedMetric
-from streameval.evaluation.metric import signature_of, summary_of
-from streameval.metrics.catalogue import CATALOGUE
-from streameval.metrics.entry import Entry
+from streameval.evaluation.classes import signature_of, summary_of
+from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import Average
 
 _PREFIXES: dict[Average, str] = {"micro": "Micro", "macro": "Macro", "weighted": "Weighted", "samples": "Samples"}
@@ -52,7 +51,7 @@ def _docstring(entry: Entry, average: Average) -> str:
 
 CLASSES: dict[str, type[CountedMetric]] = {
     _name_of(entry, average): _class_of(entry, average)
-    for entry in CATALOGUE
+    for entry in catalogue()
     for average in entry.averages
     if average is not None and not entry.scored  # River wants one number, and passes no scores
 }

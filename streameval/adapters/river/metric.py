@@ -15,8 +15,7 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.kinds import options_for
-from streameval.metrics.entry import Entry
-from streameval.metrics.naming import build_spec
+from streameval.metrics.catalogue import Entry, build_spec
 from streameval.metrics.spec import Average, MetricSpec
 from streameval.progressive.target import all_read_scores
 from streameval.schema.labels import Label

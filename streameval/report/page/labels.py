@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from streameval.metrics.averaging import as_float
-from streameval.metrics.naming import build_spec
+from streameval.metrics.catalogue import build_spec
 from streameval.report.model import PER_LABEL, Column, Report, Table, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_texts, table_data, table_html

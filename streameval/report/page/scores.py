@@ -8,8 +8,8 @@ import numpy as np
 
 from streameval.errors import MetricError
 from streameval.metrics.calibration import reliability
+from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import precision_recall_curve, roc_curve
-from streameval.metrics.naming import build_spec
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
