@@ -17,7 +17,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     args
-        What follows the name of the command; by default what the process was given.
+        What follows the name of the command; by default the arguments of the process.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:

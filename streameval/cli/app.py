@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,17 +12,20 @@ import typer
 import streameval
 from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import Wanted, number_of, refuse_unwritable, several, specs_of
+from streameval.cli.options import RunOptions, check_writable, names_of, number_of, specs_of
 from streameval.cli.progress import watched
-from streameval.cli.render import Format, console_of, drawn, markdown, plain_json, show
+from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
+from streameval.cli.results import Result, difference_tables
 from streameval.cli.rows import UserError
-from streameval.cli.sheets import Sheet, Shown, difference_sheets, values_of
 from streameval.cli.sources import sources_of
 from streameval.cli.states import load_state, merged, write_results
 from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
 from streameval.metrics import thresholds as choosing
-from streameval.metrics.catalogue import catalogue
+from streameval.metrics.catalogue import Entry, catalogue
+from streameval.report.model import Table, listed
+from streameval.schema.text import printable
+from streameval.windows.sliding import Rolling
 from streameval.wire.files import write_file
 
 __all__ = ["app"]
@@ -57,8 +61,8 @@ Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         sys.stdout.write(f"streameval {streameval.__version__} ({BACKEND} kernel)\n")
         raise typer.Exit
 
@@ -94,49 +98,66 @@ def evaluate(
     skip_bad: SkipBad = False,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
-    refuse_unwritable(save, report)
+    check_writable(save, report)
     undefined = number_of(zero_division, "--zero-division")
-    wanted = Wanted(
-        actual, predicted, scores, weight, mask, tuple(several(by)), tuple(several(metrics)), beta, threshold, undefined
+    options = RunOptions(
+        actual,
+        predicted,
+        scores,
+        weight,
+        mask,
+        names_of(by),
+        names_of(metrics),
+        beta,
+        threshold,
+        undefined,
+        sep,
+        skip_bad,
     )
-    return _counted(files, wanted, window, how, top, save, report, sep, skip_bad)
+    return _evaluated(files, options, options.window(window), how, top, save, report)
 
 
-def _counted(
-    files: list[str], wanted: Wanted, size: int | None, how: Format, top: int, save: Path | None, report: Path | None,
-    sep: str, skip_bad: bool,
+def _evaluated(
+    files: list[str], options: RunOptions, window: Rolling[Any] | None, how: Format, top: int, save: Path | None,
+    report: Path | None,
 ) -> int:  # fmt: skip
-    if not sep:
-        raise UserError("--sep must be at least one character")
-    sources = sources_of(files)
-    state, columns = wanted.built()
-    window = wanted.window(size)
-    counting = Counting(state, columns, window=window, skip=skip_bad)
+    state, columns = options.built()
+    counting = Counting(state, columns, window=window, skip=options.skip_bad)
 
-    def shown() -> Shown:
-        return Shown.of(state, (), window, zero_division=wanted.zero_division)
+    def result() -> Result:
+        return Result.of(state, (), window, zero_division=options.zero_division)
 
-    with watched(sources, shown) as advance:
-        stopped = count(sources, counting, sep=sep, advance=advance)
-    result = shown()
-    write_results(state, result, save, report)
-    extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
-    show(result, how, top=top, extra=extra | ({"interrupted": True} if stopped else {}))
+    stopped = _count(files, options, counting, result)
+    write_results(state, result(), save, report)
+    extra: dict[str, object] = {"skipped": counting.skipped} if options.skip_bad else {}
+    show(result(), how, top=top, extra=extra | ({"interrupted": True} if stopped else {}))
     for reason in counting.reasons:
         sys.stderr.write(f"skipped {reason}\n")
-    if skip_bad:
+    return _ended(counting, options, stopped, "interrupted: this is what was counted until then\n")
+
+
+def _count(files: list[str], options: RunOptions, counting: Counting, result: Callable[[], Result]) -> bool:
+    """Count all rows of some files; whether Ctrl-C ended it before."""
+    sources = sources_of(files)
+    with watched(sources, result) as advance:
+        return count(sources, counting, sep=options.sep, advance=advance)
+
+
+def _ended(counting: Counting, options: RunOptions, stopped: bool, message: str = "") -> int:
+    """Say what was skipped, and the exit code."""
+    if options.skip_bad:
         sys.stderr.write(f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped\n")
     if stopped:
-        sys.stderr.write("interrupted: this is what was counted until then\n")
+        sys.stderr.write(message)
     return 130 if stopped else 0
 
 
 @app.command()
 def merge(states: States, save: Save = None, report: Report = None, how: How = Format.table, top: Top = 20) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
-    refuse_unwritable(save, report)
+    check_writable(save, report)
     total = merged(states)
-    result = Shown.of(total)
+    result = Result.of(total)
     write_results(total, result, save, report)
     show(result, how, top=top)
 
@@ -152,18 +173,16 @@ def show_state(
     top: Top = 20,
 ) -> None:
     """Show a saved state: its metrics, or any others that it can answer."""
-    refuse_unwritable(report)
+    check_writable(report)
     loaded = load_state(state)
     undefined = number_of(zero_division, "--zero-division")
-    asked = several(metrics)
-    base = Shown.of(loaded)
-    specs = specs_of(asked or [spec.key for spec in base.metrics], beta, undefined)
-    if asked:
-        for spec in specs:
-            if not isinstance(base.whole, Evaluator):
-                raise UserError(f"{state} holds a single metric, {base.metrics[0].key}; leave --metrics out")
-            base.whole.get(spec)  # raises for what cannot be read
-    result = Shown.of(loaded, specs, zero_division=undefined)
+    saved, names = Result.of(loaded), names_of(metrics)
+    specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, undefined)
+    for spec in specs if names else ():
+        if not isinstance(saved.counts, Evaluator):
+            raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
+        saved.counts.get(spec)  # raises for what cannot be read
+    result = Result.of(loaded, specs, zero_division=undefined)
     write_results(loaded, result, None, report)
     show(result, how, top=top)
 
@@ -177,20 +196,19 @@ def compare(
     top: Top = 10,
 ) -> None:
     """Compare two saved states: which metrics changed, and which labels most."""
-    states = [Shown.of(load_state(path)) for path in (first, second)]
-    asked = several(metrics)
-    common = [spec for spec in states[0].metrics if spec in states[1].metrics]
-    specs = specs_of(asked, None, None) if asked else common
+    results = [Result.of(load_state(path)) for path in (first, second)]
+    names = names_of(metrics)
+    specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
     if not specs:
         raise UserError("these states were saved with different metrics; name some with --metrics")
-    mine, theirs = (Shown(each.whole, tuple(specs), sliced=each.sliced) for each in states)
-    names = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
-    names = names if names[0] != names[1] else ("first", "second")
-    values = [values_of(each.whole, specs) for each in (mine, theirs)]
+    old, new = (Result(each.counts, tuple(specs)) for each in results)
+    heads = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
+    heads = heads if heads[0] != heads[1] else ("first", "second")
     if how in (Format.json, Format.csv):
-        _rows([{"metric": key, names[0]: value, names[1]: values[1][key]} for key, value in values[0].items()], how)
-        return
-    _sheets(difference_sheets(mine, theirs, names, top=top), f"{mine.headline}; {theirs.headline}", how)
+        write_rows(("metric", *heads), ((key, value, new.values[key]) for key, value in old.values.items()), how)
+    else:
+        headline = f"{old.report.headline}; {new.report.headline}"
+        show_tables(difference_tables(old, new, heads, top=top), headline, how)
 
 
 @app.command(name="metrics")
@@ -199,34 +217,37 @@ def list_metrics(
     how: How = Format.table,
 ) -> None:
     """List the metrics of the catalogue, or those that mention some words."""
-    found = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
-    if not found:
+    entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
+    if not entries:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
     if how in (Format.json, Format.csv):
-        _rows([{"name": entry.name, "averages": ",".join(str(each or "per_label") for each in entry.averages),
-                "from": entry.state, "summary": entry.summary, "formula": entry.formula, "source": entry.source}
-               for entry in found], how)  # fmt: skip
+        values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
+        write_rows(("name", "averages", "from", "summary", "formula", "source"), values, how)
         return
-    rows: list[tuple[str | int | float | None, ...]] = [(entry.name, entry.state, entry.summary) for entry in found]
-    sheets = [Sheet(("metric", "from", ""), rows)]
-    if len(found) == 1:
-        sheets = [Sheet(("", found[0].name), list(_details(found[0])))]
-    _sheets(sheets, "", how)
+    columns = listed(
+        ("metric", "from", ""), ("label", "text", "text"), ((each.name, each.state, each.summary) for each in entries)
+    )
+    if len(entries) == 1:
+        columns = listed(("", entries[0].name), ("label", "text"), _details(entries[0]))
+    show_tables([Table("metrics", "", columns)], "", how)
 
 
-def _text(entry: Any) -> str:
+def _text(entry: Entry) -> str:
     return " ".join([entry.name, *entry.aliases, entry.summary, entry.state, entry.class_name, entry.source]).lower()
 
 
-def _details(entry: Any) -> list[tuple[str, str]]:
-    parameters = [f"{each.name}={each.default} in {each.range}" for each in entry.parameters]
-    told = {
-        "says": entry.summary, "formula": entry.formula,
-        "averages": ", ".join(str(each or "per_label") for each in entry.averages),
-        "parameters": "; ".join(parameters), "other names": ", ".join(entry.aliases),
-        "range": f"{entry.low:g} to {entry.high:g}", "read from": entry.state, "source": entry.source,
+def _averages(entry: Entry) -> list[str]:
+    return [str(average or "per_label") for average in entry.averages]
+
+
+def _details(entry: Entry) -> list[tuple[str, str]]:
+    details = {
+        "says": entry.summary, "formula": entry.formula, "averages": ", ".join(_averages(entry)),
+        "parameters": "; ".join(f"{each.name}={each.default} in {each.range}" for each in entry.parameters),
+        "other names": ", ".join(entry.aliases), "range": f"{entry.low:g} to {entry.high:g}",
+        "read from": entry.state, "source": entry.source,
     }  # fmt: skip
-    return [(name, value) for name, value in told.items() if value]
+    return [(name, value) for name, value in details.items() if value]
 
 
 @app.command()
@@ -245,40 +266,37 @@ def thresholds(
     skip_bad: SkipBad = False,
 ) -> int:
     """Find the best threshold of each label, from scores."""
-    refuse_unwritable(save)
+    check_writable(save)
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
-    stopped = False
+    code = 0
     if actual is None and scores is None:
         if len(files) > 1:
             raise UserError("give one saved state, or files of rows with --actual and --scores")
-        state: Any = Shown.of(load_state(Path(files[0]))).whole
+        state: Any = Result.of(load_state(Path(files[0]))).counts
+    elif actual is None or scores is None:
+        raise UserError("files of rows need both --actual and --scores")
     else:
-        if actual is None or scores is None:
-            raise UserError("files of rows need both --actual and --scores")
-        sources = sources_of(files)
-        state, columns = Wanted(actual, None, scores, weight, mask, metrics=("roc_auc_micro",)).built()
+        metrics = ("roc_auc_micro",)
+        options = RunOptions(actual, None, scores, weight, mask, metrics=metrics, sep=sep, skip_bad=skip_bad)
+        state, columns = options.built()
         counting = Counting(state, columns, skip=skip_bad)
-        with watched(sources, lambda: Shown.of(state)) as advance:
-            stopped = count(sources, counting, sep=sep, advance=advance)
-        if skip_bad:
-            sys.stderr.write(f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped\n")
-    tables = state.tables("curves")
-    found = choosing.best_thresholds(tables, choosing.FScore(beta))
+        code = _ended(counting, options, _count(files, options, counting, lambda: Result.of(state)))
+    best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
     if save is not None:
-        plain = {str(label): choice.threshold for label, choice in found.items()}
-        write_file(save, plain_json(plain).encode())
+        write_file(save, json_bytes({str(label): choice.threshold for label, choice in best.items()}))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     if how in (Format.json, Format.csv):
-        _rows([{"label": label, "threshold": choice.threshold, name: choice.value, "bound": choice.bound}
-               for label, choice in found.items()], how)  # fmt: skip
-    else:
-        rows: list[tuple[str | int | float | None, ...]] = [
-            (str(label), choice.threshold, choice.value, "" if choice.exact else f"at most {choice.bound:.4f}")
-            for label, choice in found.items()
-        ]
-        _sheets([Sheet(("label", "threshold", name, ""), rows, bar=name)], Shown.of(state).headline, how)
-    return 130 if stopped else 0
+        choices = ((label, choice.threshold, choice.value, choice.bound) for label, choice in best.items())
+        write_rows(("label", "threshold", name, "bound"), choices, how)
+        return code
+    rows = [
+        (printable(label), choice.threshold, choice.value, "" if choice.exact else f"at most {choice.bound:.4f}")
+        for label, choice in best.items()
+    ]
+    table = Table("thresholds", "", listed(("label", "threshold", name, ""), ("label", "share", "bar", "text"), rows))
+    show_tables([table], Result.of(state).report.headline, how)
+    return code
 
 
 @app.command()
@@ -290,24 +308,5 @@ def demo(
     report: Report = None,
 ) -> None:
     """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
-    refuse_unwritable(write, report)
+    check_writable(write, report)
     demonstrate(rows, write, report)
-
-
-def _rows(rows: list[dict[str, Any]], how: Format) -> None:
-    if how is Format.json:
-        sys.stdout.write(plain_json(rows))
-        return
-    import csv
-
-    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-
-
-def _sheets(sheets: list[Sheet], headline: str, how: Format) -> None:
-    if how is Format.markdown:
-        sys.stdout.write(markdown(sheets, headline))
-    else:
-        console = console_of(sys.stdout)
-        console.print(drawn(sheets, headline, console))

@@ -87,7 +87,7 @@ class Interrupts:
     @contextmanager
     def caught(self) -> Iterator[None]:
         """Handle Ctrl-C within."""
-        if threading.current_thread() is not threading.main_thread():  # which alone receives signals
+        if threading.current_thread() is not threading.main_thread():  # no other receives signals
             yield
             return
         before = signal.signal(signal.SIGINT, self._handle)

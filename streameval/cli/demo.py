@@ -13,7 +13,7 @@ import orjson
 
 from streameval.cli.progress import watched
 from streameval.cli.render import Format, console_of, show
-from streameval.cli.sheets import Shown
+from streameval.cli.results import Result
 from streameval.cli.sources import Source
 from streameval.cli.states import write_results
 from streameval.evaluation.evaluator import Evaluator
@@ -26,7 +26,7 @@ __all__ = ["demonstrate"]
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
 _STEP = 100
-_SHOWN_FOR = 3.0
+_SECONDS = 3.0
 
 
 def _rows(number: int) -> Iterator[dict[str, Any]]:
@@ -44,28 +44,28 @@ def _rows(number: int) -> Iterator[dict[str, Any]]:
 
 
 def demonstrate(number: int, write: Path | None, report: Path | None) -> None:
-    """Count the stream before the eyes of who asked, then show the result and what to try next."""
+    """Count the stream, slowly on a terminal, then show the result and what to try next."""
     rows = list(_rows(number))
     if write is not None:
         write_file(write, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=500)
-    pause = _SHOWN_FOR / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
-    with watched([Source("demo", None)], lambda: Shown.of(state, (), window)) as advance:
+    pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0
+    with watched([Source("demo", None)], lambda: Result.of(state, (), window)) as advance:
         for start in range(0, len(rows), _STEP):
             block = rows[start : start + _STEP]
-            given = [row["tags"] for row in block], [row["scores"] for row in block]
-            state.update_many(*given, where={"region": [row["region"] for row in block]})
-            window.update_many(*given)
+            examples = [row["tags"] for row in block], [row["scores"] for row in block]
+            state.update_many(*examples, where={"region": [row["region"] for row in block]})
+            window.update_many(*examples)
             advance(0)
             time.sleep(min(pause, 0.2))
-    result = Shown.of(state, (), window)
+    result = Result.of(state, (), window)
     write_results(state, result, None, report)
     show(result, Format.table, top=20)
-    told = write or "demo.jsonl"
-    first = "" if write is not None else f"  streameval demo --write {told}\n"
+    file = write or "demo.jsonl"
+    first = "" if write is not None else f"  streameval demo --write {file}\n"
     console_of(sys.stdout).print(
-        f"\nNext:\n{first}  streameval evaluate {told} --actual tags --predicted guess --by region\n"
-        f"  streameval thresholds {told} --actual tags --scores scores",
+        f"\nNext:\n{first}  streameval evaluate {file} --actual tags --predicted guess --by region\n"
+        f"  streameval thresholds {file} --actual tags --scores scores",
         markup=False,
     )

@@ -1,4 +1,4 @@
-"""What options say, as the objects they stand for."""
+"""Options, checked, and the objects that they describe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
 from streameval.windows.sliding import Rolling
 
-__all__ = ["Wanted", "number_of", "refuse_unwritable", "several", "specs_of", "threshold_of"]
+__all__ = ["RunOptions", "check_writable", "names_of", "number_of", "specs_of"]
 
 _COMMA = re.compile(r",(?![^(]*\))")
 
@@ -30,9 +30,9 @@ _SCORED = (
 )  # fmt: skip
 
 
-def several(given: list[str] | None) -> list[str]:
-    """Names given one by one, or with commas between, or both."""
-    return [name for text in given or () for part in _COMMA.split(text) if (name := part.strip())]
+def names_of(texts: list[str] | None) -> tuple[str, ...]:
+    """Names one by one, or with commas between, or both."""
+    return tuple(name for text in texts or () for part in _COMMA.split(text) if (name := part.strip()))
 
 
 def number_of(text: str | None, option: str) -> float | None:
@@ -45,9 +45,9 @@ def number_of(text: str | None, option: str) -> float | None:
         raise UserError(f"{option} must be a number, not {text!r}") from None
 
 
-def specs_of(names: list[str], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
+def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
     """The metrics that were asked for; ``beta`` and ``zero_division`` are for those that do not say it themselves."""
-    found = []
+    specs = []
     used = beta is None
     for name in names:
         spec = parse_spec(name)
@@ -57,17 +57,17 @@ def specs_of(names: list[str], beta: float | None, zero_division: float | None) 
             if beta is not None and "beta" not in name.partition("(")[2]:
                 parameters["beta"] = beta
         undefined = zero_division if zero_division is not None and "zero_division" not in name else spec.zero_division
-        found.append(
+        specs.append(
             build_spec(
                 spec.name, average=spec.average, zero_division=undefined, empty=spec.empty, parameters=parameters
             )
         )
     if not used:
         raise MetricError(f"--beta {beta:g} is for none of these metrics; ask for one that has it, such as fbeta_micro")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(specs))
 
 
-def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
+def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
     """A number, or a file of JSON with a number for each label."""
     if text is None:
         return None
@@ -78,15 +78,15 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
     if not text.endswith(".json"):
         raise UserError(f"--threshold must be a number, or a .json file of label: number, not {text!r}")
     try:
-        found = json.loads(Path(text).read_text(encoding="utf-8"))
+        content = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"--threshold {text}: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise UserError(f"--threshold {text}: it must hold one object label: number")
-    return {label: math.inf if value is None else value for label, value in found.items()}
+    return {label: math.inf if value is None else value for label, value in content.items()}
 
 
-def refuse_unwritable(*paths: Path | None) -> None:
+def check_writable(*paths: Path | None) -> None:
     """Raise before the work, not after it, if a result could not be written."""
     for path in paths:
         if path is not None and path.is_dir():
@@ -100,8 +100,8 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to count: columns, metrics and how scores are decided."""
+class RunOptions:
+    """What to count: columns, metrics and how rows are read."""
 
     actual: str
     predicted: str | None = None
@@ -113,19 +113,22 @@ class Wanted:
     beta: float | None = None
     threshold: str | None = None
     zero_division: float | None = None
-    keep: tuple[str, ...] = ()
+    sep: str = "|"
+    skip_bad: bool = False
 
     def specs(self) -> list[MetricSpec]:
         """The metrics, or what is usual."""
-        names = list(self.metrics)
+        names = self.metrics
         if not names:
-            names = [*DEFAULT_METRICS] if self.scores is None or self.threshold is not None else []
+            names = DEFAULT_METRICS if self.scores is None or self.threshold is not None else ()
+            names += ("fbeta_micro", "fbeta_macro") if self.beta is not None and names else ()
             names += _SCORED if self.scores is not None else ()
-            names += ["fbeta_micro", "fbeta_macro"] if self.beta is not None and "f1_micro" in names else ()
         return specs_of(names, self.beta, self.zero_division)
 
     def built(self) -> tuple[State, Columns]:
-        """A state that has counted nothing, and the columns it is fed from."""
+        """A fresh state, and the columns that it reads."""
+        if not self.sep:
+            raise UserError("--sep must be at least one character")
         if self.scores is not None and not self.metrics and self.threshold is None and self.beta is not None:
             raise UserError("--beta is for decisions; say with --threshold from which score on a label is predicted")
         empty = self._evaluator()
@@ -152,4 +155,4 @@ class Wanted:
         for spec in specs:
             if self.scores is None and entry_of(spec.name).scored:
                 raise UserError(f"{spec.key} is read from scores; name their column with --scores")
-        return Evaluator(specs, threshold=threshold_of(self.threshold), keep=self.keep)
+        return Evaluator(specs, threshold=_threshold(self.threshold))

@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.table import Column
 
 from streameval.cli.render import console_of, drawn
-from streameval.cli.sheets import Shown, sheets_of
+from streameval.cli.results import Result, tables_of
 from streameval.cli.sources import STDIN, Source
 
 __all__ = ["watched"]
@@ -30,19 +30,19 @@ __all__ = ["watched"]
 Advance: TypeAlias = Callable[[int], None]
 
 _WIDE = 72
-"""Columns of a terminal from which on there is room for all that a bar can tell."""
+"""Columns of a terminal from which on there is room for all parts of a bar."""
 
 _SHARE = 20
 """Drawing takes one part in so many of the time, at most."""
 
 
 @contextmanager
-def watched(sources: list[Source], shown: Callable[[], Shown]) -> Iterator[Advance]:
+def watched(sources: list[Source], result: Callable[[], Result]) -> Iterator[Advance]:
     """A function to call with the bytes that were counted."""
     if not sys.stderr.isatty():
         yield lambda _: None
     elif any(source.size is None for source in sources):
-        with _live(shown, reads_stdin=any(source.file == STDIN for source in sources)) as advance:
+        with _live(result, reads_stdin=any(source.file == STDIN for source in sources)) as advance:
             yield advance
     else:
         with _bar(sum(source.size or 0 for source in sources)) as advance:
@@ -63,7 +63,7 @@ def _bar(size: int) -> Iterator[Advance]:
 
 
 @contextmanager
-def _live(shown: Callable[[], Shown], *, reads_stdin: bool) -> Iterator[Advance]:
+def _live(result: Callable[[], Result], *, reads_stdin: bool) -> Iterator[Advance]:
     console = console_of(sys.stderr)
     began, after = time.monotonic(), 0.0
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -74,10 +74,10 @@ def _live(shown: Callable[[], Shown], *, reads_stdin: bool) -> Iterator[Advance]
             if start < after and not (reads_stdin and _idle(after - start)):
                 return
             start = time.monotonic()
-            now = shown()
-            rate = now.whole.examples / max(start - began, 1e-9)
-            headline = f"{now.headline}, {rate:,.0f} a second; Ctrl-C ends"
-            live.update(drawn(sheets_of(now, top=max(5, console.height - 22)), headline, console), refresh=True)
+            now = result()
+            rate = now.counts.examples / max(start - began, 1e-9)
+            headline = f"{now.report.headline}, {rate:,.0f} a second; Ctrl-C ends"
+            live.update(drawn(tables_of(now, top=max(5, console.height - 22)), headline, console), refresh=True)
             end = time.monotonic()
             after = end + (end - start) * _SHARE
 
@@ -85,7 +85,7 @@ def _live(shown: Callable[[], Shown], *, reads_stdin: bool) -> Iterator[Advance]
 
 
 def _idle(seconds: float) -> bool:
-    """Whether standard input brings nothing for so long, so that what is shown would stay behind what is counted."""
+    """Whether standard input brings nothing for so long, so that the table would stay behind what is counted."""
     try:
         return not select.select([sys.stdin], [], [], seconds)[0]
     except (OSError, ValueError):  # it is no file of the system; on Windows also if it is no socket

@@ -1,30 +1,33 @@
-"""Sheets as a table, as Markdown, as CSV, as JSON."""
+"""Results as tables of a terminal, as Markdown, as CSV, as JSON."""
 
 from __future__ import annotations
 
 import csv
-import io
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
 import orjson
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from streameval.cli.sheets import Cell, Sheet, Shown, number, sheets_of, values_of
-from streameval.evaluation.evaluator import Evaluator
+from streameval.cli.results import Counts, Result, tables_of, values_of
+from streameval.evaluation.evaluator import report_of
+from streameval.report.columns import dict_report
+from streameval.report.model import Cell, Column, Table, cell_text
 from streameval.schema.text import printable
 
-__all__ = ["Format", "console_of", "csv_text", "drawn", "json_text", "markdown", "plain_json", "show", "table_of"]
+__all__ = ["Format", "console_of", "drawn", "json_bytes", "show", "show_tables", "write_json", "write_rows"]
 
 _BAR = 12
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 _PIPED = 160
+_NAMES = 48
+_VERDICTS = {"better": "green", "worse": "red"}
 
 
 class Format(StrEnum):
@@ -47,179 +50,163 @@ def console_of(stream: Any) -> Console:
     return _Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
 
 
-def show(shown: Shown, how: Format, *, top: int, extra: dict[str, object] | None = None) -> None:
+def show(result: Result, how: Format, *, top: int, extra: dict[str, object] | None = None) -> None:
     """Write a result to standard output."""
     if how is Format.json:
-        sys.stdout.write(json_text(shown, extra or {}))
+        write_json(_json(result) | (extra or {}))
     elif how is Format.csv:
-        sys.stdout.write(csv_text(shown))
-    elif how is Format.markdown:
-        sys.stdout.write(markdown(sheets_of(shown, top=top), shown.headline))
+        write_rows(("part", "examples", "label", "metric", "value"), _numbers(result), how)
+    else:
+        show_tables(tables_of(result, top=top), result.report.headline, how)
+
+
+def show_tables(tables: list[Table], headline: str, how: Format) -> None:
+    """Write tables to standard output, for people."""
+    if how is Format.markdown:
+        sys.stdout.write(_markdown(tables, headline))
     else:
         console = console_of(sys.stdout)
-        console.print(drawn(sheets_of(shown, top=top), shown.headline, console))
+        console.print(drawn(tables, headline, console))
+
+
+def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format) -> None:
+    """Write rows to standard output, for programs."""
+    if how is Format.json:
+        write_json([dict(zip(names, row, strict=True)) for row in rows])
+    else:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *rows])
+
+
+def write_json(value: object) -> None:
+    """Write JSON that any reader takes to standard output."""
+    sys.stdout.write(str(json_bytes(value), "utf-8"))
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def drawn(sheets: Iterable[Sheet], headline: str, console: Console) -> Group:
-    """All sheets below each other."""
+def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
+    """All tables below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
-    for sheet in sheets:
-        if parts:
-            parts.append(Text())
-        parts.append(table_of(sheet, console))
-        if sheet.note:
-            parts.append(Text(f"  {sheet.note}", style="dim"))
+    for table in tables:
+        parts += [*([Text()] if parts else []), _drawn(table, console)]
+        if table.caption:
+            parts.append(Text(f"  {table.caption}", style="dim"))
     return Group(*parts)
 
 
-def _fancy(console: Console) -> bool:
-    return console.is_terminal and not console.options.ascii_only
-
-
-def table_of(sheet: Sheet, console: Console) -> Table:
-    """A sheet, with as many columns as there is room for."""
-    fancy = _fancy(console)
-    rows = _texts(sheet)
-    widths = [max(map(len, (name, *(row[at] for row in rows)))) for at, name in enumerate(sheet.columns)]
-    widths[0] = min(widths[0], 48)
-    room, taken = console.width, [width + (3 if fancy else 2) for width in widths]
-    main = [at for at, name in enumerate(sheet.columns) if at and name == sheet.bar]
-    kept: list[int] = []
+def _drawn(table: Table, console: Console) -> RichTable:
+    """A table, with as many columns as there is room for."""
+    fancy = console.is_terminal and not console.options.ascii_only
+    columns, cells = table.columns, [_cells(column) for column in table.columns]
+    widths = [max(map(len, (column.name, *texts))) for column, texts in zip(columns, cells, strict=True)]
+    widths[0] = min(widths[0], _NAMES)
+    room, needed = console.width, [width + (3 if fancy else 2) for width in widths]
+    main = [at for at, column in enumerate(columns) if at and column.kind == "bar"]
+    chosen: list[int] = []
     for at in dict.fromkeys([0, *main, *range(len(widths))]):  # what has a bar matters most
-        if room >= taken[at] or len(kept) < 2:
-            room -= taken[at]
-            kept.append(at)
-        else:
+        if room < needed[at] and len(chosen) >= 2:
             break
-    bar = sheet.bar if fancy and room >= _BAR + 3 and len(kept) == len(widths) else None
-    kept.sort()
-    table = Table(
+        room -= needed[at]
+        chosen.append(at)
+    hidden = len(widths) - len(chosen)
+    bars = fancy and room >= _BAR + 3 and not hidden
+    drawing = RichTable(
         box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
     )
-    for at in kept:
-        name = sheet.columns[at]
-        words = at == 0 or (name == "" and at)
-        style = "cyan" if at == 0 else "dim" if words else None
-        table.add_column(
-            Text(name), justify="left" if words else "right", style=style, no_wrap=True, overflow="ellipsis",
-            max_width=48 if at == 0 else None,
+    rows: list[list[Text]] = []
+    for at in sorted(chosen):
+        words = _is_left(at, columns[at])
+        drawing.add_column(
+            Text(columns[at].name), justify="left" if words else "right", no_wrap=True, overflow="ellipsis",
+            style="cyan" if at == 0 else "dim" if words else None, max_width=_NAMES if at == 0 else None,
         )  # fmt: skip
-        if name == bar:
-            table.add_column("", no_wrap=True, width=_BAR)
-    for row, cells in zip(sheet.rows, rows, strict=True):
-        line = []
-        for at in kept:
-            line.append(_coloured(sheet.columns[at], cells[at]))
-            if sheet.columns[at] == bar:
-                line.append(_bar(row[at]))
-        table.add_row(*line)
-    hidden = len(widths) - len(kept)
+        rows.append([Text(text, _VERDICTS.get(text, "") if words and at else "") for text in cells[at]])
+        if bars and columns[at].kind == "bar":
+            drawing.add_column("", no_wrap=True, width=_BAR)
+            rows.append([_bar(cell) for cell in columns[at].values])
+    for row in zip(*rows, strict=True):
+        drawing.add_row(*row)
     if hidden:
-        table.caption = Text(f"{' ' * fancy}{hidden} more column{'s' * (hidden > 1)} in a wider terminal", style="dim")
-        table.caption_justify = "left"
-    return table
+        text = f"{' ' * fancy}{hidden} more column{'s' * (hidden > 1)} in a wider terminal"
+        drawing.caption, drawing.caption_justify = Text(text, style="dim"), "left"
+    return drawing
 
 
-def _texts(sheet: Sheet) -> list[list[str]]:
-    return [
-        [number(cell, signed=name == "change") for name, cell in zip(sheet.columns, row, strict=True)]
-        for row in sheet.rows
-    ]
+def _cells(column: Column) -> list[str]:
+    return [cell_text(value, column.kind) for value in column.values]
 
 
-def _coloured(name: str, text: str) -> Text:
-    return Text(text, style={"better": "green", "worse": "red"}.get(text, "") if name == "" else "")
+def _is_left(at: int, column: Column) -> bool:
+    """Whether a column holds words that stand to the left: names, and what explains the other columns."""
+    return at == 0 or column.name == ""
 
 
 def _bar(cell: Cell) -> Text:
-    """A share as a bar in eighths of characters; nothing for what is no share."""
+    """A fraction as a bar in eighths of characters; nothing for what is none."""
     if not isinstance(cell, float) or not 0 <= cell <= 1:
         return Text("")
-    eighths = round(cell * _BAR * 8)
-    full, part = divmod(eighths, 8)
+    full, part = divmod(round(cell * _BAR * 8), 8)
     return Text("█" * full + (_BLOCKS[part] if part else ""), style="blue")
 
 
-# -- for programs and documents ---------------------------------------------------------------------------------------
-
-
-def markdown(sheets: Iterable[Sheet], headline: str) -> str:
-    """Sheets as tables of Markdown."""
+def _markdown(tables: Iterable[Table], headline: str) -> str:
     lines = [headline] if headline else []
-    for sheet in sheets:
-        cells = [[_escaped(text) for text in row] for row in _texts(sheet)]
-        names = [_escaped(name) for name in sheet.columns]
-        widths = [max(3, *map(len, column)) for column in zip(names, *cells, strict=True)]
-        words = [at == 0 or name == "" for at, name in enumerate(sheet.columns)]
-
-        def line(row: list[str], widths: list[int] = widths, words: list[bool] = words) -> str:
-            parts = [
-                text.ljust(width) if left else text.rjust(width)
-                for text, width, left in zip(row, widths, words, strict=True)
-            ]
-            return f"| {' | '.join(parts)} |"
-
-        rule = ["-" * width if left else "-" * (width - 1) + ":" for width, left in zip(widths, words, strict=True)]
-        lines += ["", line(names), line(rule), *map(line, cells)]
-        if sheet.note:
-            lines += ["", sheet.note]
+    for table in tables:
+        columns = []
+        for at, column in enumerate(table.columns):
+            name, *texts = (text.replace("\\", "\\\\").replace("|", "\\|") for text in (column.name, *_cells(column)))
+            width, left = max(3, len(name), *map(len, texts)), _is_left(at, column)
+            rule = "-" * width if left else "-" * (width - 1) + ":"
+            columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *texts)])
+        lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
+        lines += ["", table.caption] if table.caption else []
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|")
+# -- for programs -----------------------------------------------------------------------------------------------------
 
 
-def csv_text(shown: Shown) -> str:
-    """One line for each number: of what part of the examples, of which label, which metric."""
-    parts = {"all": shown.whole, **shown.beside}
-    if shown.sliced is not None:
-        for part in shown.sliced.slices():
-            parts[", ".join(f"{name}={value}" for name, value in part.where.items())] = part.evaluator
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["part", "examples", "label", "metric", "value"])
-    for name, whole in parts.items():
-        for key, value in values_of(whole, shown.metrics).items():
-            if isinstance(value, dict):
-                writer.writerows([name, whole.examples, label, key, each] for label, each in value.items())
-            else:
-                writer.writerow([name, whole.examples, "", key, "" if value is None else value])
-    return text.getvalue()
+def _numbers(result: Result) -> Iterator[tuple[object, ...]]:
+    """One row for each number: of what part of the examples, of which label, which metric."""
+    parts = {"all": result.counts, **result.windows}
+    parts |= {", ".join(f"{name}={value}" for name, value in where.items()): part for where, part in result.slices()}
+    for name, counts in parts.items():
+        for key, value in values_of(report_of(counts, result.specs)).items():
+            values = value.items() if isinstance(value, dict) else [("", "" if value is None else value)]
+            yield from ((name, counts.examples, label, key, number) for label, number in values)
 
 
-def json_text(shown: Shown, extra: dict[str, object]) -> str:
+def _json(result: Result) -> dict[str, object]:
     """The result as one object."""
-    whole = shown.whole
-    found: dict[str, object] = {"examples": whole.examples, "weight": whole.weight, "labels_seen": len(whole.labels)}
-    found["metrics"] = values_of(whole, shown.metrics)
-    for name, part in shown.beside.items():
-        found["window"] = {"name": name, "examples": part.examples, "metrics": values_of(part, shown.metrics)}
-    if shown.sliced is not None:
-        found["slices"] = [
-            {
-                "where": {name: value if _plain(value) else str(value) for name, value in part.where.items()},
-                "examples": part.evaluator.examples,
-                "metrics": values_of(part.evaluator, shown.metrics),
-            }
-            for part in shown.sliced.slices()
+
+    def part(counts: Counts) -> dict[str, object]:
+        return {"examples": counts.examples, "metrics": values_of(report_of(counts, result.specs))}
+
+    content: dict[str, object] = {
+        "examples": result.counts.examples, "weight": result.counts.weight, "labels_seen": len(result.counts.labels),
+        "metrics": result.values,
+    }  # fmt: skip
+    for name, window in result.windows.items():
+        content["window"] = {"name": name, **part(window)}
+    if result.sliced is not None:
+        content["slices"] = [
+            {"where": {key: value if _is_plain(value) else str(value) for key, value in where.items()}, **part(counts)}
+            for where, counts in result.slices()
         ]
-    if isinstance(whole, Evaluator):
-        report = whole.to_dict()
-        found |= {key: report[key] for key in ("averages", "labels") if key in report}
-    return plain_json({**found, **extra})
+    if result.has_labels:
+        details = dict_report(report_of(result.counts, ()))
+        content |= {key: details[key] for key in ("averages", "labels")}
+    return content
 
 
-def _plain(value: object) -> bool:
+def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int | bool)
 
 
-def plain_json(value: object) -> str:
-    """JSON that any reader takes: what is no number is null, and keys are text."""
-    return str(orjson.dumps(_finite(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE), "utf-8")
+def json_bytes(value: object) -> bytes:
+    """JSON that any reader takes: what is no number is null, and keys are strings."""
+    return orjson.dumps(_finite(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _finite(value: object) -> object:

@@ -27,9 +27,9 @@ def run(args: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
-    given = sys.argv[1:] if args is None else list(args)
+    words = sys.argv[1:] if args is None else list(args)
     try:
-        code = app(args=given or ["--help"], prog_name="streameval", standalone_mode=False)
+        code = app(args=words or ["--help"], prog_name="streameval", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
         _forget_output()
@@ -42,16 +42,16 @@ def run(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except StreamevalError as error:
-        return _told(str(error))
+        return _failed(str(error))
     except OSError as error:
         _forget_output()
-        return _told(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
-        return _told("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
+        return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except Exception as error:
         if isinstance(error, _Usage):
             text = str(error.format_message() if hasattr(error, "format_message") else error)
-            return _told(f"{text.rstrip('.')}; see --help")
+            return _failed(f"{text.rstrip('.')}; see --help")
         raise
     return code if isinstance(code, int) else 0
 
@@ -68,7 +68,7 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(text: str) -> int:
+def _failed(text: str) -> int:
     line = " ".join(text.split())
     sys.stderr.write(f"streameval: {line}\n")
     return WRONG

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from streameval.cli.results import Result
 from streameval.cli.rows import UserError
-from streameval.cli.sheets import Shown
 from streameval.delivery.load import load
 from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import Evaluator
@@ -50,17 +50,14 @@ def merged(paths: list[Path]) -> Any:
     return total
 
 
-def write_results(state: Any, result: Shown, save: Path | None, report: Path | None) -> None:
+def write_results(state: Any, result: Result, save: Path | None, report: Path | None) -> None:
     """Write the state and the page where asked; each whole or not at all."""
     if report is not None:
-        if not isinstance(result.whole, Evaluator):
+        if not isinstance(result.counts, Evaluator):
             raise UserError("the report is of an Evaluator, and this is a single metric")
-        parts: dict[str, object] = dict(result.beside)
-        if result.sliced is not None:
-            for part in result.sliced.slices():
-                name = ", ".join(f"{key} {printable(str(value))}" for key, value in part.where.items())
-                parts[name] = part.evaluator
-        shown = Evaluator.from_bytes(result.whole.to_bytes())
-        shown.save_html(report, slices=parts or None)
+        parts: dict[str, object] = dict(result.windows)
+        for where, counts in result.slices():
+            parts[", ".join(f"{key} {printable(value)}" for key, value in where.items())] = counts
+        result.counts.save_html(report, slices=parts or None)
     if save is not None:
         state.save(save)
