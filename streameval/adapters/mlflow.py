@@ -8,11 +8,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from streameval.adapters.engine import require
-from streameval.adapters.monitoring import Monitored, checked_most, frozen, most_frequent, specs_of
+from streameval.adapters.engine import check_number, require
+from streameval.adapters.monitoring import Monitored, frequent_labels, snapshot
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import Evaluator
-from streameval.metrics.catalogue import evaluate
+from streameval.evaluation.evaluator import Evaluator, report_of
 from streameval.schema.text import printable, quoted
 
 with require("mlflow"):
@@ -51,7 +50,7 @@ def log(
     if step is not None and type(step) is not int:
         raise InputError(f"step must be an integer or None, not {quoted(step)}")
     metrics = metrics_of(evaluator, prefix=prefix, most=most)
-    counts = frozen(evaluator, "evaluator")
+    counts = snapshot(evaluator, "evaluator")
     parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
     with tempfile.TemporaryDirectory() as folder:
         evaluator.save(Path(folder) / "state.bin")
@@ -72,28 +71,30 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
     """
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be a string, not {quoted(prefix)}")
-    counts = frozen(evaluator, "evaluator")
-    chosen = most_frequent(counts, checked_most(most))
-    found: dict[str, float] = {}
+    check_number("most", most, 0)
+    report = report_of(snapshot(evaluator, "evaluator"))
+    labels = frequent_labels(report, most)
+    values: dict[str, float] = {}
 
-    def tell(name: str, value: float) -> None:
+    def add(name: str, value: float) -> None:
         if len(name) > _LONGEST:
             name = f"{name[: _LONGEST - 17]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-        if name in found:
+        if name in values:
             raise InputError(f"two values would be logged as {quoted(name)}; rename a label, or log fewer metrics")
         if not math.isnan(value):
-            found[name] = value
+            values[name] = value
 
-    for spec in specs_of(counts):
-        name = _legal(prefix) + re.sub(r"[^\w.-]+", "_", spec.key).strip("_")
-        value = evaluate(spec, counts._readings().of(spec))
-        if not isinstance(value, dict):
-            tell(name, value)
+    for item in report.values():
+        if item.error is not None:
+            raise item.error
+        name = _legal(prefix) + re.sub(r"[^\w.-]+", "_", item.spec.key).strip("_")
+        if not isinstance(item.value, dict):
+            add(name, item.value)
             continue
-        for label in chosen:
-            kind = "#" if isinstance(label, int) and str(label) in chosen else ""
-            tell(f"{name}/{_legal_label(kind + printable(label))}", value[label])
-    return found
+        for label in labels:
+            kind = "#" if isinstance(label, int) and str(label) in labels else ""
+            add(f"{name}/{_legal_label(kind + printable(label))}", item.value[label])
+    return values
 
 
 def _legal(prefix: str) -> str:

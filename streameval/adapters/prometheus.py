@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from streameval.adapters.engine import require
+from streameval.adapters.engine import check_number, require
 from streameval.adapters.monitoring import (
     Monitored,
-    checked_most,
-    choices_of,
-    frozen,
-    help_of,
-    most_frequent,
-    specs_of,
-    texts_of,
-    values_of,
-)  # fmt: skip
+    description,
+    frequent_labels,
+    label_strings,
+    parameters,
+    snapshot,
+)
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import Evaluator, MetricLike, _listed
+from streameval.evaluation.evaluator import Evaluator, MetricLike, report_of, specs_of
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
+from streameval.report.model import MetricValue, Report
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
@@ -73,13 +71,14 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         self._sources = dict(sources) if isinstance(sources, Mapping) else {"all": sources}
         if not self._sources or not all(isinstance(name, str) for name in self._sources):
             raise InputError(f"sources must be a window, or a mapping name -> window, not {quoted(sources)}")
-        given: object = namespace
-        if not isinstance(given, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", given):
+        name: object = namespace
+        if not isinstance(name, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", name):
             raise InputError(f"namespace must be letters, digits and underscores, not {quoted(namespace)}")
-        self._most, self._namespace, self.lock = checked_most(most), namespace, threading.RLock()
-        asked = None if metrics is None else _listed(metrics)
+        check_number("most", most, 0)
+        self._most, self._namespace, self.lock = most, namespace, threading.RLock()
+        chosen = None if metrics is None else specs_of(metrics)
         self._specs = {
-            name: specs_of(frozen(source, f"sources[{name!r}]")) if asked is None else asked
+            name: report_of(snapshot(source, f"sources[{name!r}]"), chosen).specs
             for name, source in self._sources.items()
         }
 
@@ -90,42 +89,38 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
     def collect(self) -> Iterable[Family]:
         """What is exposed now. The lock is held while the sources are copied, not while metrics are read."""
         with self.lock:
-            now = {name: frozen(source, name) for name, source in self._sources.items()}
-        return self._families(now)
+            copies = {name: snapshot(source, name) for name, source in self._sources.items()}
+        return self._families({name: report_of(copy, self._specs[name]) for name, copy in copies.items()})
 
-    def _families(self, now: Mapping[str, Evaluator | Metric]) -> list[Family]:
-        found: dict[str, Family] = {}
+    def _families(self, reports: Mapping[str, Report]) -> list[Family]:
+        families: dict[str, Family] = {}
 
-        def tell(name: str, text: str, value: float, kind: str = "gauge", /, **labels: str) -> None:
-            family = found.setdefault(name, Family(f"{self._namespace}_{name}", text, kind))
-            family.add_sample(family.name + ("_total" if kind == "counter" else ""), labels, value)
+        def declare(name: str, text: str, kind: str) -> None:
+            families.setdefault(name, Family(f"{self._namespace}_{name}", text, kind))
 
-        for specs in self._specs.values():
-            for spec in specs:
-                name = _name_of(spec)
-                found.setdefault(name, Family(f"{self._namespace}_{name}", help_of(spec), "gauge"))
+        def add(name: str, value: float, **labels: str) -> None:
+            family = families[name]
+            family.add_sample(family.name + ("_total" if family.type == "counter" else ""), labels, value)
+
+        for spec in (spec for specs in self._specs.values() for spec in specs):
+            declare(_name_of(spec), description(spec), "gauge")
         for name, (text, kind) in _OWN.items():
-            found[name] = Family(f"{self._namespace}_{name}", text, kind)
-        chosen: dict[Label, str] | None = None
-        for window, counts in now.items():
-            support = most_frequent(counts, self._most) if chosen is None else {}
-            if chosen is None:
-                chosen = texts_of(support)
+            declare(name, text, kind)
+        chosen = label_strings(frequent_labels(next(iter(reports.values())), self._most)) if reports else {}
+        for window, report in reports.items():
             undefined = 0
-            for spec in self._specs[window]:
-                for at, value in values_of(spec, counts, chosen):
+            for item in report.values():
+                for labels, value in _samples(item, chosen):
                     if math.isnan(value):
                         undefined += 1
                     else:
-                        tell(_name_of(spec), "", value, window=window, **choices_of(spec), **at)
-            per_label = any(spec.average is None for spec in self._specs[window])
-            kind = "examples" if window in self._overall else "window_examples"
-            tell(kind, "", counts.examples, _OWN[kind][1], window=window)
-            tell("labels", "", len(counts.labels), window=window)
-            hidden = len(set(counts.labels) - set(chosen)) if per_label else 0
-            tell("labels_not_exposed", "", hidden, window=window)
-            tell("values_undefined", "", undefined, window=window)
-        return list(found.values())
+                        add(_name_of(item.spec), value, window=window, **parameters(item.spec), **labels)
+            per_label = any(spec.average is None for spec in report.specs)
+            add("examples" if window in self._overall else "window_examples", report.tables.examples, window=window)
+            add("labels", len(report.labels), window=window)
+            add("labels_not_exposed", len({*report.labels} - {*chosen}) if per_label else 0, window=window)
+            add("values_undefined", undefined, window=window)
+        return list(families.values())
 
     @property
     def _overall(self) -> set[str]:
@@ -143,3 +138,11 @@ _OWN = {
 
 def _name_of(spec: MetricSpec) -> str:
     return spec.key.partition("(")[0]
+
+
+def _samples(item: MetricValue, labels: Mapping[Label, str]) -> Iterator[tuple[dict[str, str], float]]:
+    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the others."""
+    if isinstance(item.value, dict):
+        yield from (({"label": text}, item.value[label]) for label, text in labels.items() if label in item.value)
+    else:
+        yield {}, math.nan if item.error is not None else item.value

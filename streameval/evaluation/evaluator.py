@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from streameval.report.frames import PandasFrame, PolarsFrame
     from streameval.report.page import HasColumns
 
-__all__ = ["DEFAULT_METRICS", "Evaluator", "MetricLike", "report_of"]
+__all__ = ["DEFAULT_METRICS", "Evaluator", "MetricLike", "report_of", "specs_of"]
 
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
@@ -85,7 +85,7 @@ class Evaluator(Accumulator):
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> None:
-        specs = _listed(metrics)
+        specs = specs_of(metrics)
         self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities)
 
     @property
@@ -250,14 +250,14 @@ class Evaluator(Accumulator):
         from streameval.report.columns import label_columns
         from streameval.report.frames import to_pandas
 
-        return to_pandas(label_columns(report_of(self), _listed(metrics)))
+        return to_pandas(label_columns(report_of(self), specs_of(metrics)))
 
     def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
         from streameval.report.columns import label_columns
         from streameval.report.frames import to_polars
 
-        return to_polars(label_columns(report_of(self), _listed(metrics)))
+        return to_polars(label_columns(report_of(self), specs_of(metrics)))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{spec.key}={self._told(spec)}" for spec in self._specs)
@@ -276,7 +276,7 @@ class Evaluator(Accumulator):
         return html_report(report_of(self))
 
 
-def _listed(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
+def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     """The specs of a list of metrics, each once."""
     if isinstance(metrics, str):
         raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
