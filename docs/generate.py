@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
 from streameval.adapters.river.classes import CLASSES
-from streameval.evaluation.classes import options_of
+from streameval.evaluation.metric import options_of
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import Parameter, choice_text
 

@@ -73,7 +73,7 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     if name == "__all__":
-        value: object = [*_NAMES, *_classes.__dir__()]
+        value: object = [*_NAMES, *(entry.class_name for entry in catalogue())]
     elif name in _LATER:
         value = getattr(import_module(f"streameval.{_LATER[name]}"), name)
     elif name[:1].isupper() and hasattr(_classes, name):
@@ -131,6 +131,6 @@ __all__ = [
     "score",
 ]
 
-_NAMES = tuple(__all__)
+_NAMES: tuple[str, ...] = tuple(__all__)
 if not TYPE_CHECKING:
     del __all__  # `__getattr__` makes it with the metric classes, which need the whole catalogue

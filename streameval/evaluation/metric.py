@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import ClassVar, Self, cast
 
 from streameval.errors import FormatError, MetricError
@@ -11,13 +11,13 @@ from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
 from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate, parse_spec
 from streameval.metrics.interval import Interval
-from streameval.metrics.spec import Choice, MetricSpec
+from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
-__all__ = ["Metric", "metric"]
+__all__ = ["Metric", "class_of", "metric", "options_of", "signature_of", "summary_of"]
 
 
 class Metric(Accumulator):
@@ -61,7 +61,7 @@ class Metric(Accumulator):
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> Metric:
         """A fresh metric of the class that a spec names."""
-        kind = _class_of(spec)
+        kind = class_of(entry_of(spec.name))
         made = kind.__new__(kind)
         made._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
         return made
@@ -96,7 +96,7 @@ class Metric(Accumulator):
                 (spec,) = map(parse_spec, saved.metrics)
             except (ValueError, MetricError):
                 raise FormatError(f"the bytes are damaged: metric names {quoted(saved.metrics)}") from None
-            return cast("Self", _class_of(spec)._from_saved(saved))
+            return cast("Self", class_of(entry_of(spec.name))._from_saved(saved))
         return super()._from_saved(saved)
 
     @classmethod
@@ -110,11 +110,6 @@ class Metric(Accumulator):
             return f"<{self.spec.key}: ?, {self.examples} examples>"
         text = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
         return f"<{self.spec.key}: {text}, {self.examples} examples>"
-
-
-def _class_of(spec: MetricSpec) -> type[Metric]:
-    made: type[Metric] = import_module("streameval.evaluation.classes").class_of(entry_of(spec.name))
-    return made
 
 
 def metric(
@@ -159,4 +154,72 @@ def metric(
         nan=nan,
         ties=ties,
         inverse_propensities=inverse_propensities,
+    )
+
+
+_MADE: dict[str, type[Metric]] = {}
+
+
+def class_of(entry: Entry) -> type[Metric]:
+    """The class of an entry."""
+    body = {
+        "__slots__": (),
+        "__doc__": summary_of(entry),
+        "__module__": "streameval",
+        "__signature__": signature_of(entry),
+        "_entry": entry,
+    }
+    if entry.class_name not in _MADE:  # of two threads that make it, one is the first
+        _MADE.setdefault(entry.class_name, type(entry.class_name, (Metric,), body))
+    return _MADE[entry.class_name]
+
+
+def options_of(entry: Entry) -> dict[str, object]:
+    """The arguments that a metric has because of the state that it is read from, with their defaults."""
+    options: dict[str, object] = {"nan": "error"} if entry.scored else {}
+    if entry.state == "rankings":
+        options["ties"] = "shared"
+    return options | dict.fromkeys(entry.arguments)
+
+
+def signature_of(entry: Entry) -> inspect.Signature:
+    """The keyword-only parameters of a metric's class, with its own defaults."""
+    shared: dict[str, object] = {"average": entry.default, "zero_division": entry.zero_division}
+    if entry.state == "decisions":
+        shared["empty"] = "zero_division"
+    shared |= {"labels": None, "unknown": "error", "threshold": None} | options_of(entry)
+    parts = {p.name: p.default for p in entry.parameters} | shared
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in parts.items()])
+
+
+def summary_of(entry: Entry, without: str = "") -> str:
+    """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
+    averages = ", ".join(repr(average) for average in entry.averages)
+    descriptions = {p.name: f"In {p.range}; {choice_text(p.default)} by default." for p in entry.parameters}
+    descriptions["average"] = f"One of {averages}; {entry.default!r} by default. None gives a mapping label -> value."
+    descriptions["zero_division"] = (
+        "What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means; "
+        f"{number_text(entry.zero_division)} by default."
+    )
+    if entry.state == "decisions":
+        descriptions["empty"] = (
+            "What an example, or a label, with nothing true and nothing predicted counts where its value is 0/0:\n"
+            '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".'
+        )
+    descriptions[", ".join(["labels", "unknown", "threshold", *options_of(entry)])] = "As for `Evaluator`."
+    descriptions.pop(without, None)
+    return "\n".join(
+        [
+            entry.summary,
+            "",
+            f"    {entry.formula}",
+            "",
+            f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}.",
+            *(["", entry.notes] if entry.notes else []),
+            "",
+            "Parameters",
+            "----------",
+            *(line for name, text in descriptions.items() for line in (name, f"    {text}")),
+        ]
     )

@@ -134,7 +134,8 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     """
     average, limit = spec.average, Fraction(spec.parameter("max_fpr"))
     if limit < 1:
-        return by_path(partial(_partial, limit=limit))(tables, replace(spec, parameters=()))
+        partial_area: Certified = by_path(partial(_partial, limit=limit))(tables, replace(spec, parameters=()))
+        return partial_area
     if average == "micro" or tables.weighted:
         rows = _pairs(tables.pooled if average == "micro" else tables.steps)
     else:

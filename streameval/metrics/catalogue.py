@@ -27,8 +27,8 @@ from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
 
 __all__ = [
-    "UNSET", "Entry", "Reading", "build_spec", "catalogue", "entry_of", "entry_of_class", "evaluate", "metric",
-    "parse_spec",
+    "UNSET", "Entry", "Formula", "Reading", "build_spec", "catalogue", "entry_of", "entry_of_class", "evaluate",
+    "metric", "parse_spec",
 ]  # fmt: skip
 
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from streameval.kernel.backend import pairs as pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
-from streameval.metrics.catalogue import Reading, metric
+from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, weight_of
-from streameval.metrics.spec import MetricSpec, Parameter, number_text
+from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
 from streameval.states.pair_content import Content
 from streameval.states.pair_view import PairTables
@@ -197,7 +197,7 @@ def _of_matrix(score: Score) -> Callable[..., Reading]:
     def read(tables: PairTables, spec: MetricSpec) -> Value | dict[Label, Value]:
         values = spec.parameter("values")
         matrix = tables.once(values, lambda: confusion_matrix(tables, values=values))
-        found: Any = confusion_score(matrix, score, average=spec.average, zero_division=spec.zero_division)  # type: ignore[arg-type]
+        found = confusion_score(matrix, score, average=spec.average, zero_division=spec.zero_division)
         if isinstance(found, dict):
             return {label: value for label, value in found.items() if label is not None}
         return found
@@ -209,7 +209,7 @@ def _needs(spec: MetricSpec) -> dict[str, str]:
     return {"part": "contributions" if spec.parameter("values") == "contributions" else "confusions"}
 
 
-def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[..., Any]:
+def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[[Formula], Formula]:
     meaning = "as the multi-label confusion matrix tells it, where every error has a true and a predicted label."
     source = "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10"
     return of_pairs(
@@ -227,7 +227,7 @@ def confusion_score(
     matrix: Matrix,
     score: Score,
     *,
-    average: Literal["micro", "macro", "weighted"] | None = "macro",
+    average: Average = "macro",
     zero_division: float = 0.0,
 ) -> Value | dict[Label | None, Value]:
     """Precision, recall or F1 read off a confusion matrix, as Heydarian, Doyle & Samavi 2022 do.

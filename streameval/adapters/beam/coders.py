@@ -6,9 +6,8 @@ from typing import Any
 
 from apache_beam.coders import Coder, registry
 
-from streameval.evaluation.classes import class_of
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.metric import Metric
+from streameval.evaluation.metric import Metric, class_of
 from streameval.metrics.catalogue import catalogue
 from streameval.slices import Sliced
 from streameval.tabular.job import State

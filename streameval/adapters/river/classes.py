@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from streameval.adapters.river.metric import CountedMetric
-from streameval.evaluation.classes import signature_of, summary_of
+from streameval.evaluation.metric import signature_of, summary_of
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import Average
 
