@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from streameval.delivery.load import load
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
     from streameval.evaluation.score import classification_report, score
-    from streameval.inputs.scores import TopK
+    from streameval.inputs.topk import TopK
     from streameval.metrics.propensities import jain_propensities
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.progressive.pending import Pending
@@ -57,7 +57,7 @@ _LATER = {
     "Sliced": "slices",
     "Snapshot": "progressive",
     "TimeRolling": "windows.sliding",
-    "TopK": "inputs.scores",
+    "TopK": "inputs.topk",
     "Trace": "progressive.trace",
     "Tumbling": "windows.tumbling",
     "classification_report": "evaluation.score",

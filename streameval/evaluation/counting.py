@@ -92,11 +92,7 @@ class Core:
             example = self._placed(y_true, y_pred, heavy)
             if example is not None:
                 return example
-        if not config.scored:
-            return read_one(y_true, y_pred, mask, heavy, self.reader)
-        from streameval.inputs.scored import read_scored_one
-
-        return read_scored_one(y_true, y_pred, mask, heavy, self.reader)
+        return read_one(y_true, y_pred, mask, heavy, self.reader)
 
     def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
         """An example of a form that the kernel reads, if it is one; nothing changes."""
@@ -122,11 +118,7 @@ class Core:
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1
     ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
-        if not self.config.scored:
-            return read_many(y_true, y_pred, mask, weights, self.reader, threads)
-        from streameval.inputs.scored import read_scored
-
-        return read_scored(y_true, y_pred, mask, weights, self.reader)
+        return read_many(y_true, y_pred, mask, weights, self.reader, threads)
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
@@ -143,8 +135,8 @@ class Core:
 
     def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
         """How many labels there are, after registering those of the first examples."""
-        self.reader.meet(y_true, most)
-        self.reader.meet(y_pred, most)
+        self.reader.register(y_true, most)
+        self.reader.register(y_pred, most)
         return len(self.labels)
 
 

@@ -1,8 +1,7 @@
 """Every accepted form of examples, checked once and turned into batches. Nothing below this package sees user data."""
 
-from streameval.inputs.many import read_many
-from streameval.inputs.one import read_one
-from streameval.inputs.reader import Reader
+from streameval.inputs.batching import read_many, read_one
+from streameval.inputs.columns import Reader
 from streameval.inputs.values import checked_weight
 
 __all__ = ["Reader", "checked_weight", "read_many", "read_one"]

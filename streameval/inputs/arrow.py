@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.inputs.reader import Reader, registered
+from streameval.inputs.columns import Reader
 from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
@@ -73,9 +73,9 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
         if codes.min() < 0 or codes.max() >= len(labels):
             raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
         used = np.flatnonzero(np.bincount(codes.astype(np.int64)))  # a label that no list holds is not there
-        columns[used] = registered([labels[code] for code in used.tolist()], name, reader)
+        columns[used] = reader.columns_in([labels[code] for code in used.tolist()], name)
     elif not given:
-        columns[:] = registered(labels, name, reader)
+        columns[:] = reader.columns_in(labels, name)
     return offsets, np.ascontiguousarray(codes, kind), columns
 
 

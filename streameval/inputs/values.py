@@ -1,4 +1,4 @@
-"""What a single value, or an array of values, says: true, false, unknown, or nothing that can be understood."""
+"""Values, one by one and in arrays: which are positive, which are unknown, and which are refused."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.reader import HIDDEN, NAMES, PRED, TRUE, Reader
-from streameval.inputs.tensors import array_of
-from streameval.kernel.types import FloatArray, UInt8Array
+from streameval.inputs.columns import MASK, NAMES, PRED, TRUE, Reader
+from streameval.kernel.types import FloatArray, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, quoted
 
-__all__ = ["bound_of", "checked_weight", "checked_weights", "decided", "decided_bit", "decided_block", "plain_array"]
+__all__ = [
+    "array_of", "binarize", "binary", "bit_of", "bound_of", "checked_scores", "checked_weight", "checked_weights",
+    "no_scores", "plain_array", "score_of", "without_tensors",
+]  # fmt: skip
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -40,24 +42,25 @@ def checked_weights(weights: object) -> FloatArray:
             except InputError as error:
                 raise InputError(f"weights[{position}]: {error}") from None
         return np.array(listed, np.float64)
-    given = np.asarray(array_of(weights, "weights"))
-    if given.ndim != 1 or given.dtype.kind not in "iuf" or np.ma.is_masked(weights):
+    array = np.asarray(array_of(weights, "weights"))
+    if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
         raise InputError(
             f"weights must be a 1-D array of numbers, one per example, not {quoted(weights)} "
-            f"of shape {given.shape} and type {given.dtype}"
+            f"of shape {array.shape} and type {array.dtype}"
         )
     with np.errstate(over="ignore"):
-        array = given.astype(np.float64)
-    if not (np.isfinite(array) & (array >= 0)).all():
-        worst = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
-        raise InputError(f"weights must be finite and not negative, but weights[{worst}] is {given[worst]}")
-    if given.dtype != np.float64 and given.tolist() != array.tolist():
+        exact = array.astype(np.float64)
+    valid = np.isfinite(exact) & (exact >= 0)
+    if not valid.all():
+        worst = int(np.flatnonzero(~valid)[0])
+        raise InputError(f"weights must be finite and not negative, but weights[{worst}] is {array[worst]}")
+    if array.dtype != np.float64 and array.tolist() != exact.tolist():
         raise InputError("weights holds numbers that no float64 equals; round them first, so that sums stay exact")
-    return array
+    return exact
 
 
-def decided(value: object, label: object, role: int, reader: Reader, threshold: float | None = None) -> bool | None:
-    """What one value says of one cell; None where the truth is unknown. The threshold is by default the label's."""
+def binary(value: object, label: object, role: int, reader: Reader, threshold: float | None = None) -> bool | None:
+    """Whether one value is positive; None where the truth is unknown. The threshold is by default the label's."""
     if value is True or value is False:
         return value
     if isinstance(value, np.timedelta64):
@@ -91,10 +94,10 @@ def _is_missing(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def decided_bit(value: object, label: object, role: int, reader: Reader) -> int:
+def bit_of(value: object, label: object, role: int, reader: Reader) -> int:
     """What one value adds to the bits of its cell."""
-    outcome = decided(value, label, role, reader)
-    return HIDDEN if outcome is None else role if outcome else 0
+    outcome = binary(value, label, role, reader)
+    return MASK if outcome is None else role if outcome else 0
 
 
 def _expected(role: int, scores: bool = False) -> str:
@@ -127,13 +130,13 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     raise InputError(f"{name} has type {array.dtype}; give booleans or numbers")
 
 
-def decided_block(
+def binarize(
     block: np.ndarray[Any, Any], role: int, reader: Reader, thresholds: float | FloatArray
 ) -> tuple[UInt8Array, UInt8Array | None]:
-    """What the values of an array say: 1 where positive, and 1 where the truth is unknown (None if nowhere)."""
+    """1 where the values of an array are positive, and 1 where the truth is unknown (None if nowhere)."""
     kind = block.dtype.kind
     if kind == "O":
-        return _decided_objects(block, role, reader, thresholds)
+        return _binarize_objects(block, role, reader, thresholds)
     if kind == "b":
         bits = np.ascontiguousarray(block).view(np.uint8)
         return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
@@ -158,17 +161,17 @@ def decided_block(
     raise _not_a_decision(block, role)
 
 
-def _decided_objects(
+def _binarize_objects(
     block: np.ndarray[Any, Any], role: int, reader: Reader, thresholds: float | FloatArray
 ) -> tuple[UInt8Array, UInt8Array | None]:
     bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape)
     outcomes = [
-        decided(value, "at this place", role, reader, bound)
+        binary(value, "at this place", role, reader, bound)
         for value, bound in zip(block.reshape(-1).tolist(), bounds.reshape(-1).tolist(), strict=True)
     ]
     bits = np.array([outcome is True for outcome in outcomes], np.bool_).reshape(block.shape)
-    hidden = np.array([outcome is None for outcome in outcomes], np.bool_).reshape(block.shape)
-    return bits.view(np.uint8), hidden.view(np.uint8) if hidden.any() else None
+    masked = np.array([outcome is None for outcome in outcomes], np.bool_).reshape(block.shape)
+    return bits.view(np.uint8), masked.view(np.uint8) if masked.any() else None
 
 
 def _not_a_decision(block: np.ndarray[Any, Any], role: int) -> InputError:
@@ -196,3 +199,120 @@ def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray
         narrow = bound.astype(narrow_type)
         low = narrow.astype(np.float64) < bound
         return np.asarray(np.where(low, np.nextafter(narrow, narrow_type.type(np.inf)), narrow))
+
+
+# -- scores that states read ------------------------------------------------------------------------------------------
+
+
+def score_of(value: object, label: object, reader: Reader) -> float | None:
+    """A score as a float64, or None where it is missing."""
+    if isinstance(value, bool | np.bool_):
+        raise no_scores({label: value})
+    number = number_or_none(value)
+    if number is None:
+        raise InputError(f"y_pred is {quoted(value)} for label {quoted(label)}; scores are numbers")
+    if math.isnan(number):
+        if reader.drops_nan:
+            return None
+        raise InputError(f'y_pred is NaN for label {quoted(label)}; give a number, or build with nan="missing"')
+    if math.isinf(number):
+        raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
+    if number != value:
+        raise InputError(
+            f"y_pred is {quoted(value)} for label {quoted(label)}, which no float64 equals; round it first"
+        )
+    return number
+
+
+def checked_scores(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None]:
+    """Scores as float32 or float64, and 1 where there is none."""
+    array = plain_array(values, "y_pred")
+    if array.dtype.kind == "b" and array.size:
+        raise no_scores(array.dtype)
+    if array.dtype.kind == "O":
+        kinds = set(map(type, array.reshape(-1).tolist()))
+        if bool in kinds or np.bool_ in kinds:
+            raise no_scores("booleans")
+        numbers = [math.nan if value is None else number_or_none(value) for value in array.reshape(-1).tolist()]
+        if None in numbers:
+            raise InputError(f"y_pred holds {quoted(array.reshape(-1)[numbers.index(None)])}; scores are numbers")
+        objects, array = array, np.array(numbers, np.float64).reshape(array.shape)
+        if (np.isfinite(array) & (array != objects)).any():
+            raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
+    if array.dtype.kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
+        raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
+    narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    with np.errstate(over="ignore"):
+        scores: ScoreArray = (
+            np.ascontiguousarray(array, np.float32) if narrow else np.ascontiguousarray(array, np.float64)
+        )
+    if array.dtype.itemsize > 8 and ((scores != array) & (array == array)).any():
+        raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
+    finite = np.isfinite(scores)
+    if finite.all():
+        return scores, None
+    missing = np.isnan(scores)
+    if not (finite | missing).all():
+        raise InputError("y_pred holds an infinite score; scores must be finite")
+    if not reader.drops_nan:
+        raise InputError('y_pred holds NaN; give numbers, or build with nan="missing"')
+    scores = scores.copy()
+    scores[missing] = 0
+    return scores, missing.view(np.uint8)
+
+
+def no_scores(value: object) -> InputError:
+    """The error about decisions where scores are needed."""
+    return InputError(
+        f"y_pred holds decisions ({quoted(value)}), but rankings and curves need scores; give numbers, or ranked lists"
+    )
+
+
+# -- tensors, which are known by their methods ------------------------------------------------------------------------
+
+
+def is_tensor(kind: type) -> bool:
+    """Whether objects of a class are tensors, such as those of torch."""
+    return hasattr(kind, "detach") and hasattr(kind, "numpy")
+
+
+def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
+    """The values of what has ``__array__``, in the memory where they are.
+
+    Only where numpy has no such type (bfloat16, and floating-point numbers of 8 bits) they are copied, to float32,
+    which holds each of these numbers. A tensor that requires a gradient is read without it.
+
+    Raises
+    ------
+    InputError
+        If a tensor is not on the CPU, or is not dense.
+    """
+    if not is_tensor(type(value)):
+        return np.asanyarray(value)
+    tensor: Any = value
+    device = getattr(tensor, "device", "cpu")
+    if getattr(device, "type", str(device)) != "cpu":
+        raise InputError(f"{name} is a tensor on {device}; write {name}.cpu(), which copies it into main memory")
+    layout = str(getattr(tensor, "layout", "strided"))
+    if not layout.endswith("strided"):
+        raise InputError(f"{name} is a tensor of layout {layout}; write {name}.to_dense()")
+    tensor = tensor.detach()
+    for lazy in ("resolve_conj", "resolve_neg"):
+        tensor = getattr(tensor, lazy)() if hasattr(tensor, lazy) else tensor
+    try:
+        return np.asarray(tensor.numpy() if _has_numpy_type(tensor) else tensor.float().numpy())
+    except (RuntimeError, TypeError) as error:  # such as one of quantized numbers, or nested
+        raise InputError(f"{name} is a tensor that cannot be read: {error}; give one of booleans or numbers") from None
+
+
+def _has_numpy_type(tensor: Any) -> bool:
+    name = str(tensor.dtype).rpartition(".")[2]
+    return not name.startswith(("bfloat", "float8", "float4"))
+
+
+def without_tensors(examples: list[object], name: str) -> list[object]:
+    """Examples with an array in place of each tensor."""
+    tensors = {kind for kind in set(map(type, examples)) if is_tensor(kind)}
+    if not tensors:
+        return examples
+    return [array_of(example, name) if type(example) in tensors else example for example in examples]

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, cast
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.tensors import array_of
+from streameval.inputs.values import array_of
 from streameval.progressive.target import Feed
 from streameval.schema.text import quoted, suggestion
 

@@ -151,15 +151,16 @@ class Ragged:
 
     def part(self, start: int, stop: int) -> Ragged:
         """The examples from ``start`` to before ``stop``."""
-        true, pred, mask, mentioned, ranked = (
-            _part(lists, start, stop) for lists in (self.true, self.pred, self.mask, self.mentioned, self.ranked)
+        true, pred, mask, mentioned = (
+            None if side is None else part_of(side, start, stop)[0]
+            for side in (self.true, self.pred, self.mask, self.mentioned)
         )
-        weights, scores = None if self.weights is None else self.weights[start:stop], self.scores
-        if self.ranked is not None and scores is not None:
-            scores = scores[self.ranked.offsets[start] : self.ranked.offsets[stop]]
-        return Ragged(
-            stop - start, true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores
-        )  # fmt: skip
+        weights = None if self.weights is None else self.weights[start:stop]
+        ranked, scores = self.ranked, self.scores
+        if ranked is not None and scores is not None:
+            ranked, span = part_of(ranked, start, stop)
+            scores = scores[span]
+        return Ragged(stop - start, true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores)
 
     def compatible(self, other: Batch) -> bool:
         """Whether the two can be put one after the other by `concatenate`."""
@@ -256,11 +257,13 @@ def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:
     return lists._replace(offsets=offsets, places=places)
 
 
-def _part(lists: Lists | None, start: int, stop: int) -> Lists | None:
-    if lists is None:
-        return None
-    bounds = lists.offsets[start : stop + 1]
-    return lists._replace(offsets=bounds - bounds[0], places=lists.places[bounds[0] : bounds[-1]])
+def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:
+    """The lists from ``start`` to before ``stop``, and where their places were."""
+    offsets = lists.offsets[start : stop + 1]
+    span = slice(int(offsets[0]), int(offsets[-1]))
+    if len(offsets) == len(lists.offsets) and span == slice(0, len(lists.places)):
+        return lists, span
+    return lists._replace(offsets=offsets - offsets[0], places=lists.places[span]), span
 
 
 # -- outcomes of cells ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.inputs.tensors import array_of
+from streameval.inputs.values import array_of
 
 VALUES = np.array([[0.25, 0.75], [0.5, 0.0]], np.float32)
 TRUTHS = np.array([[0, 1], [1, 1]])

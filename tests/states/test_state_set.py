@@ -18,7 +18,7 @@ from sklearn import metrics as sk
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
-from streameval.inputs.scores import TopK
+from streameval.inputs.topk import TopK
 from streameval.metrics.interval import Interval
 from tests.support.effort import cases
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.adapters.torch import sync
-from streameval.inputs.tensors import array_of
+from streameval.inputs.values import array_of
 from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[3]

@@ -1,4 +1,4 @@
-"""The context in which examples are read: which column a label has, and which scores are decisions."""
+"""The column of each label, and the threshold of each column."""
 
 from __future__ import annotations
 
@@ -15,47 +15,52 @@ from streameval.schema.config import Config
 from streameval.schema.labels import Label, LabelIndex, is_unicode, normalise
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["HIDDEN", "IGNORED", "NAMES", "PLAIN", "PRED", "TRUE", "Reader", "registered"]
+__all__ = ["IGNORED", "MASK", "NAMES", "PRED", "TRUE", "Reader", "named"]
 
-TRUE, PRED, HIDDEN = 1, 2, 4
-"""What a positive value of an argument says of its cell; and the bits by which cells are told apart."""
+TRUE, PRED, MASK = 1, 2, 4
+"""The bit of a cell that a positive value of an argument sets; also the number of the argument."""
 
-NAMES = {TRUE: "y_true", PRED: "y_pred", HIDDEN: "mask"}
+NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
 
 IGNORED = -1
 """The column of a label that ``unknown="ignore"`` drops."""
 
-PLAIN = frozenset((str, int))
+_PLAIN = frozenset((str, int))
 """The types of labels that need no conversion. A bool or float may equal an int as a dict key, but is none of them."""
 
-
-_FORMS = {dict, set, frozenset, list, tuple}
+_COLLECTIONS = {dict, set, frozenset, list, tuple}
 
 
 class Reader:
-    """Turns labels into columns and scores into decisions, as a `Config` says."""
+    """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
-        "_counted", "_known", "_placed", "_spelled", "_unnamed", "config", "default_threshold", "labels", "thresholds",
+        "_integers", "_known", "_positions", "_strings", "_unnamed", "config", "default_threshold", "labels",
+        "thresholds",
     )  # fmt: skip
 
     def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
-        """``known`` holds the declared labels if ``labels`` does not: it then registers those that are met."""
+        """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur."""
         self.config = config
         self.labels = labels
         self._known = labels if known is None else known
         self._unnamed: dict[str, int] = {}
-        self._counted: str | None = None
-        self._spelled = False
-        self._placed: IntArray | None = None
-        given = config.threshold
-        self.thresholds: dict[Label, float] | None = dict(given) if isinstance(given, tuple) else None
-        self.default_threshold: float | None = None if isinstance(given, tuple) else given
+        self._integers: str | None = None
+        self._strings = False
+        self._positions: IntArray | None = None
+        bound = config.threshold
+        self.thresholds: dict[Label, float] | None = dict(bound) if isinstance(bound, tuple) else None
+        self.default_threshold: float | None = None if isinstance(bound, tuple) else bound
 
     @property
     def reads_scores(self) -> bool:
         """Whether numbers in ``y_pred`` are scores, to be compared with a threshold."""
         return self.config.threshold is not None
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether a state reads the scores themselves."""
+        return self.config.scored
 
     @property
     def drops_nan(self) -> bool:
@@ -69,9 +74,9 @@ class Reader:
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
-        self._spelled = self._spelled or isinstance(label, str)
+        self._strings = self._strings or isinstance(label, str)
         try:
-            known = self.labels.columns.get(label) if type(label) in PLAIN else None  # type: ignore[call-overload]
+            known = self.labels.columns.get(label) if type(label) in _PLAIN else None  # type: ignore[call-overload]
         except TypeError:
             known = None
         if known is not None:
@@ -97,21 +102,27 @@ class Reader:
         if not self._all_plain(flat):
             return [self.column(label) for label in flat]
         known: dict[Any, int] = self.labels.columns
-        found = list(map(known.get, flat))
-        if None in found:
+        columns = list(map(known.get, flat))
+        if None in columns:
             self._register(flat)
-            found = [known.get(label, IGNORED) for label in flat]
-        return cast("list[int]", found)
+            columns = [known.get(label, IGNORED) for label in flat]
+        return cast("list[int]", columns)
 
-    def meet(self, examples: object, most: int | None = None) -> None:
-        """Register the labels of a list of dicts, sets and lists, or of so many at its beginning.
+    def columns_in(self, labels: Iterable[object], name: str) -> list[int]:
+        """The columns of many labels; errors name the argument that holds them."""
+        try:
+            return self.columns(labels)
+        except LabelError as error:
+            raise named(error, name) from None
+        except TypeError:
+            raise LabelError(f"{name} holds a label that cannot be hashed: {quoted(labels)}") from None
 
-        Leaves it to others to refuse what cannot be read.
-        """
+    def register(self, examples: object, most: int | None = None) -> None:
+        """Register the labels of a list of dicts, sets and lists, or of so many at its beginning; refuses nothing."""
         if type(examples) not in (list, tuple):
             return
         some = cast("list[list[object]]", examples)[:most]
-        if not set(map(type, some)) <= _FORMS:
+        if not set(map(type, some)) <= _COLLECTIONS:
             return
         flat = list(chain.from_iterable(some))
         if self._all_plain(flat):
@@ -120,8 +131,8 @@ class Reader:
 
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))
-        self._spelled = self._spelled or str in kinds
-        return kinds <= PLAIN
+        self._strings = self._strings or str in kinds
+        return kinds <= _PLAIN
 
     def _register(self, labels: list[Any]) -> None:
         """Register those of many plain labels that have no column yet."""
@@ -133,25 +144,25 @@ class Reader:
             for label in new:
                 self.column(label)
 
-    def refuse_strings(self, name: str) -> None:
-        """Have `refuse_mixture` raise if labels are strings: this argument counts labels 0, 1, 2 ..."""
-        self._counted = self._counted or name
+    def note_integer_labels(self, name: str) -> None:
+        """Have `check_label_types` raise if labels are strings: this argument counts labels 0, 1, 2 ..."""
+        self._integers = self._integers or name
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Forget which arguments had columns without names, and whether any label was a string."""
         self._unnamed.clear()
-        self._counted = None
-        self._spelled = False
-        self._placed = None
+        self._integers = None
+        self._strings = False
+        self._positions = None
 
-    def spell(self) -> None:
-        """Have `refuse_mixture` raise if columns have no names: a label is a string."""
-        self._spelled = True
+    def note_string_label(self) -> None:
+        """Have `check_label_types` raise if columns have no names: a label is a string."""
+        self._strings = True
 
-    def refuse_mixture(self) -> None:
+    def check_label_types(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., stand beside labels that are strings."""
-        name = next(iter(self._unnamed), self._counted)
-        if name is not None and self._spelled:
+        name = next(iter(self._unnamed), self._integers)
+        if name is not None and self._strings:
             raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
 
     def positions(self, width: int, name: str) -> IntArray:
@@ -162,19 +173,19 @@ class Reader:
                 raise InputError(
                     f"{name} has {width} columns but {len(declared)} labels are declared; give one column per label"
                 )
-            if self._placed is None:
+            if self._positions is None:
                 if not self.grows and not len(self.labels):
                     self.labels.adopt(self._known)
-                self._placed = np.arange(width) if self.labels.fixed else np.array(self.columns(declared), np.int64)
-            return self._placed
-        for other, given in self._unnamed.items():
-            if given != width:
-                raise InputError(f"{other} has {given} columns and {name} has {width}; give one column per label")
+                self._positions = np.arange(width) if self.labels.fixed else np.array(self.columns(declared), np.int64)
+            return self._positions
+        for other, columns in self._unnamed.items():
+            if columns != width:
+                raise InputError(f"{other} has {columns} columns and {name} has {width}; give one column per label")
         self._unnamed[name] = width
-        if self._placed is None:
-            usual = self.labels.labels[:width] == list(range(width))  # told in a tenth of the time of looking them up
-            self._placed = np.arange(width) if usual else np.array(self.columns(range(width)), np.int64)
-        return self._placed
+        if self._positions is None:
+            usual = self.labels.labels[:width] == list(range(width))  # ten times as fast as looking them up
+            self._positions = np.arange(width) if usual else np.array(self.columns(range(width)), np.int64)
+        return self._positions
 
     def threshold(self, label: object) -> float:
         """The threshold of one label. Only asked when scores are read."""
@@ -195,11 +206,7 @@ class Reader:
         return np.array([self.threshold(names[column]) for column in columns.tolist()], np.float64)
 
 
-def registered(labels: list[object], name: str, reader: Reader) -> list[int]:
-    """The columns of labels; errors name the argument that holds them."""
-    try:
-        return reader.columns(labels)
-    except LabelError as error:
-        raise LabelError(f"{name}: {error}") from None
-    except TypeError:
-        raise LabelError(f"{name} holds labels that cannot be hashed, of type {type(labels[0]).__name__}") from None
+def named(error: LabelError, name: str) -> LabelError:
+    """The same error, which says which argument holds the label."""
+    text = str(error)
+    return error if text.startswith(name) else LabelError(f"{name}: {text}")

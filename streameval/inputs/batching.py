@@ -1,0 +1,215 @@
+"""Examples as batches: the arguments are read side by side and joined; a threshold on scores comes last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Reader
+from streameval.inputs.examples import bits_in
+from streameval.inputs.forms import frame_columns
+from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
+from streameval.inputs.readers import source_of
+from streameval.inputs.values import bound_of, checked_weights, no_scores
+from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
+from streameval.schema.batch import Batch, Dense, Example, Ragged, joined, ragged
+
+__all__ = ["read_many", "read_one"]
+
+# Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
+_CELLS, _SCORES = 2**24, 2**22
+# Weight sums are exact in float64 products below 2**20 examples.
+_EXAMPLES, _SCORED_EXAMPLES = 2**17, 2**16
+
+
+def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader: Reader) -> Example:
+    """Check one example and place its cells; may register labels, changes nothing else."""
+    if reader.keeps_scores:
+        if isinstance(y_pred, str | bytes) or y_pred is None:
+            raise no_scores(y_pred)
+        weights = None if weight == 1.0 else np.array([weight])
+        (batch,) = read_many([y_true], [y_pred], None if mask is None else [mask], weights, reader)
+        return Example.of(batch, reader.labels.fixed)
+    cells: dict[int, int] = {}
+    reader.reset()
+    for value, role in ((y_true, TRUE), (y_pred, PRED), (mask, MASK)):
+        if role != MASK or value is not None:
+            for column, bits in bits_in(value, role, reader):
+                cells[column] = cells.get(column, 0) | bits
+    reader.check_label_types()
+    cells.pop(IGNORED, None)
+    fixed, slots = reader.labels.fixed, []
+    counts = [0, 0, 0, 0, 0]
+    for column, bits in cells.items():
+        outcome = min(MASK, bits)
+        counts[outcome] += 1
+        if outcome or column >= fixed:
+            slots.append(5 * column + outcome)
+    _, false_neg, false_pos, both, masked = counts
+    return Example(np.array(slots, np.int64), (false_neg + both, false_pos + both, both, masked), weight)
+
+
+def read_many(
+    y_true: object, y_pred: object, mask: object, weights: object, reader: Reader, threads: int = 1
+) -> Iterator[Batch]:
+    """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
+    factors = None if weights is None else checked_weights(weights)
+    reader.reset()
+    arguments = [(y_true, TRUE), (y_pred, PRED)]
+    if mask is not None:
+        arguments.append((mask, MASK))
+    frame = next((names for value, _ in arguments if (names := frame_columns(value)) is not None), None)
+    sources = [(source_of(value, role, reader, frame), role) for value, role in arguments]
+    lengths = {NAMES[role]: source.length for source, role in sources if source.length is not None}
+    if factors is not None:
+        lengths["weights"] = len(factors)
+        if (factors == 1.0).all():
+            factors = factors[:0]  # no more than their number matters
+    if len(set(lengths.values())) > 1:
+        raise _lengths_differ(lengths)
+    cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (_CELLS, _EXAMPLES)
+    # A piece for each thread, since sharing one out takes as long as counting a few million cells.
+    size = threads * max(255, min(most, cells // max(1, *(source.width for source, _ in sources))))
+    start = 0
+    while True:
+        pieces = [(source.take(size), role) for source, role in sources]
+        counts = {NAMES[role]: start + piece.examples for piece, role in pieces}
+        examples = pieces[0][0].examples
+        if factors is not None:
+            counts["weights"] = min(lengths["weights"], start + examples)
+        if len(set(counts.values())) > 1:
+            raise _lengths_differ(counts, "at least ")
+        if examples:
+            reader.check_label_types()
+            part = factors[start : start + examples] if factors is not None and len(factors) else None
+            start += examples
+            yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
+        if examples < size:  # then every source has come to its end
+            if factors is not None and lengths["weights"] != start:
+                raise _lengths_differ({**counts, "weights": lengths["weights"]})
+            return
+
+
+def _lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
+    """The error about arguments of different lengths; ``least`` says that some were not read to their end."""
+    numbers = " and ".join(f"{name} has {least}{length}" for name, length in lengths.items())
+    return InputError(f"numbers of examples differ: {numbers}; give one of each per example")
+
+
+# -- joining the pieces -----------------------------------------------------------------------------------------------
+
+
+def _dense(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader: Reader) -> Dense | None:
+    """The pieces as a batch of matrices, if all are."""
+    truths, predictions = [piece for piece, role in pieces if role != PRED], pieces[1][0]
+    if isinstance(predictions, Columns):
+        return None
+    rows = [piece for piece in truths if isinstance(piece, Rows)]
+    if len(rows) < len(truths):
+        return None
+    columns = _union([piece.columns for piece in (rows[0], predictions, *rows[1:])])
+    scored = isinstance(predictions, Scores)
+
+    def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
+        if not scored and _same(piece.columns, columns):
+            return piece.raw()
+        bits, masked = piece.read()
+        return _aligned(bits, piece, columns), None if masked is None else _aligned(masked, piece, columns)
+
+    true, mask = bits_of(rows[0])
+    if len(rows) == 2:
+        masked, _ = bits_of(rows[1])
+        mask = masked if mask is None else mask | masked
+    if isinstance(predictions, Scores):
+        scores, threshold = _aligned(predictions.scores, predictions, columns), None
+        ranked = None
+        if predictions.missing is not None or len(predictions.columns) != len(columns):
+            missing = predictions.missing
+            ranked = np.ones(predictions.scores.shape, np.uint8) if missing is None else 1 - missing
+            ranked = _aligned(ranked, predictions, columns)
+            # Rows mention every label, which is not so where a label that is not declared has no score.
+            if not (columns < reader.labels.fixed).all():
+                return None
+        if reader.reads_scores:
+            bound = bound_of(scores.dtype, reader.threshold_row(columns))
+            threshold = np.ascontiguousarray(np.broadcast_to(bound, columns.shape), scores.dtype)
+        return Dense(columns, true, None, scores, threshold, ranked, mask, weights)
+
+    def refusal() -> Exception:
+        for piece in (rows[0], predictions, *rows[1:]):
+            try:
+                piece.read()
+            except InputError as error:
+                return error
+        return AssertionError("the kernel refused what can be read")
+
+    compared = predictions.compared() if weights is None and _same(predictions.columns, columns) else None
+    if compared is not None:
+        return Dense(columns, true, None, *compared, mask=mask, refusal=refusal)
+    return Dense(columns, true, bits_of(predictions)[0], mask=mask, weights=weights, refusal=refusal)
+
+
+def _same(columns: IntArray, others: IntArray) -> bool:
+    return columns is others or np.array_equal(columns, others)
+
+
+def _union(columns: list[IntArray]) -> IntArray:
+    """The distinct columns; the first array itself where all are equal."""
+    if all(_same(columns[0], other) for other in columns[1:]):
+        return columns[0]
+    return np.unique(np.concatenate(columns))
+
+
+def _aligned(cells: Any, piece: Rows | Scores, columns: IntArray) -> Any:
+    """The cells of a piece in the order of ``columns``; 0 where the piece has no such column."""
+    if _same(piece.columns, columns):
+        return np.ascontiguousarray(cells)
+    aligned = np.zeros((len(cells), len(columns)), cells.dtype)
+    aligned[:, np.searchsorted(columns, piece.columns)] = cells
+    return aligned
+
+
+def _ragged(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader: Reader) -> Ragged:
+    """The pieces as a batch of lists."""
+    lists = [(piece.lists(), role) for piece, role in pieces]
+    examples, predictions = lists[0][0].examples, lists[1][0]
+    parts: dict[int, list[Lists]] = {TRUE: [], PRED: [], MASK: [], 0: []}
+    for piece, role in lists:
+        if piece.positive is not None:
+            parts[role].append(piece.positive)
+        for kind, side in ((MASK, piece.unknown), (0, piece.mentioned)):
+            if side is not None and len(side.places):
+                parts[kind].append(side)
+    ranked, scores = predictions.ranked, predictions.scores
+    if ranked is not None and scores is not None:
+        ranked = _plain(ranked)
+        parts[0].append(ranked)
+        parts[PRED] += _predicted(predictions, ranked, scores, reader)
+    true, pred, mask, mentioned = (
+        joined(parts[kind], examples) if parts[kind] else None for kind in (TRUE, PRED, MASK, 0)
+    )
+    if ranked is not None:
+        true, mask = None if true is None else _plain(true), None if mask is None else _plain(mask)
+    by_all = _union([piece.mentioned_by_all for piece, _ in lists])
+    return Ragged(examples, true, pred, mask, mentioned, by_all, weights, ranked, scores)
+
+
+def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader) -> list[Lists]:
+    """The labels scoring at or above the threshold."""
+    if piece.numeric is not None and "curves" in reader.config.states and not piece.numeric.all():
+        raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
+    if not reader.reads_scores:
+        return []
+    above = scores >= reader.threshold_row(ranked.places)
+    if piece.numeric is not None:  # a list of labels is a prediction, whatever the threshold
+        above |= piece.numeric == 0
+    return [filtered(ranked, above)]
+
+
+def _plain(lists: Lists) -> Lists:
+    """Lists whose places are columns, as states of scores read them."""
+    plain = ragged(lists)
+    return Lists(*plain) if plain is not None else lists

@@ -1,0 +1,149 @@
+"""What readers yield: one argument of some examples, as arrays of offsets, columns and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from streameval.inputs.columns import IGNORED, PRED, Reader
+from streameval.inputs.values import binarize, bound_of
+from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
+from streameval.schema.batch import offsets_of
+
+__all__ = ["Columns", "Piece", "Rows", "Scores", "Source", "filtered", "listed", "unignored"]
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+class Source(Protocol):
+    """One argument, read piece by piece. ``length`` is None where it is not known before the end."""
+
+    length: int | None
+    width: int
+
+    def take(self, size: int) -> Piece:
+        """The next ``size`` examples, fewer at the end."""
+
+
+class Rows:
+    """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
+
+    __slots__ = ("_read", "block", "columns", "reader", "role", "thresholds")
+
+    def __init__(
+        self, block: np.ndarray[Any, Any], columns: IntArray, role: int, reader: Reader, thresholds: float | FloatArray
+    ) -> None:
+        self.block, self.columns, self.role = block, columns, role
+        self.reader, self.thresholds = reader, thresholds
+        self._read: tuple[UInt8Array, UInt8Array | None] | None = None
+
+    @property
+    def examples(self) -> int:
+        """How many rows there are."""
+        return len(self.block)
+
+    def read(self) -> tuple[UInt8Array, UInt8Array | None]:
+        """1 where positive, and 1 where the truth is unknown (None if nowhere); checked."""
+        if self._read is None:
+            self._read = binarize(self.block, self.role, self.reader, self.thresholds)
+        return self._read
+
+    def raw(self) -> tuple[UInt8Array, UInt8Array | None]:
+        """The same, but the kernel checks bytes that need no copy, while it counts them."""
+        scores = self.role == PRED and self.reader.reads_scores
+        if self._read is None and (self.block.dtype == np.bool_ or (self.block.dtype == np.uint8 and not scores)):
+            rows = np.ascontiguousarray(self.block).view(np.uint8)
+            # A boolean array can hold other bytes than 0 and 1, all of which are true.
+            if self.block.dtype == np.uint8 or rows.max(initial=0) <= 1:
+                return rows, None
+        return self.read()
+
+    def compared(self) -> tuple[ScoreArray, ScoreArray] | None:
+        """Scores and the threshold of each column, not checked, if the kernel can compare them."""
+        if self.role != PRED or not self.reader.reads_scores or self.block.dtype not in (np.float32, np.float64):
+            return None
+        if self.reader.drops_nan and np.isnan(self.block).any():
+            return None
+        bounds = np.broadcast_to(bound_of(self.block.dtype, self.thresholds), self.columns.shape)
+        return np.ascontiguousarray(self.block), np.ascontiguousarray(bounds)
+
+    def lists(self) -> Columns:
+        """The same, as lists of columns."""
+        bits, masked = self.read()
+        unknown = None if masked is None else listed(masked, self.columns)
+        return Columns(len(bits), listed(bits, self.columns), unknown, None, self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Rows of a matrix of scores, for states that read them; 1 in ``missing`` where there is none."""
+
+    columns: IntArray
+    scores: ScoreArray
+    missing: UInt8Array | None
+
+    @property
+    def examples(self) -> int:
+        """How many rows there are."""
+        return len(self.scores)
+
+    def lists(self) -> Columns:
+        """The same, as lists of columns."""
+        scored = np.ones(self.scores.shape, np.uint8) if self.missing is None else 1 - self.missing
+        scores = self.scores[scored != 0].astype(np.float64)
+        return Columns(self.examples, mentioned_by_all=self.columns, ranked=listed(scored, self.columns), scores=scores)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """For each example lists of columns: positive, of unknown truth, and otherwise mentioned.
+
+    Attributes
+    ----------
+    mentioned_by_all
+        Columns that every example mentions.
+    ranked, scores
+        Columns with a score, and the scores.
+    numeric
+        1 where a score was a number, 0 where it stands for a place in a ranked list; None if all were numbers.
+    """
+
+    examples: int
+    positive: Lists | None = None
+    unknown: Lists | None = None
+    mentioned: Lists | None = None
+    mentioned_by_all: IntArray = field(default_factory=lambda: _NOTHING)
+    ranked: Lists | None = None
+    scores: FloatArray | None = None
+    numeric: UInt8Array | None = None
+
+    def lists(self) -> Columns:
+        """The piece itself."""
+        return self
+
+
+Piece: TypeAlias = Rows | Scores | Columns
+
+
+def listed(bits: UInt8Array, columns: IntArray) -> Lists:
+    """The columns of the ones of each row."""
+    row, place = np.nonzero(bits)
+    return Lists(offsets_of(np.bincount(row, minlength=len(bits))), place, columns, True)
+
+
+def filtered(lists: Lists, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Lists:
+    """The lists without some of their entries."""
+    if chosen.all():
+        return lists
+    return lists._replace(offsets=offsets_of(chosen)[lists.offsets], places=lists.places[chosen].astype(np.int64))
+
+
+def unignored(lists: Lists) -> Lists:
+    """The lists without the labels that are ignored."""
+    columns = lists.places if lists.columns is None else lists.columns
+    if not (columns == IGNORED).any():
+        return lists
+    plain = lists.found()
+    return filtered(Lists(lists.offsets, plain, None, lists.distinct), plain != IGNORED)
