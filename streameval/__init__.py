@@ -73,7 +73,7 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     if name == "__all__":
-        value: object = list(_NAMES) + [entry.class_name for entry in catalogue()]  # noqa: RUF005
+        value: object = list(_NAMES) + [entry.class_name for entry in catalogue()]
     elif name in _LATER:
         value = getattr(import_module(f"streameval.{_LATER[name]}"), name)
     elif name[:1].isupper() and hasattr(_classes, name):

@@ -39,10 +39,10 @@ _PIECE, _SMALL_PIECE = 2**17, 2**14
 
 
 class RecentExamples:
-    """The last examples of batches, in the columns of their reader."""
+    """The last examples of batches, in the columns of their reader; with their scores if states read them."""
 
-    def __init__(self, labels: LabelIndex, size: int) -> None:
-        self._labels, self._size = labels, size
+    def __init__(self, labels: LabelIndex, size: int, *, scored: bool) -> None:
+        self._labels, self._size, self._scored = labels, size, scored
         self._parts: list[tuple[Int32Array, Int32Array, FloatArray | None]] = []
         self._given: list[ExampleScores] = []
         self._held = 0
@@ -54,7 +54,7 @@ class RecentExamples:
         surplus = max(0, batch.examples - self._size)
         newest = batch.part(surplus, batch.examples) if surplus else batch
         self._parts.append((*slots_of(newest, self._labels.fixed), newest.weights))
-        scores = ExampleScores.of(newest)
+        scores = ExampleScores.of(newest) if self._scored else None
         if scores is not None:
             self._given.append(scores)
         self._held += newest.examples

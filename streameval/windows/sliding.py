@@ -87,7 +87,7 @@ class _Recent(Window[A]):
     ) -> None:
         """Count many examples, of which at most the last ``size`` stay."""
         gathered = core_of(self._settled()[1]).scratch()
-        recent = RecentExamples(gathered.labels, size)
+        recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
         for batch in gathered.read_many(y_true, y_pred, weights, mask):
             gathered.states.count(batch)
             recent.add(batch)
