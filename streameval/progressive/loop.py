@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 from streameval.errors import InputError, StreamevalError
 from streameval.inputs import checked_weight
-from streameval.progressive.model import Asker, learner_of
+from streameval.progressive.model import Predictor, learn_method
 from streameval.progressive.pending import check_order
-from streameval.progressive.target import Feed
+from streameval.progressive.target import Target
 from streameval.schema.text import quoted, suggestion
 
 __all__ = ["Field", "Loop", "Predict", "Question", "Unpredicted", "Weigh"]
@@ -57,12 +57,12 @@ class Loop:
         _one_of("predict", predict, ("auto", "labels", "scores"))
         _one_of("unpredicted", unpredicted, ("skip", "count"))
         _one_of("weigh", weigh, ("auto", "learn", "metric", "both"))
-        self._feed = Feed(evaluator)
-        self._ask = Asker(model, evaluator, predict)
+        self._target = Target(evaluator)
+        self._predict = Predictor(model, evaluator, predict)
         self._learn: Callable[..., object] | None = None
         takes_weight = False
         if learn:
-            self._learn, takes_weight = learner_of(model)
+            self._learn, takes_weight = learn_method(model)
         self._skips = unpredicted == "skip"
         self._weight = None if weight is None else _reader("weight", weight)
         self._moment = None if moment is None else _reader("moment", moment)
@@ -75,9 +75,9 @@ class Loop:
         self._weighs_learning = weigh != "metric" and takes_weight
         self._weighs_metric = weigh != "learn"
         if self._weighs_metric:
-            self._feed.refuse_weight()
+            self._target.refuse_weight()
         if moment is None:
-            self._feed.refuse_no_t()
+            self._target.refuse_no_t()
 
     @property
     def has_moments(self) -> bool:
@@ -94,13 +94,13 @@ class Loop:
             while waiting and waiting[0][0] <= now:
                 yield self._answered(heapq.heappop(waiting)[2])
             if not delayed:
-                question.y_pred = self._ask(question.x, question.extra)
+                question.y_pred = self._predict(question.x, question.extra)
                 yield self._answered(question)
                 continue
             # Before the truth is due, the stream may reuse what it gave, and the model may change it.
             x, extra = question.x, question.extra
             question.x, question.y, question.extra = map(_independent, (x, question.y, extra))
-            question.y_pred = _independent(self._ask(x, extra))
+            question.y_pred = _independent(self._predict(x, extra))
             heapq.heappush(waiting, (question.due, place, question))
         while waiting:
             yield self._answered(heapq.heappop(waiting)[2])
@@ -131,7 +131,7 @@ class Loop:
         """Count an example, then learn from it."""
         if question.y_pred is not None or not self._skips:
             try:
-                self._feed.update(
+                self._target.update(
                     question.y,
                     {} if question.y_pred is None else question.y_pred,
                     question.weight if self._weighs_metric and question.weight is not None else 1.0,
@@ -162,28 +162,28 @@ def _independent(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def _one_of(name: str, given: object, known: tuple[str, ...]) -> None:
-    if not isinstance(given, str) or given not in known:
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in known:
         raise InputError(
-            f"{name} must be one of {', '.join(map(repr, known))}, not {quoted(given)}{suggestion(given, known)}"
+            f"{name} must be one of {', '.join(map(repr, known))}, not {quoted(value)}{suggestion(value, known)}"
         )
 
 
-def _reader(name: str, given: object) -> Callable[..., Any]:
+def _reader(name: str, field: object) -> Callable[..., Any]:
     """What reads the moment, the delay or the weight of an example."""
-    if isinstance(given, str):
+    if isinstance(field, str):
 
-        def field(place: int, x: Any, *_: object) -> Any:
+        def read(place: int, x: Any, *_: object) -> Any:
             try:
-                return x[given]
+                return x[field]
             except (KeyError, IndexError, TypeError):
                 known = f"its fields are {quoted(list(x))}" if isinstance(x, Iterable) else f"it is {quoted(x)}"
-                raise InputError(f"stream[{place}] has no field {given!r}, which {name}= names; {known}") from None
+                raise InputError(f"stream[{place}] has no field {field!r}, which {name}= names; {known}") from None
 
-        return field
-    if not callable(given):
-        raise InputError(f"{name} must be the name of a field or a callable, not {quoted(given)}")
-    return lambda _, *example: given(*example)
+        return read
+    if not callable(field):
+        raise InputError(f"{name} must be the name of a field or a callable, not {quoted(field)}")
+    return lambda _, *example: field(*example)
 
 
 def _due(place: int, moment: Any, delay: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a model predicts for an example: labels or scores, told apart from predictions of single labels."""
+"""What a model predicts for an example: labels or scores; predictions of a single label are refused."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from streameval.errors import InputError
 from streameval.progressive.target import reads_scores
 from streameval.schema.text import quoted
 
-__all__ = ["Asker", "learner_of"]
+__all__ = ["Predictor", "learn_method"]
 
 _ADVICE = 'give predict="labels", or a model that predicts probabilities'
 
 
-class Asker:
-    """Asks a model for predictions, as an evaluator can read them."""
+class Predictor:
+    """Gets predictions from a model, in a form that an evaluator reads."""
 
     __slots__ = ("_name", "_predict", "_scores")
 
@@ -82,7 +82,7 @@ class Asker:
         )
 
 
-def learner_of(model: object) -> tuple[Callable[..., object], bool]:
+def learn_method(model: object) -> tuple[Callable[..., object], bool]:
     """The method that learns, and whether it takes a weight ``w``."""
     method = _method(model, "learn_one", "", ", or give learn=False")
     try:

@@ -15,10 +15,10 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.values import array_of
-from streameval.progressive.target import Feed
+from streameval.progressive.target import Target
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["Pending", "check_order", "kept", "restored"]
+__all__ = ["Pending", "check_order", "compact_copy", "from_compact"]
 
 EvaluatorT = TypeVar("EvaluatorT")
 
@@ -28,15 +28,15 @@ _LATE = ("error", "count")
 class _Plan(NamedTuple):
     """New values of what changes, and under which keys predictions come and go. Applying it twice is harmless.
 
-    What follows from a count is void as long as the evaluator still has the ``mark`` from before.
+    What follows from a count is void as long as the evaluator still has the ``version`` from before.
     """
 
-    mark: object
+    version: object
     now: object
     late: int
     evicted: dict[str, int]
     gone: tuple[Hashable, ...]
-    held: tuple[Hashable, tuple[object, object]] | None
+    added: tuple[Hashable, tuple[object, object]] | None
     keys: tuple[object, ...]
 
 
@@ -48,10 +48,10 @@ class Pending(Generic[EvaluatorT]):
     evaluator
         What counts: an `Evaluator`, a metric object, a window. It is used as it is, not copied.
     max_pending
-        How many predictions may wait; beyond it the oldest is given up. None for no bound.
+        How many predictions may wait; beyond it the oldest is dropped. None for no bound.
     max_age
         How long a prediction may wait, in the unit of ``t``: a number, or a ``timedelta`` where ``t`` is a
-        ``datetime``. What is older is given up as soon as a later ``t`` is seen. None for no bound.
+        ``datetime``. What is older is dropped as soon as a later ``t`` is seen. None for no bound.
     late
         What to do with a truth for which no prediction waits: ``"error"`` refuses it, ``"count"`` adds one to `late`.
 
@@ -92,7 +92,7 @@ class Pending(Generic[EvaluatorT]):
             raise InputError(f"late must be 'error' or 'count', not {quoted(late)}{suggestion(late, _LATE)}")
         if max_age is not None:
             _check_age(max_age)
-        self._feed = Feed(evaluator)
+        self._target = Target(evaluator)
         self._max_pending = max_pending
         self._max_age = max_age
         self._refuses_late = late == "error"
@@ -114,7 +114,7 @@ class Pending(Generic[EvaluatorT]):
         key
             By what the truth will be matched, for example the number of the request. Any hashable value.
         y_pred
-            The prediction, in any form that the evaluator takes. A compact copy is kept.
+            The prediction, in any form that the evaluator takes. A compact copy is stored.
         t
             The time now: numbers or datetimes, which must not go backwards. Needed if there is a ``max_age``.
 
@@ -126,11 +126,11 @@ class Pending(Generic[EvaluatorT]):
         """
         self._settle()
         now = self._later(t)
-        row = kept(y_pred, self._keys)
+        row = compact_copy(y_pred, self._keys)
         if self._max_age is not None and t is None:
             raise InputError("t is missing: with max_age= every prediction needs its time")
         self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
-        if self._found(key, now) is not None:
+        if self._waiting_at(key, now) is not None:
             raise InputError(
                 f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
             )
@@ -156,7 +156,7 @@ class Pending(Generic[EvaluatorT]):
         Parameters
         ----------
         key
-            The key that was given to `predict`.
+            The key passed to `predict`.
         y_true, weight, mask
             As for the evaluator's ``update``.
         t
@@ -170,9 +170,9 @@ class Pending(Generic[EvaluatorT]):
         """
         self._settle()
         now = self._later(t)
-        found = self._found(key, now)
-        if found is not None:
-            self._count(key, y_true, found[0], weight, mask, t, now)
+        entry = self._waiting_at(key, now)
+        if entry is not None:
+            self._count(key, y_true, entry[0], weight, mask, t, now)
         elif self._refuses_late:
             raise InputError(
                 f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
@@ -187,11 +187,11 @@ class Pending(Generic[EvaluatorT]):
         self, key: Hashable, y_true: object, row: object, weight: object, mask: object, t: object, now: object
     ) -> None:
         """Count a pair, and plan what follows."""
-        y_pred, mark = restored(row), self._feed.mark()
-        plan = None if mark is None else self._planned(now, key, mark=mark)
+        y_pred, version = from_compact(row), self._target.version()
+        plan = None if version is None else self._planned(now, key, version=version)
         self._plan = plan
         try:
-            self._feed.update(y_true, y_pred, weight, mask, t)
+            self._target.update(y_true, y_pred, weight, mask, t)
             if plan is None or self._plan is not plan:  # what was read may have used this very object
                 self._plan = plan = self._planned(now, key)
             self._apply(plan)
@@ -199,15 +199,15 @@ class Pending(Generic[EvaluatorT]):
             self._settle()
             raise
         except BaseException:
-            if mark is None:
+            if version is None:
                 self._plan = self._planned(now, key)
             self._settle()
             raise
 
-    def _planned(self, now: object, *gone: Hashable, late: int = 0, mark: object = None) -> _Plan:
+    def _planned(self, now: object, *gone: Hashable, late: int = 0, version: object = None) -> _Plan:
         """What changes when time has passed and predictions go."""
         old, evicted = self._too_old(now)
-        return _Plan(mark, now, self._late + late, evicted, (*old, *gone), None, self._keys)
+        return _Plan(version, now, self._late + late, evicted, (*old, *gone), None, self._keys)
 
     def discard(self, key: Hashable) -> None:
         """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
@@ -218,7 +218,7 @@ class Pending(Generic[EvaluatorT]):
             If no prediction waits under this key.
         """
         self._settle()
-        if self._found(key, self._now) is None:
+        if self._waiting_at(key, self._now) is None:
             raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
@@ -229,13 +229,13 @@ class Pending(Generic[EvaluatorT]):
         check_order(self._now if self._now is not None else t, t, "t")
         return t
 
-    def _found(self, key: Hashable, now: object) -> tuple[object, object] | None:
+    def _waiting_at(self, key: Hashable, now: object) -> tuple[object, object] | None:
         """What waits under a key and is not too old."""
         try:
-            found = self._waiting.get(key)
+            entry = self._waiting.get(key)
         except TypeError:
             raise InputError(f"key must be hashable, not {quoted(key)}; give a number, a string or a tuple") from None
-        return None if found is None or self._is_old(found[1], now) else found
+        return None if entry is None or self._is_old(entry[1], now) else entry
 
     def _is_old(self, since: object, now: object) -> bool:
         if self._max_age is None:
@@ -249,7 +249,7 @@ class Pending(Generic[EvaluatorT]):
             ) from None
 
     def _too_old(self, now: object) -> tuple[list[Hashable], dict[str, int]]:
-        """What is to be given up at a time, and how many were given up then. Each is once, so calls cost the same."""
+        """Which predictions are dropped at a time, and the counts of dropped ones after it. Each is dropped once."""
         old: list[Hashable] = []
         if self._max_age is None:
             return old, self._evicted
@@ -265,16 +265,16 @@ class Pending(Generic[EvaluatorT]):
         """Complete what was planned, or drop it, whatever interrupted the last call."""
         plan = self._plan
         if plan is not None:
-            if plan.mark is None or self._feed.mark() != plan.mark:
+            if plan.version is None or self._target.version() != plan.version:
                 self._apply(plan)
             self._plan = None
 
     def _apply(self, plan: _Plan) -> None:
-        _, self._now, self._late, self._evicted, gone, held, self._keys = plan
+        _, self._now, self._late, self._evicted, gone, added, self._keys = plan
         for key in gone:
             self._waiting.pop(key, None)
-        if held is not None:
-            self._waiting[held[0]] = held[1]
+        if added is not None:
+            self._waiting[added[0]] = added[1]
         self._plan = None
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class Pending(Generic[EvaluatorT]):
     @property
     def evaluator(self) -> EvaluatorT:
         """What counts the pairs."""
-        return cast("EvaluatorT", self._feed.evaluator)
+        return cast("EvaluatorT", self._target.evaluator)
 
     @property
     def pending(self) -> int:
@@ -298,7 +298,7 @@ class Pending(Generic[EvaluatorT]):
 
     @property
     def evicted(self) -> dict[str, int]:
-        """How many predictions were given up, by the bound that they passed."""
+        """How many predictions were dropped, by the bound that they passed."""
         self._settle()
         return dict(self._evicted)
 
@@ -326,8 +326,8 @@ class Pending(Generic[EvaluatorT]):
         self._settle()
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._feed = Feed(copy.deepcopy(self._feed.evaluator))
-        twin._waiting = self._waiting.copy()  # what is kept never changes, so both may hold it
+        twin._target = Target(copy.deepcopy(self._target.evaluator))
+        twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both may hold it
         twin._evicted = self._evicted.copy()
         return twin
 
@@ -374,7 +374,7 @@ class _Row:
         self.values = values
 
 
-def kept(y_pred: object, labels: tuple[object, ...] = ()) -> object:
+def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping.
 
     Raises
@@ -406,8 +406,8 @@ def kept(y_pred: object, labels: tuple[object, ...] = ()) -> object:
     )
 
 
-def restored(row: object) -> object:
-    """The prediction behind a copy made by `kept`."""
+def from_compact(row: object) -> object:
+    """The prediction behind a copy made by `compact_copy`."""
     if type(row) is not _Row:
         return row
     values = row.values

@@ -1,4 +1,4 @@
-"""How an evaluator is called: which keywords its ``update`` takes, found out once by its signature.
+"""How an evaluator is called: which keywords its ``update`` takes, values out once by its signature.
 
 An evaluator is anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a single metric, a window over
 one of them, a trace, a metric of River. They differ in what else they take: ``weight`` or ``w``, ``mask``, ``t``.
@@ -17,19 +17,19 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["Feed", "Values", "all_read_scores", "name_of", "reads_scores", "values_of"]
+__all__ = ["Target", "Values", "all_read_scores", "name_of", "reads_scores", "values_of"]
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
 
 _ONE = (float, int)
 _INNER = ("evaluator", "_template", "metric")
-"""Where what counts lies within what was given."""
+"""Where the counting object lies within the object passed in."""
 
 
-class Feed:
+class Target:
     """Passes examples on to one evaluator, in the keywords that it takes."""
 
-    __slots__ = ("_mark", "_mask", "_needs_t", "_t", "_update", "_weight", "can_revert", "evaluator")
+    __slots__ = ("_mask", "_needs_t", "_t", "_update", "_version", "_weight", "can_revert", "evaluator")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -46,16 +46,16 @@ class Feed:
                 )
         self.evaluator = evaluator
         self._update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
-        taken = _keywords(self._update)
-        self._weight = next((word for word in ("weight", "w") if word in taken), None)
-        self._mask = "mask" in taken
-        self._t = "t" in taken
-        self._needs_t = taken.get("t", False)
+        accepted = _keywords(self._update)
+        self._weight = next((word for word in ("weight", "w") if word in accepted), None)
+        self._mask = "mask" in accepted
+        self._t = "t" in accepted
+        self._needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
-        self._mark: Callable[[], object] | None = getattr(evaluator, "_mark", None)
+        self._version: Callable[[], object] | None = getattr(evaluator, "_mark", None)
         revert = getattr(evaluator, "revert", None)
-        self.can_revert = callable(revert) and not taken.keys() - _keywords(revert).keys()
+        self.can_revert = callable(revert) and not accepted.keys() - _keywords(revert).keys()
 
     def update(
         self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
@@ -64,17 +64,17 @@ class Feed:
         if mask is None and t is None and not self._needs_t and type(weight) in _ONE and weight == 1:
             self._update(y_true, y_pred)
         else:
-            self._update(y_true, y_pred, **self._named(weight, mask, t))
+            self._update(y_true, y_pred, **self._arguments(weight, mask, t))
 
     def revert(
         self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
     ) -> None:
         """Take one example back, if `can_revert`."""
-        self.evaluator.revert(y_true, y_pred, **self._named(weight, mask, t))  # type: ignore[attr-defined]
+        self.evaluator.revert(y_true, y_pred, **self._arguments(weight, mask, t))  # type: ignore[attr-defined]
 
-    def mark(self) -> object:
+    def version(self) -> object:
         """What differs before and after every update, whatever interrupted it; None if the evaluator has no such."""
-        return None if self._mark is None else self._mark()
+        return None if self._version is None else self._version()
 
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
@@ -88,21 +88,21 @@ class Feed:
                 f"{self._kind()} needs the time of each example; give t=, or moment= where examples are read"
             )
 
-    def _named(self, weight: object, mask: object, t: object) -> dict[str, object]:
-        """The keywords of one call; refused are those that say something which the evaluator would not hear."""
-        named: dict[str, object] = {}
+    def _arguments(self, weight: object, mask: object, t: object) -> dict[str, object]:
+        """The keywords of one call; refused are those that say something that the evaluator would ignore."""
+        arguments: dict[str, object] = {}
         if not (type(weight) in _ONE and weight == 1):
             self.refuse_weight()
-            named[str(self._weight)] = weight
+            arguments[str(self._weight)] = weight
         if mask is not None:
             if not self._mask:
                 raise InputError(f"{self._kind()} takes no mask; leave the mask out, or give an evaluator that does")
-            named["mask"] = mask
+            arguments["mask"] = mask
         if t is None:
             self.refuse_no_t()
         elif self._t:
-            named["t"] = t
-        return named
+            arguments["t"] = t
+        return arguments
 
     def _kind(self) -> str:
         return type(self.evaluator).__name__
@@ -158,23 +158,23 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     """
     single = _spec_of(evaluator) is not None
     if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
-        found: Values = {}
+        values: Values = {}
         for metric in metrics:
             with contextlib.suppress(MetricError):  # another evaluator may know it
-                found[metric] = _plain(evaluator.get(metric))
-        return found
+                values[metric] = _plain(evaluator.get(metric))
+        return values
     answer = evaluator.get()
     if isinstance(answer, Mapping) and not single:
-        found = {str(name): _plain(value) for name, value in answer.items()}
+        values = {str(name): _plain(value) for name, value in answer.items()}
     elif isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
         names = [type(metric).__name__ for metric in evaluator]
-        found = {
+        values = {
             name if names.count(name) == 1 else f"{name} {place}": _plain(value)
             for place, (name, value) in enumerate(zip(names, answer, strict=True))
         }
     else:
-        found = {name_of(evaluator): _plain(answer)}
-    return found if metrics is None else {name: found[name] for name in metrics if name in found}
+        values = {name_of(evaluator): _plain(answer)}
+    return values if metrics is None else {name: values[name] for name in metrics if name in values}
 
 
 def _plain(value: object) -> Any:

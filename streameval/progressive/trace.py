@@ -12,7 +12,7 @@ from streameval.errors import InputError, MetricError
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.pending import check_order
-from streameval.progressive.target import Feed, Values, all_read_scores, reads_scores, values_of
+from streameval.progressive.target import Target, Values, all_read_scores, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -27,19 +27,19 @@ Key = tuple[str, str, Label | None]
 
 
 class _Journal(NamedTuple):
-    """An example on its way into the evaluators: which of them it has reached shows in their marks.
+    """An example on its way into the evaluators: which of them it has reached shows in their versions.
 
-    ``done`` lists those that have returned, for evaluators without marks.
+    ``done`` lists those that have returned, for evaluators without versions.
     """
 
     examples: int
-    marks: list[object]
-    given: tuple[object, object, object, object, object]
-    done: list[Feed]
+    versions: list[object]
+    arguments: tuple[object, object, object, object, object]
+    done: list[Target]
 
-    def reached(self, feed: Feed, mark: object) -> bool:
+    def reached(self, target: Target, version: object) -> bool:
         """Whether an evaluator has counted the example."""
-        return feed in self.done if mark is None else feed.mark() != mark
+        return target in self.done if version is None else target.version() != version
 
 
 class Trace:
@@ -81,22 +81,22 @@ class Trace:
     ) -> None:
         if type(every) is not int or every < 1:
             raise InputError(f"every must be an integer of at least 1, not {quoted(every)}")
-        self._feeds = _feeds_of(evaluators)
+        self._targets = _targets_of(evaluators)
         self._every = every
-        self._metrics = None if metrics is None else _checked_metrics(metrics, self._feeds)
+        self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._examples = 0
         self._moment: object = None
         self._rows: list[tuple[int, object, dict[Key, float]]] = []
         # What can be taken back goes first, so that it can be if a later one refuses the example. Of what cannot, all
         # but the first have a shadow that refuses whatever they would refuse.
-        self._backs = [feed for feed in self._feeds.values() if feed.can_revert]
-        self._others = [feed for feed in self._feeds.values() if not feed.can_revert]
-        self._shadows: list[Feed] = []
+        self._reversible = [target for target in self._targets.values() if target.can_revert]
+        self._irreversible = [target for target in self._targets.values() if not target.can_revert]
+        self._shadows: list[Target] = []
         self._journal: _Journal | None = None
         self._cast_shadows()
 
     def _cast_shadows(self) -> None:
-        self._shadows = [Feed(copy.deepcopy(feed.evaluator)) for feed in self._others[1:]]
+        self._shadows = [Target(copy.deepcopy(target.evaluator)) for target in self._irreversible[1:]]
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -121,13 +121,13 @@ class Trace:
         self._settle()
         if t is not None:
             check_order(t if self._moment is None else self._moment, t, "t")
-        done: list[Feed] = []
-        marks = [*map(Feed.mark, self._backs), *map(Feed.mark, self._others)]
-        self._journal = journal = _Journal(self._examples, marks, (y_true, y_pred, weight, mask, t), done)
+        done: list[Target] = []
+        versions = [*map(Target.version, self._reversible), *map(Target.version, self._irreversible)]
+        self._journal = journal = _Journal(self._examples, versions, (y_true, y_pred, weight, mask, t), done)
         try:
-            for feed in (*self._backs, *self._shadows, *self._others):
-                feed.update(y_true, y_pred, weight, mask, t)
-                done.append(feed)
+            for target in (*self._reversible, *self._shadows, *self._irreversible):
+                target.update(y_true, y_pred, weight, mask, t)
+                done.append(target)
             self._note(journal)
         except BaseException:
             self._settle()
@@ -138,36 +138,36 @@ class Trace:
         journal = self._journal
         if journal is None:
             return
-        feeds = (*self._backs, *self._others)
-        reached = [journal.reached(feed, mark) for feed, mark in zip(feeds, journal.marks, strict=True)]
-        if all(reached) or any(reached[len(self._backs) :]):
-            for feed, there in zip(feeds, reached, strict=True):
-                if not there:
-                    self._complete(journal, feed)
+        targets = (*self._reversible, *self._irreversible)
+        reached = [journal.reached(target, version) for target, version in zip(targets, journal.versions, strict=True)]
+        if all(reached) or any(reached[len(self._reversible) :]):
+            for target, counted in zip(targets, reached, strict=True):
+                if not counted:
+                    self._complete(journal, target)
             self._note(journal)
         else:
-            for feed, there in zip(feeds, reached, strict=True):
-                if there:
-                    feed.revert(*journal.given)
-                    if feed in journal.done:
-                        journal.done.remove(feed)
+            for target, counted in zip(targets, reached, strict=True):
+                if counted:
+                    target.revert(*journal.arguments)
+                    if target in journal.done:
+                        journal.done.remove(target)
             self._cast_shadows()
             self._journal = None
 
-    def _complete(self, journal: _Journal, feed: Feed) -> None:
+    def _complete(self, journal: _Journal, target: Target) -> None:
         """Count an example where it is missing."""
         try:
-            feed.update(*journal.given)
+            target.update(*journal.arguments)
         except Exception:  # its shadow did not refuse, but it does
             self._journal = None
             raise
-        journal.done.append(feed)
+        journal.done.append(target)
 
     def _note(self, journal: _Journal) -> None:
         """Note that all have counted an example. Doing so twice is harmless."""
         self._examples = journal.examples + 1
-        if journal.given[4] is not None:
-            self._moment = journal.given[4]
+        if journal.arguments[4] is not None:
+            self._moment = journal.arguments[4]
         if self._examples % self._every == 0:
             self._write()
         self._journal = None
@@ -179,8 +179,8 @@ class Trace:
 
     def _write(self) -> None:
         row: dict[Key, float] = {}
-        for name, feed in self._feeds.items():
-            for metric, value in values_of(feed.evaluator, self._metrics).items():
+        for name, target in self._targets.items():
+            for metric, value in values_of(target.evaluator, self._metrics).items():
                 if isinstance(value, dict):
                     row |= {(metric, name, label): float(one) for label, one in value.items()}
                 else:
@@ -202,14 +202,14 @@ class Trace:
         return self._examples
 
     def _mark(self) -> int:
-        """What every update changes; see `Feed.mark`."""
+        """What every update changes; see `Target.version`."""
         return self.examples
 
     @property
     def evaluators(self) -> dict[str, object]:
         """The evaluators by name; a single one has the name ``""``."""
         self._settle()
-        return {name: feed.evaluator for name, feed in self._feeds.items()}
+        return {name: target.evaluator for name, target in self._targets.items()}
 
     @property
     def reads_scores(self) -> bool:
@@ -220,7 +220,7 @@ class Trace:
         InputError
             If some do and some do not.
         """
-        kinds = {repr(name): reads_scores(feed.evaluator) for name, feed in self._feeds.items()}
+        kinds = {repr(name): reads_scores(target.evaluator) for name, target in self._targets.items()}
         return all_read_scores(kinds)
 
     def get(self) -> Values:
@@ -228,8 +228,8 @@ class Trace:
         self._settle()
         return {
             _column((metric, name, None)): value
-            for name, feed in self._feeds.items()
-            for metric, value in values_of(feed.evaluator, self._metrics).items()
+            for name, target in self._targets.items()
+            for metric, value in values_of(target.evaluator, self._metrics).items()
         }
 
     def columns(self) -> dict[str, list[object]]:
@@ -240,11 +240,11 @@ class Trace:
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
         self._settle()
-        found: dict[str, list[object]] = {"examples": [examples for examples, _, _ in self._rows]}
+        columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in self._rows]}
         moments = [moment for _, moment, _ in self._rows]
         if any(moment is not None for moment in moments):
-            found["moment"] = moments
-        return found | {_column(key): [row.get(key, math.nan) for _, _, row in self._rows] for key in self._keys()}
+            columns["moment"] = moments
+        return columns | {_column(key): [row.get(key, math.nan) for _, _, row in self._rows] for key in self._keys()}
 
     def to_pandas(self) -> PandasFrame:
         """The rows as a pandas data frame; see `columns`."""
@@ -327,22 +327,22 @@ class Trace:
         return self.copy()
 
 
-def _feeds_of(evaluators: object) -> dict[str, Feed]:
+def _targets_of(evaluators: object) -> dict[str, Target]:
     if not isinstance(evaluators, Mapping):
-        return {"": Feed(evaluators, "evaluators")}
+        return {"": Target(evaluators, "evaluators")}
     if not evaluators:
         raise InputError("evaluators is empty; give an evaluator, or a mapping name -> evaluator")
-    feeds: dict[str, Feed] = {}
+    targets: dict[str, Target] = {}
     for name, evaluator in evaluators.items():
         if not isinstance(name, str) or not name:
             raise InputError(f"evaluators has the name {quoted(name)}; names are strings that are not empty")
-        for other, feed in feeds.items():
-            if feed.evaluator is evaluator:
+        for other, target in targets.items():
+            if target.evaluator is evaluator:
                 raise InputError(
                     f"{quoted(other)} and {quoted(name)} are one object, which would count each example twice"
                 )
-        feeds[name] = Feed(evaluator, f"evaluators[{name!r}]")
-    return feeds
+        targets[name] = Target(evaluator, f"evaluators[{name!r}]")
+    return targets
 
 
 def _listed(metrics: Iterable[str | MetricSpec]) -> list[str | MetricSpec]:
@@ -359,9 +359,9 @@ def _key_of(metric: str | MetricSpec) -> str:
     return str(metric)
 
 
-def _checked_metrics(metrics: Iterable[str | MetricSpec], feeds: dict[str, Feed]) -> tuple[str, ...]:
+def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Target]) -> tuple[str, ...]:
     keys = tuple(dict.fromkeys(map(_key_of, _listed(metrics))))
-    answered = {name for feed in feeds.values() for name in values_of(feed.evaluator, keys)}
+    answered = {name for target in targets.values() for name in values_of(target.evaluator, keys)}
     for key in keys:
         if key not in answered:
             parse_spec(key)  # names the nearest metric, if there is none of this name
