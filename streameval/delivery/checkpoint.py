@@ -17,7 +17,7 @@ from streameval.delivery.ledger import Ledger
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.schema.text import number_or_none, quoted
 from streameval.windows.loading import AnyState, restored
-from streameval.wire.envelope import LEDGER, kind_of
+from streameval.wire.envelope import LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
 
 __all__ = ["Checkpoint", "Checkpointer"]
@@ -278,7 +278,7 @@ class Checkpointer(Generic[HeldT]):
 def _held(data: bytes) -> AnyState | Ledger[Any]:
     """The state in a checkpoint."""
     try:
-        return Ledger.from_bytes(data) if kind_of(data) == LEDGER else restored(data)
+        return Ledger.from_bytes(data) if holder_of(data) == LEDGER else restored(data)
     except FormatError as error:
         raise FormatError(f"the state in the checkpoint: {error}") from None
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from streameval.errors import FormatError, StreamevalError
+from streameval.errors import FormatError
 from streameval.schema.labels import Label
-from streameval.wire.envelope import CHECKPOINT, LEDGER, MAGIC, opened, sealed
-from streameval.wire.fields import NEVER_WRITTEN, Source, ascending, put_label, varint
+from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, sealed
+from streameval.wire.fields import Source, ascending, put_label, varint
 
 __all__ = [
     "MOST", "Given", "SavedLedger", "SavedSum", "decode_checkpoint", "decode_ledger", "digest", "encode_checkpoint",
@@ -69,19 +69,14 @@ def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
 
 def decode_ledger(data: bytes) -> SavedLedger:
     """What `encode_ledger` was given, or `FormatError`. The bytes of the states have still to be read."""
-    source = _body(data, LEDGER, "Ledger")
-    try:
+    _, source = opened(data, (LEDGER,), "a Ledger")
+    with decoding():
         template = source.raw(source.varint())
         sums = [_take_sum(source) for _ in range(source.count())]
-        seen = {shard for shards, _ in sums for shard in shards}
-        firsts = [next(iter(shards)) for shards, _ in sums]
-        if len(seen) != sum(len(shards) for shards, _ in sums) or not ascending(firsts):
+        source.end()
+        names = [shard for shards, _ in sums for shard in shards]
+        if len(set(names)) != len(names) or not ascending([next(iter(shards)) for shards, _ in sums]):
             raise FormatError("shards are repeated or not in order")
-        exact = encode_ledger(template, sums) == bytes(data)
-    except (StreamevalError, ValueError, OverflowError) as error:
-        raise FormatError(f"the bytes are damaged: {error}") from None
-    if not exact:
-        raise FormatError(f"the bytes are damaged: {NEVER_WRITTEN}")
     return SavedLedger(template, sums)
 
 
@@ -109,22 +104,11 @@ def encode_checkpoint(position: int, state: bytes) -> bytes:
 
 def decode_checkpoint(data: bytes) -> tuple[int, bytes]:
     """What `encode_checkpoint` was given, or `FormatError`. The bytes of the state have still to be read."""
-    source = _body(data, CHECKPOINT, "Checkpoint")
-    try:
+    _, source = opened(data, (CHECKPOINT,), "a Checkpoint")
+    with decoding():
         position = source.varint()
         state = source.raw(source.varint())
-        exact = encode_checkpoint(position, state) == bytes(data)
-    except (StreamevalError, ValueError, OverflowError) as error:
-        raise FormatError(f"the bytes are damaged: {error}") from None
-    if not exact or position > MOST:
-        raise FormatError("the bytes are damaged: they hold a checkpoint in a form that is never written")
+        source.end()
+        if position > MOST:
+            raise FormatError("a position beyond 63 bits")
     return position, state
-
-
-def _body(data: bytes, kind: int, name: str) -> Source:
-    body = opened(data)
-    found = body[len(MAGIC) + 1]
-    if found != kind:
-        other = {LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint"}.get(found, "a single state")
-        raise FormatError(f"the bytes hold {other}, not a {name}; use streameval.load or its own class")
-    return Source(body, len(MAGIC) + 2)

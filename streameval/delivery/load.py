@@ -8,7 +8,7 @@ from typing import Any
 from streameval.delivery.checkpoint import Checkpoint
 from streameval.delivery.ledger import Ledger
 from streameval.windows.loading import AnyState, restored
-from streameval.wire.envelope import CHECKPOINT, LEDGER, kind_of
+from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import naming_file, read_file
 
 __all__ = ["decoded", "load"]
@@ -31,7 +31,7 @@ def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[An
 
 def decoded(data: bytes) -> AnyState | Ledger[Any] | Checkpoint[Any]:
     """What `to_bytes` was called on, whichever class it was."""
-    kind = kind_of(data)
+    kind = holder_of(data)
     if kind == LEDGER:
         return Ledger.from_bytes(data)
     return Checkpoint.from_bytes(data) if kind == CHECKPOINT else restored(data)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError
-from streameval.evaluation.encoding import WINDOWS, Saved, decode, encode
+from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, fresh_states, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
@@ -25,17 +26,17 @@ from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.config import Config, Nan, Ties, Unknown
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
-from streameval.states.content import Content
 from streameval.states.decisions import Decisions
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
+from streameval.wire.envelope import EVALUATOR
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-__all__ = ["Accumulator", "Core", "compacted", "contents_of", "core_of", "from_contents", "with_states"]
+__all__ = ["Accumulator", "Core", "compacted", "core_of", "from_contents", "with_states"]
 
 A = TypeVar("A", bound="Accumulator")
 
@@ -144,7 +145,7 @@ class Accumulator(Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
     __slots__ = ("_config", "_core", "_specs", "_until_compaction")
-    _kind: ClassVar[int] = 0
+    _holder: ClassVar[int] = EVALUATOR
 
     def _start(
         self,
@@ -397,9 +398,11 @@ class Accumulator(Mergeable):
         return encode(self._saved())
 
     def _saved(self) -> Saved:
-        names = tuple(spec.key for spec in self._specs)
-        decisions, others = contents_of(self)
-        return Saved(self._kind, self._config, names, decisions, others=others)
+        return replace(self._saved_empty(), contents=self._core.states.content())
+
+    def _saved_empty(self) -> Saved:
+        """What bytes hold of an object that is built as this one and has counted nothing."""
+        return Saved(self._holder, self._config, tuple(spec.key for spec in self._specs))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -410,22 +413,19 @@ class Accumulator(Mergeable):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        return cls._from_saved(decode(data))
+        return cls._from_saved(decode(data, cls.__name__))
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:
-        if saved.window is not None:
-            what = WINDOWS[saved.window.kind - 1]
-            raise FormatError(f"the bytes hold a {what}, not {cls.__name__}; use streameval.load or its own class")
         specs = _specs_of(saved.metrics)
-        if saved.kind != cls._kind or not cls._accepts(specs):
-            what = "an Evaluator" if saved.kind == 0 else f"the metric {_names(specs)}"
+        if saved.holder != cls._holder or not cls._accepts(specs):
+            what = "an Evaluator" if saved.holder == EVALUATOR else f"the metric {_names(specs)}"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
         if not _kept_for(specs, saved):
             raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
         made = cls.__new__(cls)
         made._specs, made._config, made._until_compaction = specs, saved.config, 64
-        made._core = Core(made._config, _restored(made._config, saved.decisions, saved.others))
+        made._core = Core(made._config, _restored(made._config, saved.contents))
         return made
 
     @classmethod
@@ -476,15 +476,9 @@ def compacted(holder: A, empty: A) -> A:
     return made
 
 
-def contents_of(holder: Accumulator) -> tuple[Content, dict[str, Any]]:
-    """What the decisions hold, and what the other states do, by name."""
-    others = holder._core.states.content()
-    return others.pop("decisions"), others
-
-
-def from_contents(like: A, decisions: Content, others: Mapping[str, Any]) -> A:
-    """An object that is built as another and holds what bytes say."""
-    return with_states(like, _restored(like._config, decisions, others))
+def from_contents(like: A, contents: Mapping[str, Any]) -> A:
+    """An object that is built as another and holds what bytes say of its states."""
+    return with_states(like, _restored(like._config, contents))
 
 
 # -- what bytes hold --------------------------------------------------------------------------------------------------
@@ -505,7 +499,7 @@ def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
 def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
     """Whether exactly that is kept which these metrics are read from, or, in an evaluator, more states."""
     config = saved.config
-    keep = [name for options in config.options for name in options.keep()] if saved.kind == 0 else []
+    keep = [name for options in config.options for name in options.keep()] if saved.holder == EVALUATOR else []
     arguments = {name: value for options in config.options for name, value in options.arguments().items()}
     try:
         check_threshold(specs, config)
@@ -514,16 +508,17 @@ def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
         return False
 
 
-def _restored(config: Config, content: Content, others: Mapping[str, Any]) -> StateSet:
-    """The states that bytes hold."""
-    labels = LabelIndex(content.labels)
-    labels.fixed = content.fixed
+def _restored(config: Config, contents: Mapping[str, Any]) -> StateSet:
+    """The states that bytes hold; fresh ones if they hold none."""
+    if not contents:
+        return Core.fresh(config).states
+    decisions = contents["decisions"]
+    labels = LabelIndex(decisions.labels)
+    labels.fixed = decisions.fixed
     try:
-        states: dict[str, Any] = {"decisions": Decisions.from_content(content, labels)}
+        states: dict[str, Any] = {"decisions": Decisions.from_content(decisions, labels)}
         for options in config.options:
-            kind, other = KINDS[options.kind], others.get(options.kind)
-            # In the object that a window was built from the others are not saved.
-            states[kind.name] = kind.fresh(labels, options) if other is None else kind.restore(other, labels, options)
+            states[options.kind] = KINDS[options.kind].restore(contents[options.kind], labels, options)
     except StreamevalError as error:  # such as a state that counts what this configuration does not
         raise FormatError(f"the bytes are damaged: {error}") from None
     return StateSet(labels, states)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.counting import Accumulator
@@ -71,7 +71,6 @@ class Evaluator(Accumulator):
     """
 
     __slots__ = ()
-    _kind: ClassVar[int] = 0
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from streameval.schema.text import quoted, suggestion
 from streameval.states.base import State
 from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingOptions
 from streameval.states.state_set import StateSet
+from streameval.wire.fields import Option
 
 __all__ = [
     "KINDS",
@@ -48,6 +49,8 @@ class Code(NamedTuple):
     """Write a content."""
     take: Callable[..., Any]
     """Read a content: of these options and labels, where the decisions hold this."""
+    written: tuple[Option, ...]
+    """How its options are written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,28 +110,28 @@ class Kind:
 def _rankings() -> Code:
     from streameval.states.ranking_view import RankingTables
     from streameval.states.rankings import Rankings
-    from streameval.wire.rankings import put_rankings, take_rankings
+    from streameval.wire.rankings import OPTIONS, put_rankings, take_rankings
 
-    return Code(Rankings, Rankings.from_content, RankingTables, put_rankings, take_rankings)
+    return Code(Rankings, Rankings.from_content, RankingTables, put_rankings, take_rankings, OPTIONS)
 
 
 def _curves() -> Code:
     from streameval.states.curve_view import CurveTables
     from streameval.states.curves import Curves
-    from streameval.wire.curves import put_curves, take_curves
+    from streameval.wire.curves import OPTIONS, put_curves, take_curves
 
-    return Code(lambda labels, _: Curves(labels), Curves.from_content, CurveTables, put_curves, take_curves)
+    return Code(lambda labels, _: Curves(labels), Curves.from_content, CurveTables, put_curves, take_curves, OPTIONS)
 
 
 def _pairs() -> Code:
     from streameval.states.pair_view import PairTables
     from streameval.states.pairs import Pairs
-    from streameval.wire.pairs import put_pairs, take_pairs
+    from streameval.wire.pairs import OPTIONS, put_pairs, take_pairs
 
     def fresh(labels: LabelIndex, options: PairOptions) -> Pairs:
         return Pairs(labels, options.parts)
 
-    return Code(fresh, Pairs.from_content, lambda state, _: PairTables(state), put_pairs, take_pairs)
+    return Code(fresh, Pairs.from_content, lambda state, _: PairTables(state), put_pairs, take_pairs, OPTIONS)
 
 
 KINDS: dict[str, Kind] = {

@@ -16,6 +16,7 @@ from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
+from streameval.wire.envelope import METRIC
 
 __all__ = ["Metric", "class_of", "metric", "options_of", "signature_of", "summary_of"]
 
@@ -24,7 +25,7 @@ class Metric(Accumulator):
     """A single metric that counts its own examples. Use one of its subclasses, or `metric`."""
 
     __slots__ = ()
-    _kind: ClassVar[int] = 1
+    _holder: ClassVar[int] = METRIC
     _entry: ClassVar[Entry]
 
     def __init__(
@@ -91,7 +92,7 @@ class Metric(Accumulator):
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:
         """The metric that bytes hold; the base class reads all of them."""
-        if cls is Metric and saved.kind == cls._kind:
+        if cls is Metric and saved.holder == cls._holder:
             try:
                 (spec,) = map(parse_spec, saved.metrics)
             except (ValueError, MetricError):

@@ -1,39 +1,33 @@
-"""Slices as bytes: how they are made, then the content of each slice, in a fixed order."""
+"""Slices as bytes: how they are made, then what the states of each slice hold, in a fixed order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from streameval.errors import FormatError
-from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.schema.config import Config
-from streameval.states.content import Content
-from streameval.wire.decisions import put_content, take_content
-from streameval.wire.envelope import MAGIC, SLICES, kind_of, opened, sealed
+from streameval.evaluation.counting import Accumulator, core_of, from_contents
+from streameval.evaluation.encoding import Saved, put_empty, put_states, take_empty, take_states
+from streameval.slices.axis import AxisSlices
+from streameval.slices.values import Key, in_order, key_of
+from streameval.wire.envelope import SLICED, decoding, opened, sealed
 from streameval.wire.fields import NEVER_WRITTEN, Source, put_label, put_text, require, varint
 
-__all__ = ["SavedPart", "SavedShelf", "SavedSlices", "decode_slices", "encode_slices"]
+__all__ = ["SavedAxis", "SavedSlices", "decode_slices", "encode_slices", "restored_slices", "saved_slices"]
 
+Contents = Mapping[str, Any]
 Values = tuple[str | int | bool | None, ...]
 _NONE, _FALSE, _TRUE, _LABEL = range(4)
 
 
 @dataclass(frozen=True, slots=True)
-class SavedPart:
-    """The content of one slice."""
+class SavedAxis:
+    """What the states of the slices along one axis hold, in order, and of all other values together."""
 
-    decisions: Content
-    others: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SavedShelf:
-    """The slices along one axis, in order, and what all other values come to."""
-
-    slices: tuple[tuple[Values, SavedPart], ...]
-    rest: SavedPart
+    slices: tuple[tuple[Values, Contents], ...]
+    rest: Contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +42,7 @@ class SavedSlices:
         As for `streameval.Sliced`.
     declared
         For each name of ``by`` the declared values, or None.
-    shelves
+    axes
         Those of each name, then those of each combination.
     """
 
@@ -57,13 +51,46 @@ class SavedSlices:
     cross: tuple[tuple[str, ...], ...]
     most: int
     declared: tuple[Values | None, ...]
-    shelves: tuple[SavedShelf, ...]
+    axes: tuple[SavedAxis, ...] = ()
 
 
 def encode_slices(saved: SavedSlices) -> bytes:
     """The bytes of slices; equal ones have equal bytes."""
-    empty = encode(saved.empty)
-    parts = [varint(len(empty)), empty, varint(saved.most), varint(len(saved.by))]
+    parts: list[bytes] = []
+    _put_axes(parts, saved)
+    config = saved.empty.config
+    for axis in saved.axes:
+        parts.append(varint(len(axis.slices)))
+        for key, contents in axis.slices:
+            _put_values(parts, key)
+            # Counts take a byte at least, for declared labels are not written again with each slice.
+            put_states(parts, config, contents, least=1)
+        put_states(parts, config, axis.rest, least=1)
+    return sealed(SLICED, parts)
+
+
+def decode_slices(data: bytes, name: str) -> SavedSlices:
+    """What `encode_slices` was given, or `FormatError`."""
+    _, source = opened(data, (SLICED,), name)
+    with decoding():
+        saved = _take_axes(source)
+        config, axes = saved.empty.config, list[SavedAxis]()
+        for width in (*(1 for _ in saved.by), *map(len, saved.cross)):
+            slices = [
+                (_take_values(source, width), take_states(source, config, least=1)) for _ in range(source.count())
+            ]
+            axes.append(SavedAxis(tuple(slices), take_states(source, config, least=1)))
+        source.end()
+        saved = replace(saved, axes=tuple(axes))
+        # Slices of nothing but decisions are made of pieces that have one form each.
+        if config.options and encode_slices(saved) != bytes(data):
+            raise FormatError(NEVER_WRITTEN)
+    return saved
+
+
+def _put_axes(parts: list[bytes], saved: SavedSlices) -> None:
+    put_empty(parts, saved.empty)
+    parts += (varint(saved.most), varint(len(saved.by)))
     for name, values in zip(saved.by, saved.declared, strict=True):
         put_text(parts, name)
         parts.append(varint(0 if values is None else len(values) + 1))
@@ -71,34 +98,27 @@ def encode_slices(saved: SavedSlices) -> bytes:
     parts.append(varint(len(saved.cross)))
     for names in saved.cross:
         parts += (varint(len(names)), *(varint(saved.by.index(name)) for name in names))
-    config = saved.empty.config
-    for shelf in saved.shelves:
-        parts.append(varint(len(shelf.slices)))
-        for key, part in shelf.slices:
-            _put_values(parts, key)
-            _put_part(parts, part, config)
-        _put_part(parts, shelf.rest, config)
-    return sealed(SLICES, parts)
 
 
-def decode_slices(data: bytes) -> SavedSlices:
-    """What `encode_slices` was given, or `FormatError`."""
-    body = opened(data)
-    if kind_of(body) != SLICES:
-        raise FormatError("the bytes hold no Sliced; use streameval.load or their own class")
-    try:
-        saved = _take(Source(body, len(MAGIC) + 2))
-        # Slices of nothing but decisions are made of pieces that have one form each; what stands before them is not.
-        if saved.empty.config.states:
-            exact = encode_slices(saved)[:-4] == body
-        else:
-            exact = body.startswith(encode_slices(replace(saved, shelves=()))[:-4])
-    except FormatError as error:
-        raise FormatError(f"the bytes are damaged: {error}") from None
-    except (ValueError, OverflowError) as error:
-        raise FormatError(f"the bytes are damaged: {error}") from None
-    if not exact:
-        raise FormatError(f"the bytes are damaged: {NEVER_WRITTEN}")
+def _take_axes(source: Source) -> SavedSlices:
+    start, empty, most = source.place(), take_empty(source), source.varint()
+    require(most > 0)
+    by: list[str] = []
+    declared: list[Values | None] = []
+    for _ in range(source.count()):
+        by.append(source.text())
+        known = source.count()
+        declared.append(_take_values(source, known - 1) if known else None)
+    cross: list[tuple[str, ...]] = []
+    for _ in range(source.count()):
+        places = [source.count() for _ in range(source.count())]
+        require(all(place < len(by) for place in places))
+        cross.append(tuple(by[place] for place in places))
+    saved = SavedSlices(empty, tuple(by), tuple(cross), most, tuple(declared))
+    parts: list[bytes] = []
+    _put_axes(parts, saved)
+    if b"".join(parts) != source.since(start):
+        raise FormatError(NEVER_WRITTEN)
     return saved
 
 
@@ -111,40 +131,6 @@ def _put_values(parts: list[bytes], values: Values) -> None:
             put_label(parts, value)
 
 
-def _put_part(parts: list[bytes], part: SavedPart, config: Config) -> None:
-    # Counts take a byte at least, for declared labels are not written again with each slice.
-    put_content(parts, part.decisions, least=1)
-    if config.states:
-        from streameval.evaluation.state_encoding import put_others  # whose code is large, and seldom needed
-
-        put_others(parts, config, part.decisions, part.others)
-
-
-def _take(source: Source) -> SavedSlices:
-    empty = decode(source.raw(source.count()))
-    require(empty.window is None and not empty.decisions.examples)
-    most = source.varint()
-    require(most > 0)
-    by: list[str] = []
-    declared: list[Values | None] = []
-    for _ in range(source.count()):
-        by.append(source.raw(source.count()).decode())
-        known = source.count()
-        declared.append(_take_values(source, known - 1) if known else None)
-    cross: list[tuple[str, ...]] = []
-    for _ in range(source.count()):
-        places = [source.count() for _ in range(source.count())]
-        require(all(place < len(by) for place in places))
-        cross.append(tuple(by[place] for place in places))
-    shelves: list[SavedShelf] = []
-    for width in (*(1 for _ in by), *map(len, cross)):
-        slices = [(_take_values(source, width), _take_part(source, empty.config)) for _ in range(source.count())]
-        shelves.append(SavedShelf(tuple(slices), _take_part(source, empty.config)))
-    if source.left():
-        raise FormatError(f"{source.left()} bytes too many")
-    return SavedSlices(empty, tuple(by), tuple(cross), most, tuple(declared), tuple(shelves))
-
-
 def _take_values(source: Source, count: int) -> Values:
     values: list[str | int | bool | None] = []
     for _ in range(count):
@@ -153,10 +139,30 @@ def _take_values(source: Source, count: int) -> Values:
     return tuple(values)
 
 
-def _take_part(source: Source, config: Config) -> SavedPart:
-    decisions = take_content(source, config.labels or (), least=1)
-    if not config.states:
-        return SavedPart(decisions)
-    from streameval.evaluation.state_encoding import take_others
+# -- one axis ---------------------------------------------------------------------------------------------------------
 
-    return SavedPart(decisions, take_others(source, config, decisions))
+
+def saved_slices(parts: list[tuple[Key | None, Any]], overflow: Accumulator) -> SavedAxis:
+    """The slices of an axis, in their order."""
+    slices = [
+        (tuple(value for _, value in key), core_of(part).states.content()) for key, part in parts if key is not None
+    ]
+    return SavedAxis(tuple(slices), core_of(overflow).states.content())
+
+
+def restored_slices(fresh: AxisSlices[Any], saved: SavedAxis) -> AxisSlices[Any]:
+    """The slices that bytes hold, or `FormatError` if no examples leave such ones."""
+    axis, empty = fresh.axis, fresh.overflow
+    slices = {key_of(values, axis.names): from_contents(empty, contents) for values, contents in saved.slices}
+    rest = from_contents(empty, saved.rest)
+    keys = list(slices)
+    if axis.closed:
+        fits = keys == list(fresh.slices)
+    else:
+        fits = all(part.examples for part in slices.values()) and axis.selected(keys) == set(keys)
+        fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
+        open_ = all(known is None for known in axis.declared)
+        fits = fits and (not rest.examples or not open_ or len(keys) == axis.most)
+    if not fits or len(slices) != len(saved.slices):
+        raise FormatError("the slices are not those that their values make")
+    return AxisSlices(axis, slices, rest)

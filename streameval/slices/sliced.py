@@ -26,11 +26,11 @@ from streameval.slices.arguments import (
 )
 from streameval.slices.axis import Addition, Axis, AxisSlices
 from streameval.slices.coding import Coded, coded, crossed
-from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices
+from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices, restored_slices, saved_slices
 from streameval.slices.gathering import gathered
-from streameval.slices.saving import restored_shelf, saved_shelf
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX
+from streameval.wire.envelope import METRIC
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
@@ -503,9 +503,9 @@ class Sliced(Mergeable, Generic[A]):
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         self._settle()
-        shelves = tuple(saved_shelf(group.ordered(), group.overflow) for group in self._slices)
+        shelves = tuple(saved_slices(group.ordered(), group.overflow) for group in self._slices)
         declared = tuple(None if keys is None else tuple(key[0][1] for key in keys) for keys in self._declared)
-        empty = self._empty._saved()
+        empty = self._empty._saved_empty()
         return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, shelves))
 
     @classmethod
@@ -517,8 +517,8 @@ class Sliced(Mergeable, Generic[A]):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        saved = decode_slices(data)
-        kind: type[Accumulator] = Metric if saved.empty.kind == Metric._kind else Evaluator
+        saved = decode_slices(data, cls.__name__)
+        kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
         try:
             return cls._restored(kind._from_saved(saved.empty), saved)
         except StreamevalError as error:
@@ -529,7 +529,7 @@ class Sliced(Mergeable, Generic[A]):
         values = {name: known for name, known in zip(saved.by, saved.declared, strict=True) if known is not None}
         made = cls(empty, by=saved.by, cross=saved.cross, most=saved.most, values=values)
         made._slices = tuple(
-            restored_shelf(fresh, shelf) for fresh, shelf in zip(made._slices, saved.shelves, strict=True)
+            restored_slices(fresh, shelf) for fresh, shelf in zip(made._slices, saved.axes, strict=True)
         )
         first, *others = made._slices
         if first.examples() > COUNT_MAX:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from streameval.errors import FormatError, InputError, MergeError, StreamevalError
-from streameval.evaluation.counting import Accumulator, core_of
-from streameval.evaluation.encoding import WINDOWS, Saved, SavedWindow, decode, encode
+from streameval.errors import FormatError, InputError, MergeError
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable
@@ -18,7 +15,8 @@ from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.content import Content
+from streameval.windows.encoding import SavedWindow, decode_window, encode_window
+from streameval.wire.envelope import METRIC, decoding
 from streameval.wire.files import write_file
 
 __all__ = ["Window"]
@@ -31,7 +29,7 @@ class Window(Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
     __slots__ = ("_template",)
-    _kind: ClassVar[int]
+    _holder: ClassVar[int]
     _template: A
 
     def _start(self, evaluator: A) -> None:
@@ -196,10 +194,7 @@ class Window(Mergeable, ABC, Generic[A]):
 
     def to_bytes(self) -> bytes:
         """The window as bytes; equal windows have equal bytes, on every machine."""
-        template: Accumulator = self._template
-        content = core_of(template).decisions.content()
-        names = tuple(spec.key for spec in template._specs)
-        return encode(Saved(template._kind, template._config, names, content, self._saved()))
+        return encode_window(self._holder, self._saved())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -210,36 +205,15 @@ class Window(Mergeable, ABC, Generic[A]):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        return cls._decoded(decode(data), data)
-
-    @classmethod
-    def _decoded(cls, saved: Saved, data: bytes) -> Self:
-        made = cls._from_saved(saved)
-        if made.to_bytes() != bytes(data):
-            raise FormatError("the bytes are damaged: no window holds this")
-        return made
-
-    @classmethod
-    def _from_saved(cls, saved: Saved) -> Self:
-        window = saved.window
-        if window is None or window.kind != cls._kind:
-            what = "no window" if window is None else f"a {WINDOWS[window.kind - 1]}"
-            raise FormatError(f"the bytes hold {what}, not a {cls.__name__}; use streameval.load or its own class")
+        saved = decode_window(data, cls._holder, cls.__name__)
         made = cls.__new__(cls)
-        kind: type[Accumulator] = Metric if saved.kind == Metric._kind else Evaluator
-        made._template = kind._from_saved(replace(saved, window=None))  # type: ignore[assignment]
-        try:
-            made._restore(window)
-        except (StreamevalError, ValueError, OverflowError, IndexError) as error:
-            raise FormatError(f"the bytes are damaged: {error}") from None
+        kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
+        made._template = kind._from_saved(saved.empty)  # type: ignore[assignment]
+        with decoding():
+            made._restore(saved)
+            if made.to_bytes() != bytes(data):
+                raise FormatError("no window holds this")
         return made
-
-    def _content_of(self, content: Content, others: Mapping[str, Any]) -> A:
-        """An object like the template that holds some content, and that of its other states."""
-        template: Accumulator = self._template
-        names = tuple(spec.key for spec in template._specs)
-        saved = Saved(template._kind, template._config, names, content, others=others)
-        return type(template)._from_saved(saved)  # type: ignore[return-value]
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)

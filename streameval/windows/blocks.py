@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError
-from streameval.evaluation.counting import contents_of, core_of
-from streameval.evaluation.encoding import SavedWindow
+from streameval.evaluation.counting import core_of, from_contents
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
 from streameval.windows.base import A, Window
+from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 
 if TYPE_CHECKING:
@@ -408,7 +408,8 @@ class Blocks(Window[A]):
         zone = 2 if self._zone is None else int(self._zone)
         numbers = (kind, period, self._origin, zone, self._keep, newest, aware, held.latest)
         blocks = sorted(held.blocks.items())
-        return SavedWindow(self._kind, numbers, tuple((index, *contents_of(block)) for index, block in blocks))
+        contents = tuple((index, core_of(block).states.content()) for index, block in blocks)
+        return SavedWindow(self._template._saved_empty(), numbers, contents)
 
     def _restore(self, saved: SavedWindow) -> None:
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
@@ -416,7 +417,7 @@ class Blocks(Window[A]):
         self._size = whole(period, "length") if self._clock is None else 0
         self._begin_calls()
         whole(self._keep, "keep", 0)
-        blocks = {index: self._content_of(content, others) for index, content, others in saved.parts}
+        blocks = {index: from_contents(self._template, contents) for index, contents in saved.blocks}
         started = newest != ALWAYS
         zone, self._zone = (None if code == 2 else bool(code) for code in (aware, zoned))
         self._held = Held(newest if started else None, blocks, zone, latest)

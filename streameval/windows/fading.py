@@ -11,7 +11,6 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.evaluation.counting import core_of, with_states
-from streameval.evaluation.encoding import SavedWindow
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
@@ -20,7 +19,9 @@ from streameval.states.history import ALWAYS
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, Held
 from streameval.windows.decay import power, powers
+from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import clock_of, whole
+from streameval.wire.envelope import FADING
 
 __all__ = ["Fading"]
 
@@ -73,7 +74,7 @@ class Fading(Blocks[A]):
     """
 
     __slots__ = ("_past", "_read")
-    _kind: ClassVar[int] = 4
+    _holder: ClassVar[int] = FADING
     _past: _Read | None
     _read: _Read | None
 

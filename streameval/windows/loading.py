@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from streameval.evaluation.encoding import decode
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.slices import Sliced
@@ -12,7 +11,16 @@ from streameval.windows.base import Window
 from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
-from streameval.wire.envelope import SLICES, kind_of
+from streameval.wire.envelope import (
+    EVALUATOR,
+    FADING,
+    METRIC,
+    ROLLING,
+    SLICED,
+    TIME_ROLLING,
+    TUMBLING,
+    holder_of,
+)
 
 __all__ = ["KINDS", "AnyState", "restored"]
 
@@ -21,7 +29,10 @@ AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
 KINDS = (Evaluator, Metric, Sliced, Window)
 """The classes of states, for `isinstance`."""
 
-_WINDOWS: tuple[type[Window[Any]], ...] = (Rolling, TimeRolling, Tumbling, Fading)
+_CLASSES: dict[int | None, type[AnyState]] = {
+    EVALUATOR: Evaluator, METRIC: Metric, SLICED: Sliced,
+    ROLLING: Rolling, TIME_ROLLING: TimeRolling, TUMBLING: Tumbling, FADING: Fading,
+}  # fmt: skip
 
 
 def restored(data: bytes) -> AnyState:
@@ -32,9 +43,4 @@ def restored(data: bytes) -> AnyState:
     FormatError
         If the bytes are anything else, or are damaged.
     """
-    if kind_of(data) == SLICES:
-        return Sliced.from_bytes(data)
-    saved = decode(data)
-    if saved.window is not None:
-        return _WINDOWS[saved.window.kind - 1]._decoded(saved, data)
-    return Evaluator._from_saved(saved) if saved.kind == Evaluator._kind else Metric._from_saved(saved)
+    return _CLASSES.get(holder_of(data), Evaluator).from_bytes(data)  # which names what anything else is

@@ -9,18 +9,19 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.evaluation.counting import core_of, with_states
-from streameval.evaluation.encoding import SavedWindow
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.states.recording import Recording
 from streameval.windows.base import A, Window
+from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
+from streameval.wire.envelope import ROLLING, TIME_ROLLING
 
 __all__ = ["Rolling", "TimeRolling"]
 
@@ -169,7 +170,7 @@ class Rolling(_Recent[A]):
     """
 
     __slots__ = ()
-    _kind: ClassVar[int] = 1
+    _holder: ClassVar[int] = ROLLING
     _timed: ClassVar[bool] = False
 
     def __init__(self, evaluator: A, size: int = 1000) -> None:
@@ -221,7 +222,7 @@ class Rolling(_Recent[A]):
         return {"size": self._size}
 
     def _saved(self) -> SavedWindow:
-        return SavedWindow(self._kind, (self._size,), recording=self._recording(self._settled()[0]))
+        return SavedWindow(self._template._saved_empty(), (self._size,), recording=self._recording(self._settled()[0]))
 
     def _restore(self, saved: SavedWindow) -> None:
         (size,) = saved.numbers
@@ -269,7 +270,7 @@ class TimeRolling(_Recent[A]):
     """
 
     __slots__ = ("_aware", "_clock", "_period")
-    _kind: ClassVar[int] = 2
+    _holder: ClassVar[int] = TIME_ROLLING
     _timed: ClassVar[bool] = True
     _aware: bool | None  # means nothing before the first time
     _clock: Clock
@@ -413,7 +414,9 @@ class TimeRolling(_Recent[A]):
         history = self._settled()[0]
         latest = self._latest(history)
         aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
-        return SavedWindow(self._kind, (*self._clock.saved(), latest, aware), recording=self._recording(history))
+        return SavedWindow(
+            self._template._saved_empty(), (*self._clock.saved(), latest, aware), recording=self._recording(history)
+        )
 
     def _restore(self, saved: SavedWindow) -> None:
         kind, period, latest, aware = saved.numbers

@@ -11,6 +11,7 @@ from streameval.schema.text import quoted
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks
 from streameval.windows.times import Period, Time, clock_of, whole
+from streameval.wire.envelope import TUMBLING
 
 __all__ = ["ClosedWindow", "Tumbling"]
 
@@ -71,7 +72,7 @@ class Tumbling(Blocks[A]):
     """
 
     __slots__ = ()
-    _kind: ClassVar[int] = 3
+    _holder: ClassVar[int] = TUMBLING
 
     def __init__(
         self,

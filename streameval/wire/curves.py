@@ -19,6 +19,7 @@ from streameval.states.options import CurveOptions
 from streameval.wire.fields import (
     FINEST,
     LONGEST,
+    Option,
     Source,
     joined,
     put_column,
@@ -28,7 +29,9 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["put_curves", "take_curves"]
+__all__ = ["OPTIONS", "put_curves", "take_curves"]
+
+OPTIONS: tuple[Option, ...] = ()
 
 _LOWER = (1 << binned.DROPPED) - 1
 # Weights times the squares of residuals.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.content import Content
 from streameval.states.exact import trailing_zeros
-from streameval.wire.cached import Remembered
 from streameval.wire.fields import (
     FINEST,
+    Cached,
     Source,
     ascending,
     put_column,
@@ -23,7 +21,7 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["nothing_counted", "put_content", "take_content"]
+__all__ = ["put_content", "take_content"]
 
 
 def put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
@@ -44,14 +42,6 @@ def put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
             put_integer(parts, value)
 
 
-def nothing_counted(declared: tuple[Label, ...]) -> Content:
-    """The content of a fresh object."""
-    none = np.zeros(0, np.int64)
-    return Content(
-        0, declared, len(declared), np.zeros((len(declared), 5), np.int64), none.reshape(0, 4), none, None, None, None
-    )
-
-
 def _take_labels(source: Source) -> tuple[Label, ...]:
     labels = source.labels()
     if not ascending(labels):
@@ -59,7 +49,7 @@ def _take_labels(source: Source) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-_LABELS = Remembered(_take_labels)
+_LABELS = Cached(_take_labels)
 _DISORDER = "labels are repeated or not in order"
 
 

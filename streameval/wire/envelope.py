@@ -1,57 +1,76 @@
-"""What stands around all bytes: who wrote them, in which version, of which kind, and a checksum."""
+"""What stands around all bytes: who wrote them, in which version, what they hold, and a checksum."""
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
-from streameval.errors import FormatError
+from streameval.errors import FormatError, StreamevalError
 from streameval.schema.text import quoted
+from streameval.wire.fields import NewerFormatError, Source
 
-__all__ = ["CHECKPOINT", "LEDGER", "MAGIC", "SLICES", "VERSION", "kind_of", "opened", "refuse_holder", "sealed"]
+__all__ = [
+    "CHECKPOINT", "EVALUATOR", "FADING", "LEDGER", "METRIC", "ROLLING", "SLICED", "TIME_ROLLING", "TUMBLING",
+    "decoding", "holder_of", "opened", "sealed",
+]  # fmt: skip
 
-MAGIC = b"\x89SEV\r\n"
-VERSION = 1
+_MAGIC = b"\x89SEV\r\n"
+_VERSION = 2
+_HEAD = len(_MAGIC) + 2
 
-SLICES = 64
-LEDGER = 128
-CHECKPOINT = 129
+EVALUATOR, METRIC = 1, 2
+ROLLING, TIME_ROLLING, TUMBLING, FADING = 16, 17, 18, 19
+SLICED = 32
+LEDGER, CHECKPOINT = 48, 49
 
-_HOLDERS = {SLICES: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint"}
-"""Kinds of bytes that hold several states, or the bytes of them."""
+_HOLDERS = {
+    EVALUATOR: "an Evaluator", METRIC: "a metric", ROLLING: "a Rolling", TIME_ROLLING: "a TimeRolling",
+    TUMBLING: "a Tumbling", FADING: "a Fading", SLICED: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint",
+}  # fmt: skip
+"""What bytes can hold. A number is never used again for anything else."""
 
 
-def sealed(kind: int, parts: list[bytes]) -> bytes:
+def sealed(holder: int, parts: list[bytes]) -> bytes:
     """A body in its envelope."""
-    body = b"".join([MAGIC, bytes((VERSION, kind)), *parts])
+    body = b"".join([_MAGIC, bytes((_VERSION, holder)), *parts])
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-def opened(data: bytes) -> bytes:
-    """What `sealed` made, without the checksum, or `FormatError`; the kind stands at ``len(MAGIC) + 1``."""
+def opened(data: bytes, holders: Collection[int], name: str) -> tuple[int, Source]:
+    """Which of these holders `sealed` wrote, and its body; `FormatError` names ``name`` if it was another one."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FormatError(f"from_bytes needs bytes, not {quoted(data)}")
     data = bytes(data)
-    if data[: len(MAGIC)] != MAGIC:
+    if data[: len(_MAGIC)] != _MAGIC:
         raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")
-    if len(data) < len(MAGIC) + 6:
+    if len(data) < _HEAD + 4:
         raise FormatError(f"only {len(data)} bytes; the end is missing")
-    if data[len(MAGIC)] != VERSION:
-        raise FormatError(
-            f"format version {data[len(MAGIC)]} is not known here (this is version {VERSION}); upgrade streameval"
-        )
-    body = data[:-4]
-    if zlib.crc32(body) != struct.unpack("<I", data[-4:])[0]:
+    version, holder = data[len(_MAGIC) : _HEAD]
+    if version != _VERSION:
+        wish = "upgrade streameval" if version > _VERSION else "read them with the version that wrote them"
+        raise FormatError(f"format version {version} is not known here (this is version {_VERSION}); {wish}")
+    if zlib.crc32(memoryview(data)[:-4]) != struct.unpack("<I", data[-4:])[0]:
         raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
-    return body
+    if holder not in _HOLDERS:
+        raise NewerFormatError(f"an object of kind {holder}")
+    if holder not in holders:
+        raise FormatError(f"the bytes hold {_HOLDERS[holder]}, not {name}; use streameval.load or its own class")
+    return holder, Source(data[:-4], _HEAD)
 
 
-def kind_of(data: bytes) -> int | None:
-    """What bytes say they are; None if they are too short to say."""
-    return data[len(MAGIC) + 1] if len(data) > len(MAGIC) + 1 and isinstance(data, bytes) else None
+def holder_of(data: bytes) -> int | None:
+    """What bytes say they hold; None if they are too short to say."""
+    return data[_HEAD - 1] if len(data) >= _HEAD else None
 
 
-def refuse_holder(kind: int, wanted: str) -> None:
-    """Raise where bytes hold several states and something else is read."""
-    if kind in _HOLDERS:
-        raise FormatError(f"the bytes hold {_HOLDERS[kind]}, not {wanted}; use streameval.load or its own class")
+@contextmanager
+def decoding() -> Iterator[None]:
+    """Whatever goes wrong within while a body is read is damage, unless a newer version wrote it."""
+    try:
+        yield
+    except NewerFormatError:
+        raise
+    except (StreamevalError, ValueError, OverflowError, struct.error) as error:
+        raise FormatError(f"the bytes are damaged: {error}") from None

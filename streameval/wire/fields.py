@@ -7,8 +7,9 @@ alone need not be written again to see that it is as it would be written.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import lt
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from streameval.schema.labels import Label
 from streameval.states.exact import trailing_zeros
 
 __all__ = [
-    "FINEST", "LONGEST", "NEVER_WRITTEN", "Source", "ascending", "joined", "put_column", "put_columns", "put_integer",
-    "put_label", "put_labels", "put_text", "put_wide", "require", "varint", "zigzag",
+    "FINEST", "LONGEST", "NEVER_WRITTEN", "Cached", "NewerFormatError", "Option", "Source", "ascending", "choice",
+    "joined", "put_column", "put_columns", "put_integer", "put_label", "put_labels", "put_numbers", "put_text",
+    "put_wide", "require", "varint", "zigzag",
 ]  # fmt: skip
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -30,6 +32,11 @@ LONGEST = (63 + 1024 + FINEST) // 8 + 1
 
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
 
+T = TypeVar("T")
+
+_CACHED_VALUES, _CACHED_BYTES = 8, 2**16
+"""How many values are kept by `Cached`, and of how many bytes at most."""
+
 _REASONS = {
     packing.CUT: "they end within a column of integers",
     packing.OTHERWISE: NEVER_WRITTEN,
@@ -37,6 +44,32 @@ _REASONS = {
     packing.WIDE: "integers of more than 8 bytes",
 }
 """What is wrong with bytes that hold no columns."""
+
+
+class NewerFormatError(FormatError):
+    """The bytes hold what only a newer version knows."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is not known here: the bytes were written by a newer version; upgrade streameval")
+
+
+class Option(NamedTuple):
+    """One option of a configuration: its number, which never means anything else, and how its value is written."""
+
+    number: int
+    name: str
+    put: Callable[[list[bytes], Any], None]
+    take: Callable[[Source], Any]
+
+
+def choice(number: int, name: str, values: tuple[str, ...]) -> Option:
+    """An option that is one of some values, written as its place among them."""
+    return Option(
+        number,
+        name,
+        lambda parts, value: parts.append(bytes((values.index(value),))),
+        lambda source: values[source.byte(len(values) - 1)],
+    )
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -95,6 +128,14 @@ def _each_label(parts: list[bytes], labels: Sequence[Label]) -> None:
             raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
             size = 2 * len(raw) + 1
         parts.append((_SHORT[size] if size < 128 else varint(size)) + raw)
+
+
+def put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
+    """A float64 for each of some labels."""
+    parts.append(varint(len(pairs)))
+    for label, value in pairs:
+        put_label(parts, label)
+        parts.append(struct.pack("<d", value))
 
 
 def zigzag(value: int) -> bytes:
@@ -186,6 +227,11 @@ class Source:
         """How many bytes are left."""
         return len(self._data) - self._at
 
+    def end(self) -> None:
+        """Refuse whatever is left."""
+        if self.left():
+            raise FormatError(f"{self.left()} bytes too many")
+
     def raw(self, size: int) -> bytes:
         """The next bytes."""
         if size > self.left():
@@ -219,6 +265,10 @@ class Source:
                 return value
             if shift > 63:
                 raise FormatError("an integer of more than 64 bits")
+
+    def text(self) -> str:
+        """What `put_text` wrote."""
+        return self.raw(self.varint()).decode()
 
     def count(self) -> int:
         """How many items follow; each takes at least one byte."""
@@ -267,6 +317,10 @@ class Source:
         value: float = struct.unpack("<d", self.raw(8))[0]
         return value
 
+    def numbers(self) -> tuple[tuple[Label, float], ...]:
+        """What `put_numbers` wrote."""
+        return tuple((self.label(), self.number()) for _ in range(self.count()))
+
     def integer(self, longest: int = LONGEST) -> int:
         """What `put_integer` wrote, of at most so many bytes."""
         size = self.varint()
@@ -306,6 +360,30 @@ class Source:
             high = words[:, 1] << np.uint64(zeros) | words[:, 0] >> np.uint64(64 - zeros)
             words = np.stack([words[:, 0] << np.uint64(zeros), high], axis=1)
         return words
+
+
+class Cached(Generic[T]):
+    """Reads values that never change, of one kind, and need not read those again whose bytes were read lately.
+
+    Bytes of this kind must tell where they end, so that those of one value never begin with those of another: bytes
+    that stand at the beginning are then the ones that would be read.
+    """
+
+    def __init__(self, read: Callable[[Source], T]) -> None:
+        self._read = read
+        self._known: tuple[tuple[bytes, T], ...] = ()  # replaced as a whole, for there may be threads
+
+    def take(self, source: Source) -> T:
+        """The next value."""
+        for raw, value in self._known:
+            if source.skips(raw):
+                return value
+        start = source.place()
+        value = self._read(source)
+        raw = source.since(start)
+        if len(raw) <= _CACHED_BYTES:
+            self._known = ((raw, value), *self._known[: _CACHED_VALUES - 1])
+        return value
 
 
 def require(holds: bool) -> None:

@@ -16,11 +16,20 @@ from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label
 from streameval.states.content import Content as Decided
 from streameval.states.exact import trailing_zeros
-from streameval.states.options import PARTS, PairOptions
+from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pair_content import Content
-from streameval.wire.fields import FINEST, Source, put_column, put_integer, require, varint
+from streameval.wire.fields import FINEST, NewerFormatError, Option, Source, put_column, put_integer, require, varint
 
-__all__ = ["put_pairs", "take_pairs"]
+__all__ = ["OPTIONS", "put_pairs", "take_pairs"]
+
+OPTIONS = (
+    Option(
+        96,
+        "parts",
+        lambda parts, chosen: parts.append(varint(sum((part in chosen) << place for place, part in enumerate(PARTS)))),
+        lambda source: _parts_of(source.varint()),
+    ),
+)
 
 _KINDS = {
     "confusions": (pairing.CONFUSION,),
@@ -32,9 +41,14 @@ _FRACTIONS = {pairing.CONFUSION: 1, pairing.CONTRIBUTION: 2}
 """How many of numerator and denominator a kind needs: the denominator, or both; in the others both are 1."""
 
 
+def _parts_of(bits: int) -> tuple[Part, ...]:
+    if bits >> len(PARTS):
+        raise NewerFormatError("a part of pairs")
+    return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
+
+
 def put_pairs(parts: list[bytes], content: Content) -> None:
     """Write a content, without what it shares with the decisions."""
-    parts.append(bytes((sum((part in content.parts) << place for place, part in enumerate(PARTS)),)))
     for name in content.parts:
         for kind in _KINDS[name]:
             here = content.pairs[:, 0] == kind
@@ -63,9 +77,7 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     """What `put_pairs` wrote, of a state with these options and labels."""
     if labels != decisions.labels:
         raise FormatError("label pairs without labels that the decisions have")
-    bits = source.byte(2 ** len(PARTS) - 1)
-    chosen = tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
-    require(chosen == options.parts)
+    chosen = options.parts
     found = [_take_kind(source, kind) for name in chosen for kind in _KINDS[name]]
     pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in found)])
     times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in found)])

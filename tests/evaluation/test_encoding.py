@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import pickle
 import random
@@ -17,8 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval.evaluation.encoding import Saved, decode, encode
+<<<<<<< HEAD
+from streameval.evaluation.encoding import decode, encode
 from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_spec
+=======
+from streameval.evaluation.encoding import decode, encode
+from streameval.metrics.catalogue import CATALOGUE
+>>>>>>> 3133446 (Format version 2: a fixed bit for each state kind, options by number with defaults left out, fixed numbers of holders)
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.decisions import Decisions
@@ -319,36 +325,37 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
         if flags != body[8]:
             sound(sealed(edited))
     bare = bytearray(se.Evaluator(["f1_micro"]).to_bytes()[:-4])
-    assert bare[8] == 0
-    for flags in range(8, 256):
-        bare[8] = flags
-        with pytest.raises(se.FormatError):
-            se.Evaluator.from_bytes(sealed(bare))
+    assert bare[8] == 1
+    for flags in range(256):
+        if flags != 1:
+            bare[8] = flags
+            with pytest.raises(se.FormatError):
+                se.Evaluator.from_bytes(sealed(bare))
     window = se.Fading(se.Evaluator(["f1_micro"]), half_life=3)
     edited = bytearray(window.to_bytes()[:-4])
-    edited[8] |= 8
+    edited[9] |= 8
     with pytest.raises(se.FormatError):
         se.Fading.from_bytes(sealed(edited))
 
 
 @pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
 def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
-    saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes())
-    others = {"pairs": Pairs(LabelIndex(), set(chosen)).content()}
-    data = encode(Saved(0, saved.config, (), saved.decisions, None, others))
+    saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes(), "Evaluator")
+    pairs = Pairs(LabelIndex(), set(chosen)).content()
+    data = encode(dataclasses.replace(saved, contents={**saved.contents, "pairs": pairs}))
     with pytest.raises(se.FormatError, match="the bytes are damaged"):
         se.Evaluator.from_bytes(data)
 
 
 def test_metrics_and_what_is_kept_must_belong_together():
-    saved = decode(se.Evaluator(["ndcg"]).to_bytes())
+    saved = decode(se.Evaluator(["ndcg"]).to_bytes(), "Evaluator")
     for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
-        changed = encode(Saved(0, saved.config, metrics, saved.decisions, None, saved.others))
+        changed = encode(dataclasses.replace(saved, metrics=metrics))
         with pytest.raises(se.FormatError):
             se.Evaluator.from_bytes(changed)
     more = se.Evaluator(["ndcg"], keep=["curves"])
     single = bytearray(more.to_bytes()[:-4])
-    single[7] = 1
+    single[7] = 2
     with pytest.raises(se.FormatError):
         se.Metric.from_bytes(sealed(single))
 

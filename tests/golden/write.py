@@ -153,7 +153,7 @@ def exact(value: Any) -> Any:
 def main() -> None:
     values = json.loads(VALUES.read_text(encoding="utf-8")) if VALUES.exists() else {}
     for name, make in MAKE.items():
-        path = FOLDER / f"{name}.v1.bin"
+        path = FOLDER / f"{name}.v2.bin"
         if path.exists():
             sys.stdout.write(f"{path.name} stays as it is\n")
             continue

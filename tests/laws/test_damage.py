@@ -20,7 +20,7 @@ from tests.wire.test_decisions import sealed
 IMAGES: dict[str, bytes] = {
     name: write.MAKE[name]().to_bytes() for name in ("evaluator", "ledger-compacted", "checkpoint")
 }
-HEAD = b"\x89SEV\r\n\x01"
+HEAD = b"\x89SEV\r\n\x02"
 EMPTY = se.Evaluator([]).to_bytes()
 
 
@@ -64,7 +64,7 @@ def test_random_damage_is_refused_or_is_exactly_what_it_says():
 
 
 def book(template: bytes, *sums: bytes) -> bytes:
-    return sealed(HEAD + b"\x80" + varint(len(template)) + template + varint(len(sums)) + b"".join(sums))
+    return sealed(HEAD + b"\x30" + varint(len(template)) + template + varint(len(sums)) + b"".join(sums))
 
 
 def part(shards: list[tuple[bytes, int, int, bytes]], state: bytes) -> bytes:
@@ -126,14 +126,14 @@ def hostile() -> Iterator[tuple[str, bytes]]:
             for at in range(8, len(body), 3):
                 yield f"{image}, {size} at {at}", sealed(body[:at] + varint(size) + body[at + 1 :])
     many = 100_000
-    yield "many sums of nothing", sealed(HEAD + b"\x80" + varint(len(EMPTY)) + EMPTY + varint(many) + bytes(many))
+    yield "many sums of nothing", sealed(HEAD + b"\x30" + varint(len(EMPTY)) + EMPTY + varint(many) + bytes(many))
     shards = [(b"%06d" % number, 0, 1, NO) for number in range(20_000)]
     yield "many shards in a sum", book(EMPTY, part(shards, b"state"))
     yield (
         "many shards of small states",
         book(EMPTY, *(part([(b"%06d" % x, 0, 1, b"")], EMPTY) for x in range(400)), b"\0"),
     )
-    yield "an endless number", sealed(HEAD + b"\x81" + b"\xff" * many)
+    yield "an endless number", sealed(HEAD + b"\x31" + b"\xff" * many)
 
 
 def test_small_files_that_claim_much_cost_little_memory():

@@ -30,7 +30,7 @@ def test_golden_bytes_are_read_and_written_again_as_they_were(path: Path):
     assert json.loads(json.dumps(write.readings(found))) == VALUES[path.name]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if ".v1." in path.name], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in FILES if ".v2." in path.name], ids=lambda path: path.stem)
 def test_this_version_writes_the_same_bytes_for_the_same_examples(path: Path):
     assert write.MAKE[path.name.split(".")[0]]().to_bytes() == path.read_bytes()
 
@@ -41,19 +41,19 @@ def test_a_newer_version_is_refused_by_name_and_with_what_to_do(path: Path, tmp_
     body[6] += 1
     newer = tmp_path / "newer"
     newer.write_bytes(sealed(body))
-    with pytest.raises(se.FormatError, match=rf"{newer}: format version 2 is not known here.*upgrade streameval"):
+    with pytest.raises(se.FormatError, match=rf"{newer}: format version 3 is not known here.*upgrade streameval"):
         se.load(newer)
-    with pytest.raises(se.FormatError, match="format version 2"):
+    with pytest.raises(se.FormatError, match="format version 3"):
         type(se.load(path)).from_bytes(sealed(body))
 
 
 def test_golden_files_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(write, "FOLDER", tmp_path)
     monkeypatch.setattr(write, "VALUES", tmp_path / "values.json")
-    (tmp_path / "metric.v1.bin").write_bytes(b"old")
+    (tmp_path / "metric.v2.bin").write_bytes(b"old")
     write.main()
-    assert (tmp_path / "metric.v1.bin").read_bytes() == b"old"
+    assert (tmp_path / "metric.v2.bin").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == len(write.MAKE) + 1
-    assert set(json.loads((tmp_path / "values.json").read_text())) == {f"{name}.v1.bin" for name in write.MAKE} - {
-        "metric.v1.bin"
+    assert set(json.loads((tmp_path / "values.json").read_text())) == {f"{name}.v2.bin" for name in write.MAKE} - {
+        "metric.v2.bin"
     }

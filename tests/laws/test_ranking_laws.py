@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streameval.states.ranking_check import is_possible
 
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import rankings
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_check import is_possible
 from streameval.states.ranking_content import Table
 from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings

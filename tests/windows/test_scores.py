@@ -574,13 +574,12 @@ SPOILT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", SPOILT)
 def test_scores_that_contradict_the_example_are_refused(what: str):
-    from streameval.evaluation.encoding import decode, encode
+    from streameval.windows.encoding import decode_window, encode_window
 
     window = se.Rolling(se.Evaluator(["ndcg"], labels=["a", "b"], unknown="add", keep=["curves"]), 3)
     window.update({"a"}, {"a": 0.5, "b": 0.25}, mask={"c"})
-    saved = decode(window.to_bytes())
-    assert saved.window is not None
-    recording = saved.window.recording
+    saved = decode_window(window.to_bytes(), window._holder, "Rolling")
+    recording = saved.recording
     assert recording is not None
     assert recording.given is not None
     for name, value in SPOILT[what].items():
@@ -591,7 +590,7 @@ def test_scores_that_contradict_the_example_are_refused(what: str):
         else:
             object.__setattr__(recording, "given", recording.given._replace(**{name: made}))
     with pytest.raises(se.FormatError):
-        se.Rolling.from_bytes(encode(saved))
+        se.Rolling.from_bytes(encode_window(window._holder, saved))
 
 
 def test_memory_is_bounded_by_the_size_of_the_bytes():

@@ -187,7 +187,7 @@ def test_foreign_bytes_are_refused(data: bytes):
 @settings(max_examples=cases(300), deadline=None)
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_are_refused(data: bytes):
-    for given_bytes in (data, b"\x89SEV\r\n" + data, b"\x89SEV\r\n\x01" + data, sealed(b"\x89SEV\r\n\x01\x00" + data)):
+    for given_bytes in (data, b"\x89SEV\r\n" + data, b"\x89SEV\r\n\x02" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
         with pytest.raises(se.FormatError):
             se.Evaluator.from_bytes(given_bytes)
 
@@ -218,7 +218,7 @@ def test_pickles_are_refused_and_not_run():
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         for thing in (Trap(), unweighted(), {"a": 1}):
             data = pickle.dumps(thing, protocol)
-            for given_bytes in (data, b"\x89SEV\r\n" + data, sealed(b"\x89SEV\r\n\x01\x00" + data)):
+            for given_bytes in (data, b"\x89SEV\r\n" + data, sealed(b"\x89SEV\r\n\x02\x01" + data)):
                 with pytest.raises(se.FormatError):
                     se.Evaluator.from_bytes(given_bytes)
     assert not Trap.sprung
@@ -226,7 +226,7 @@ def test_pickles_are_refused_and_not_run():
 
 def test_an_unknown_version_is_named():
     body = bytearray(unweighted().to_bytes()[:-4])
-    for version in (0, 2, 3, 77, 255):
+    for version in (0, 1, 3, 77, 255):
         body[6] = version
         with pytest.raises(se.FormatError, match=f"version {version}"):
             se.Evaluator.from_bytes(sealed(body))
@@ -296,7 +296,7 @@ def content(
         raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
         return varint(len(raw)) + raw
 
-    parts = [b"\x89SEV\r\n\x01\x00", bytes([declared is not None, 0, 0])]
+    parts = [b"\x89SEV\r\n\x02\x01\x01", b"\0" if declared is None else b"\1\1"]
     if declared is not None:
         parts += [varint(len(declared)), *(varint(2 * len(name)) + name for name in declared)]
     parts += [b"\0", varint(examples), varint(len(labels)), *(varint(2 * len(name)) + name for name in labels)]

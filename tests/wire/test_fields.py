@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval.schema.labels import Label
 from streameval.wire import fields as parts
-from streameval.wire.cached import Remembered
-from streameval.wire.fields import Source
+from streameval.wire.fields import Cached, Source
 from tests.support.effort import cases
 
 Put = Callable[[list[bytes], Any], None]
@@ -115,7 +114,7 @@ def test_only_small_values_are_remembered_and_few():
         read.append(source.label())
         return read[-1]
 
-    kept = Remembered(label)
+    kept = Cached(label)
 
     def take(value: str) -> None:
         found: list[bytes] = []
