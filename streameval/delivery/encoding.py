@@ -69,7 +69,7 @@ def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
 
 def decode_ledger(data: bytes) -> SavedLedger:
     """What `encode_ledger` was given, or `FormatError`. The bytes of the states have still to be read."""
-    _, source = opened(data, (LEDGER,), "a Ledger")
+    _, source = opened(data, (LEDGER,))
     with decoding():
         template = source.raw(source.varint())
         sums = [_take_sum(source) for _ in range(source.count())]
@@ -104,7 +104,7 @@ def encode_checkpoint(position: int, state: bytes) -> bytes:
 
 def decode_checkpoint(data: bytes) -> tuple[int, bytes]:
     """What `encode_checkpoint` was given, or `FormatError`. The bytes of the state have still to be read."""
-    _, source = opened(data, (CHECKPOINT,), "a Checkpoint")
+    _, source = opened(data, (CHECKPOINT,))
     with decoding():
         position = source.varint()
         state = source.raw(source.varint())

@@ -413,7 +413,7 @@ class Accumulator(Mergeable):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        return cls._from_saved(decode(data, cls.__name__))
+        return cls._from_saved(decode(data, "an Evaluator" if cls._holder == EVALUATOR else cls.__name__))
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:

@@ -69,9 +69,9 @@ def encode_slices(saved: SavedSlices) -> bytes:
     return sealed(SLICED, parts)
 
 
-def decode_slices(data: bytes, name: str) -> SavedSlices:
+def decode_slices(data: bytes) -> SavedSlices:
     """What `encode_slices` was given, or `FormatError`."""
-    _, source = opened(data, (SLICED,), name)
+    _, source = opened(data, (SLICED,))
     with decoding():
         saved = _take_axes(source)
         config, axes = saved.empty.config, list[SavedAxis]()

@@ -517,7 +517,7 @@ class Sliced(Mergeable, Generic[A]):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        saved = decode_slices(data, cls.__name__)
+        saved = decode_slices(data)
         kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
         try:
             return cls._restored(kind._from_saved(saved.empty), saved)

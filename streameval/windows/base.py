@@ -205,7 +205,7 @@ class Window(Mergeable, ABC, Generic[A]):
         FormatError
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
-        saved = decode_window(data, cls._holder, cls.__name__)
+        saved = decode_window(data, cls._holder)
         made = cls.__new__(cls)
         kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
         made._template = kind._from_saved(saved.empty)  # type: ignore[assignment]

@@ -58,9 +58,9 @@ def encode_window(holder: int, saved: SavedWindow) -> bytes:
     return sealed(holder, parts)
 
 
-def decode_window(data: bytes, holder: int, name: str) -> SavedWindow:
+def decode_window(data: bytes, holder: int) -> SavedWindow:
     """What `encode_window` was given, or `FormatError`; who restores it compares what that writes with these bytes."""
-    _, source = opened(data, (holder,), name)
+    _, source = opened(data, (holder,))
     with decoding():
         empty = take_empty(source)
         config = empty.config

@@ -38,8 +38,8 @@ def sealed(holder: int, parts: list[bytes]) -> bytes:
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-def opened(data: bytes, holders: Collection[int], name: str) -> tuple[int, Source]:
-    """Which of these holders `sealed` wrote, and its body; `FormatError` names ``name`` if it was another one."""
+def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:
+    """Which of these holders was written, and its body; `FormatError` if it was another one. ``name`` is who asks."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FormatError(f"from_bytes needs bytes, not {quoted(data)}")
     data = bytes(data)
@@ -56,6 +56,7 @@ def opened(data: bytes, holders: Collection[int], name: str) -> tuple[int, Sourc
     if holder not in _HOLDERS:
         raise NewerFormatError(f"an object of kind {holder}")
     if holder not in holders:
+        name = name or _HOLDERS[next(iter(holders))]
         raise FormatError(f"the bytes hold {_HOLDERS[holder]}, not {name}; use streameval.load or its own class")
     return holder, Source(data[:-4], _HEAD)
 

@@ -497,7 +497,7 @@ def test_bytes_of_another_kind_are_refused_by_name():
         se.Evaluator.from_bytes(se.Ledger().to_bytes())
     with pytest.raises(se.FormatError, match="hold a Ledger"):
         se.Checkpoint.from_bytes(se.Ledger().to_bytes())
-    with pytest.raises(se.FormatError, match="a single state"):
+    with pytest.raises(se.FormatError, match="a metric, not a Ledger"):
         se.Ledger.from_bytes(se.F1().to_bytes())
     with pytest.raises(se.FormatError, match="a Checkpoint"):
         se.Ledger.from_bytes(se.Checkpoint(se.F1()).to_bytes())

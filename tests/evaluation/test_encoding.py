@@ -333,7 +333,7 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
                 se.Evaluator.from_bytes(sealed(bare))
     window = se.Fading(se.Evaluator(["f1_micro"]), half_life=3)
     edited = bytearray(window.to_bytes()[:-4])
-    edited[9] |= 8
+    edited[9] |= 2
     with pytest.raises(se.FormatError):
         se.Fading.from_bytes(sealed(edited))
 

@@ -668,7 +668,7 @@ def test_every_truncation_bit_flip_and_zero_tail_is_refused():
 
 
 def test_bytes_of_another_class_are_refused_by_name():
-    with pytest.raises(se.FormatError, match="no Sliced"):
+    with pytest.raises(se.FormatError, match="not a Sliced"):
         se.Sliced.from_bytes(se.Evaluator().to_bytes())
     with pytest.raises(se.FormatError, match="hold a Sliced"):
         se.Evaluator.from_bytes(example().to_bytes())

@@ -578,7 +578,7 @@ def test_scores_that_contradict_the_example_are_refused(what: str):
 
     window = se.Rolling(se.Evaluator(["ndcg"], labels=["a", "b"], unknown="add", keep=["curves"]), 3)
     window.update({"a"}, {"a": 0.5, "b": 0.25}, mask={"c"})
-    saved = decode_window(window.to_bytes(), window._holder, "Rolling")
+    saved = decode_window(window.to_bytes(), window._holder)
     recording = saved.recording
     assert recording is not None
     assert recording.given is not None

@@ -613,7 +613,7 @@ def test_load_refuses_damaged_and_foreign_files(tmp_path: Path):
     path = tmp_path / "saved"
     data = weighted().to_bytes()
     single = bytearray(se.Evaluator([]).to_bytes()[:-4])
-    single[7] = 1  # a single metric, but none is named
+    single[7] = 2  # a single metric, but none is named
     wrong = bytearray(se.F1().to_bytes()[:-4]).replace(b"f1_macro", b"f2_macro")
     for damaged in (b"", data[:-1], data + b"\0", data[1:], pickle.dumps(1), b"text", sealed(single), sealed(wrong)):
         path.write_bytes(damaged)
