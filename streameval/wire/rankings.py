@@ -28,7 +28,7 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["OPTIONS", "put_rankings", "take_rankings"]
+__all__ = ["OPTIONS", "is_possible", "put_rankings", "take_rankings"]
 
 OPTIONS = (
     choice(64, "ties", ("shared", "last")),
@@ -100,7 +100,7 @@ def take_rankings(
         ]
     tables = tuple(Table(keys, sums, heavy) for (keys, sums), heavy in zip(plain, weights, strict=True))
     content = RankingContent(options, examples, labels, fixed, mentions, tables, gain_scale, scale)
-    if not _is_possible(content):
+    if not is_possible(content):
         raise FormatError("the rankings contradict each other")
     return content
 
@@ -126,7 +126,7 @@ _LARGE = 2**31
 Lines: TypeAlias = list[tuple[list[int], list[int]]]
 
 
-def _is_possible(content: RankingContent) -> bool:
+def is_possible(content: RankingContent) -> bool:
     """Whether some stream can have left it: the tables are in canonical form and do not contradict each other."""
     return _in_form(content) and _in_bounds(content) and all(_agree(content, sums) for sums in _readings(content))
 

@@ -18,13 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-<<<<<<< HEAD
 from streameval.evaluation.encoding import decode, encode
 from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_spec
-=======
-from streameval.evaluation.encoding import decode, encode
-from streameval.metrics.catalogue import CATALOGUE
->>>>>>> 3133446 (Format version 2: a fixed bit for each state kind, options by number with defaults left out, fixed numbers of holders)
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.decisions import Decisions

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streameval.states.ranking_check import is_possible
 
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.schema.batch import Batch
@@ -19,6 +18,7 @@ from streameval.states.options import RankingOptions
 from streameval.states.ranking_content import Table
 from streameval.states.ranking_view import RankingTables
 from streameval.states.rankings import Rankings
+from streameval.wire.rankings import is_possible
 from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
