@@ -124,6 +124,7 @@ def by_path(formula: Callable[..., Bounds | None]) -> Reading:
     "Hanley & McNeil 1982, The meaning and use of the area under a ROC curve, Radiology 143(1); McClish 1989",
     certify=lambda formula: formula, zero_division=math.nan,
     parameters=(Parameter("max_fpr", 1.0, 0.0, 1.0, above=True),), aliases=("auroc", "auc"),
+    reported=("micro", "macro"),
 )  # fmt: skip
 def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     """Undefined without positives or without negatives; such labels are left out of means unless chosen otherwise.
@@ -197,7 +198,7 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
 @curve(
     "average_precision", "AveragePrecision", "Mean over the positives of the precision at their score.",
     "sum of steps of recall times precision", "Salton & McGill 1983, Introduction to modern information retrieval",
-    certify=lambda formula: formula, aliases=("auprc",),
+    certify=lambda formula: formula, aliases=("auprc",), reported=("micro", "macro"),
 )  # fmt: skip
 def average_precision(tables: CurveTables, spec: MetricSpec) -> Certified:
     """Scores that tie are predicted together, without interpolation: scikit-learn's. Undefined without positives."""

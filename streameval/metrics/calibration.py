@@ -151,7 +151,7 @@ def _sums(held: _Bins, part: int, group: IntArray) -> Iterator[tuple[int, bool, 
 @curve(
     "brier_score", "BrierScore", "Mean squared difference of score and truth, exact.", "mean (score - truth)²",
     "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1)",
-    certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",),
+    certify=_by_bins, bigger_is_better=False, aliases=("brier_score_loss",), reported=("micro",),
 )  # fmt: skip
 def brier_score(held: _Bins) -> Bounds | None:
     """Scores must be probabilities. Undefined without scores."""
@@ -173,7 +173,7 @@ def brier_score(held: _Bins) -> Bounds | None:
     "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)",
     certify=lambda formula: formula,
     parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)),
-    high=math.inf, bigger_is_better=False, aliases=("cross_entropy",),
+    high=math.inf, bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
 )  # fmt: skip
 def log_loss(tables: CurveTables, spec: MetricSpec) -> Certified:
     """Natural logarithm of probabilities clipped to [eps, 1 - eps]: scikit-learn's for float64; 0 clips nothing.
@@ -362,7 +362,7 @@ def _ends(held: _Bins, order: list[int], buckets: int, strategy: Strategy) -> tu
         Parameter("buckets", 15, 1, math.inf, whole=True),
         Parameter("strategy", "uniform", choices=("uniform", "quantile")),
     ),
-    bigger_is_better=False, aliases=("ece",),
+    bigger_is_better=False, aliases=("ece",), reported=("micro",),
 )  # fmt: skip
 def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Bounds | None:
     """The buckets are those of `reliability`. Scores must be probabilities. Undefined without scores.

@@ -89,6 +89,8 @@ class Entry:
         For metrics of curves: the value with bounds that contain the exact one.
     needs
         The options that its state must have for the parameters of a spec, by name.
+    reported
+        Of these averages a report shows it wherever its state is there.
     arguments
         Arguments of its class that few metrics have.
     notes
@@ -113,6 +115,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
     certify: Reading | None = None
     needs: Callable[[MetricSpec], Mapping[str, Any]] = _nothing
+    reported: tuple[Average, ...] = ()
     arguments: tuple[str, ...] = ()
     notes: str = ""
 

@@ -68,6 +68,7 @@ _of_pairs = partial(ranking, read=partial(_by_rows, blank=one_sided), parameters
     "one_error", "OneError", "Share of the examples whose best ranked label is not true.",
     "[a false label ranks at least as high as the best true one], mean over examples", _SCHAPIRE,
     read=partial(_by_rows, blank=nothing_true, usual="one"), parameters=(DEGENERATE,), bigger_is_better=False,
+    reported=("samples",),
 )  # fmt: skip
 def one_error(rows: Rows) -> tuple[Integers, int]:
     """Degenerate: nothing is true, which is an error unless chosen otherwise."""
@@ -79,7 +80,7 @@ def one_error(rows: Rows) -> tuple[Integers, int]:
     "coverage_error", "CoverageError", "How far down the ranking one must go to meet all true labels.",
     "max rank of the true labels (minus_one: less 1), mean over examples", _SCHAPIRE + "; scikit-learn",
     read=partial(_by_rows, blank=nothing_true), parameters=(Parameter("minus_one", False), DEGENERATE),
-    high=math.inf, bigger_is_better=False, aliases=("coverage",),
+    high=math.inf, bigger_is_better=False, aliases=("coverage",), reported=("samples",),
 )  # fmt: skip
 def coverage_error(rows: Rows, *, minus_one: bool) -> tuple[Integers, int]:
     """Degenerate: nothing is true, which counts 0 unless chosen otherwise."""
@@ -91,7 +92,7 @@ def coverage_error(rows: Rows, *, minus_one: bool) -> tuple[Integers, int]:
     "ranking_loss", "RankingLoss", "Share of the pairs of a true and a false label that are in the wrong order.",
     "pairs with the false label at least as high / (m (q - m)), mean over examples",
     "Schapire & Singer 1999, Improved boosting algorithms using confidence-rated predictions, Machine Learning 37",
-    aliases=("label_ranking_loss", "rank_loss"),
+    aliases=("label_ranking_loss", "rank_loss"), reported=("samples",),
 )  # fmt: skip
 def ranking_loss(rows: Rows) -> tuple[Integers, Integers]:
     """Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise."""
@@ -137,7 +138,7 @@ def _wrong_pairs(rows: Rows) -> Integers:
     "For each true label, the share of true labels among those ranked at least as high.",
     "mean over true labels of (true labels at least as high) / rank, mean over examples", _SCHAPIRE,
     read=lambda formula: formula, parameters=(Parameter("tied", "worst", choices=("worst", "best")), DEGENERATE),
-    aliases=("lrap",),
+    aliases=("lrap",), reported=("samples",),
 )  # fmt: skip
 def label_ranking_average_precision(tables: RankingTables, spec: MetricSpec) -> Value:
     """With ``tied="best"`` the rank of a label is the first of its group, not the last, and the value can pass 1.

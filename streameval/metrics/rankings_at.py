@@ -141,6 +141,7 @@ def abandonment_at(tables: RankingTables, k: int, unranked: Unranked) -> Fractio
 @ranking(
     "r_precision", "RPrecision", "Precision at m, the number of true labels: there it equals recall.",
     "hits among the first m / m, mean over examples", _MANNING, read=_by_gain, parameters=(_UNRANKED, DEGENERATE),
+    reported=("samples",),
 )  # fmt: skip
 def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
     groups = groups_to(tables, ENDLESS, unranked)
@@ -175,6 +176,7 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
 @_at(
     "mrr", "MeanReciprocalRank", "Reciprocal rank of the best true label, 0 where it is not among the first k.",
     "1 / best true rank, mean over examples", "Voorhees 1999, The TREC-8 question answering track report", k=None,
+    reported=("samples",),
 )  # fmt: skip
 def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     return reciprocal_rank(first_groups(tables, unranked), k)
@@ -196,6 +198,7 @@ def dcg(tables: RankingTables, k: int, log_base: float, unranked: Unranked) -> F
 @_at(
     "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted gain as a share of that of a perfect ranking.",
     "dcg / dcg of a perfect ranking, mean over examples", _JARVELIN, k=None, aliases=("ndcg_score",),
+    reported=("samples",),
 )  # fmt: skip
 def ndcg(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     """A perfect ranking has its hits at the ranks 1 ... min(m, k). Tied labels as for `dcg`."""

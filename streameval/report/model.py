@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from streameval.errors import MetricError
 from streameval.metrics.averaging import as_float
-from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate, parse_spec
+from streameval.metrics.catalogue import Entry, build_spec, catalogue, entry_of, evaluate, parse_spec
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings, certified
@@ -118,6 +118,11 @@ class Report:
     def values(self, metrics: Iterable[MetricSpec | str] | None = None) -> list[MetricValue]:
         """Some metrics, or those that were chosen."""
         return [self.value(metric) for metric in (self.specs if metrics is None else metrics)]
+
+    def reported(self, state: str) -> list[MetricValue]:
+        """The single metrics of a state that reports show of themselves."""
+        entries = (entry for entry in catalogue() if entry.state == state)
+        return self.single(build_spec(entry.name, average=each) for entry in entries for each in entry.reported)
 
     def single(self, metrics: Iterable[MetricSpec | str] | None = None) -> list[MetricValue]:
         """Those that are one number, or have none."""

@@ -82,7 +82,7 @@ def test_metrics_without_values_per_label_are_refused(pets: se.Evaluator):
         pets.to_pandas(["subset_accuracy"])
     with pytest.raises(MetricError, match="metrics must be a list"):
         pets.to_polars("f1")
-    with pytest.raises(MetricError, match="roc_auc_per_label is read from curves"):
+    with pytest.raises(MetricError, match="roc_auc_per_label requires the 'curves' state"):
         pets.to_pandas(["roc_auc"])
 
 

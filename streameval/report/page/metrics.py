@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from streameval.metrics.interval import Interval
 from streameval.report.model import PER_LABEL, MetricValue, Report
@@ -79,10 +78,10 @@ def interval_text(interval: Interval) -> str:
     return f"certainly between {low:.5f} and {high:.5f}"
 
 
-def metric_list(report: Report, names: Iterable[str], caption: str) -> str:
-    """Metrics by name, with their meaning and, where they have some, their bounds."""
+def metric_list(report: Report, state: str) -> str:
+    """The metrics of a state, with their meaning and, where they have some, their bounds."""
     rows = ""
-    for item in report.single(names):
+    for item in report.reported(state):
         if item.error is not None:
             continue
         interval = report.bounds(item)
@@ -91,7 +90,7 @@ def metric_list(report: Report, names: Iterable[str], caption: str) -> str:
             f'<li>{_code(item)} {_number(item)} <p><span class="better">{_direction(item)}.</span> '
             f"{escaped(item.meaning)}{f' <em>{bounds[0].upper()}{bounds[1:]}.</em>' if bounds else ''}</p></li>"
         )
-    return f'<div><h3>{escaped(caption)}</h3><ul class="list">{rows}</ul></div>' if rows else ""
+    return f'<div><h3>Metrics read from {state}</h3><ul class="list">{rows}</ul></div>' if rows else ""
 
 
 def averages_section(report: Report) -> Section | None:

@@ -21,13 +21,6 @@ from streameval.states.curve_view import CurveTables
 __all__ = ["curve_section", "ranking_section"]
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
-_CURVES = (
-    "roc_auc_micro", "roc_auc_macro", "average_precision_micro", "average_precision_macro", "brier_score_micro",
-    "log_loss_micro", "expected_calibration_error_micro",
-)  # fmt: skip
-_RANKINGS = (
-    "one_error", "coverage_error", "ranking_loss", "label_ranking_average_precision", "mrr", "ndcg", "r_precision",
-)  # fmt: skip
 _MEANING = (
     "<p>Scores are counted in bins. Bounds tell what the bins leave open: the exact value certainly lies between them, "
     "and where nothing is open the value is exact.</p>"
@@ -58,7 +51,7 @@ def curve_section(report: Report) -> Section | None:
     )
     charts = [_roc(report, tables, drawn), _precision_recall(report, tables, drawn), _thresholds(tables)]
     charts += _reliability(tables)
-    metrics = metric_list(report, _CURVES, "Metrics read from curves")
+    metrics = metric_list(report, "curves")
     return Section("curves", "Curves", f'{_MEANING}{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
 
 
@@ -181,5 +174,5 @@ def ranking_section(report: Report) -> Section | None:
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
         items = report.values(f"{name}(k={k})" for k in range(1, last + 1))
         chart.line(word, range(1, last + 1), [item.value for item in items], tone, points=True)
-    metrics = metric_list(report, _RANKINGS, "Metrics read from rankings")
+    metrics = metric_list(report, "rankings")
     return Section("rankings", "Rankings", f'<div class="beside even">{chart.html()}{metrics}</div>')

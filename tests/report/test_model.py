@@ -1,0 +1,89 @@
+"""What reports say, whatever writes it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import streameval as se
+from streameval.errors import MetricError
+from streameval.evaluation.evaluator import report_of
+from streameval.report.model import Column, Table, cell_text, count_text, largest_first, listed
+from tests.support.report_cases import few, hostile, many
+
+
+def test_the_headline_says_how_much_was_evaluated():
+    ev = se.Evaluator(["f1_micro"])
+    assert report_of(ev).headline == "0 examples, 0 labels"
+    ev.update({"a"}, {"a"})
+    assert report_of(ev).headline == "1 example, 1 label"
+    ev.update({"a"}, {"b"}, weight=2.5)
+    assert report_of(ev).headline == "2 examples, total weight 3.5, 2 labels"
+
+
+def test_values_and_averages_and_labels_are_those_of_the_evaluator():
+    ev = hostile()
+    report = report_of(ev)
+    assert {item.spec.key: item.value for item in report.values() if item.error is None} == ev.get()
+    for average, values in report.averages(1.0).items():
+        names = ("precision", "recall", "f1")
+        assert values == [ev.get(f"{name}_{average}(zero_division=1)") for name in names]
+    for name, column in report.label_values().items():
+        assert dict(zip(report.labels, column, strict=True)) == ev.get(f"{name}_per_label")
+    assert report.support == ev.per_label().support.tolist()
+    assert report.total_support == sum(report.support)
+
+
+def test_what_cannot_be_read_has_its_error_in_place_of_a_value():
+    ev = se.Evaluator(["log_loss_micro", "roc_auc_micro", "roc_auc_per_label"])
+    ev.update({"cat"}, {"cat": -3.5, "dog": 2.25})
+    wrong, right = report_of(ev).single()
+    assert isinstance(wrong.error, MetricError)
+    assert (wrong.number, right.number, right.error) == (None, 0.0, None)
+    assert report_of(ev).bounds(wrong) is None
+    assert report_of(ev).bounds(right) == ev.interval("roc_auc_micro")
+
+
+def test_metrics_of_a_state_are_shown_of_themselves_in_the_order_of_the_catalogue():
+    report = report_of(few())
+    names = [entry.name for entry in se.catalogue()]
+    for state in ("rankings", "curves"):
+        chosen = [item.spec.name for item in report.reported(state)]
+        assert chosen == sorted(chosen, key=names.index)
+        assert {item.entry.state for item in report.reported(state)} == {state}
+
+
+def test_the_most_frequent_labels_keep_the_order_of_labels():
+    report = report_of(many(30))
+    frequent = report.most_frequent(5)
+    assert frequent == sorted(frequent)
+    assert min(report.support[at] for at in frequent) >= max(
+        report.support[at] for at in range(30) if at not in frequent
+    )
+
+
+def test_tables_are_sorted_from_the_largest_with_what_is_undefined_last():
+    assert largest_first([1.0, math.nan, math.inf, 1.0, 3.0]) == [2, 4, 0, 3, 1]
+    columns = [Column("name", "label", ["a", "b"]), Column("n", "count", [1, 2])]
+    assert Table("t", "", columns, by="n").order() == [1, 0]
+    assert Table("t", "", columns).order() == [0, 1]
+    assert [column.values for column in listed(["name", "n"], ["label", "count"], [])] == [(), ()]
+
+
+@pytest.mark.parametrize(("value", "kind", "text"), [
+    (None, "share", "-"), ("word", "share", "word"), (math.nan, "share", "nan"), (0.25, "bar", "0.2500"),
+    (0.25, "change", "+0.2500"), (-0.25, "change", "-0.2500"), (0.25, "number", "0.25"), (1234, "count", "1,234"),
+])  # fmt: skip
+def test_a_cell_is_written_in_one_way(value: object, kind: str, text: str):
+    assert cell_text(value, kind) == text
+
+
+def test_counts_of_weights_are_short():
+    assert [count_text(value) for value in (2.0, 2.5, 1234.56, 1e300, math.inf)] == [
+        "2",
+        "2.5",
+        "1,234.6",
+        "1e+300",
+        "inf",
+    ]

@@ -1,0 +1,51 @@
+"""Reports as plain text and for notebooks."""
+
+from __future__ import annotations
+
+import pytest
+
+import streameval as se
+from streameval.errors import MetricError
+from tests.support.report_cases import HOSTILE, hostile, many
+
+
+def test_every_label_and_average_has_a_line():
+    ev = se.Evaluator(["f1_micro", "hamming_loss", "label_cardinality"])
+    ev.update({"cat", "bird"}, {"cat", "dog"})
+    lines = [line.split() for line in ev.report(digits=2).splitlines()]
+    assert lines == [
+        ["1", "example,", "3", "labels"], [], ["precision", "recall", "f1", "support"],
+        ["bird", "0.00", "0.00", "0.00", "1"], ["cat", "1.00", "1.00", "1.00", "1"],
+        ["dog", "0.00", "0.00", "0.00", "0"], [],
+        ["micro", "0.50", "0.50", "0.50", "2"], ["macro", "0.33", "0.33", "0.33", "2"],
+        ["weighted", "0.50", "0.50", "0.50", "2"], ["samples", "0.50", "0.50", "0.50", "2"], [],
+        ["f1_micro", "0.50", "higher", "is", "better"], ["hamming_loss", "0.67", "lower", "is", "better"],
+        ["label_cardinality", "2.00"],
+    ]  # fmt: skip
+
+
+def test_of_many_labels_the_most_frequent_are_shown():
+    ev = many(100)
+    support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
+    report = ev.report(max_labels=10)
+    assert "... 90 labels of smaller support not shown" in report
+    drawn = [label for label in ev.labels if label in report]
+    assert len(drawn) == 10
+    assert min(support[label] for label in drawn) >= sorted(support.values())[-10]
+    assert "80 labels of smaller support not shown" in ev._repr_html_()
+
+
+def test_a_metric_that_cannot_be_read_is_refused_in_a_report_and_left_out_of_a_notebook():
+    ev = se.Evaluator(["log_loss_micro", "roc_auc_micro"])
+    ev.update({"cat"}, {"cat": -3.5, "dog": 2.25})
+    with pytest.raises(MetricError, match="probabilities"):
+        ev.report()
+    assert "roc_auc_micro" in ev._repr_html_()
+    assert "log_loss_micro" not in ev._repr_html_()
+
+
+def test_labels_stay_on_their_line_and_are_no_html():
+    ev = hostile(["f1_micro"])
+    assert len(ev.report().splitlines()) == len(HOSTILE) + 10
+    assert "<script" not in ev._repr_html_()
+    assert "<img" not in ev._repr_html_()
