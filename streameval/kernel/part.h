@@ -45,4 +45,13 @@ static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)
     return capsule;
 }
 
+/* Commit one part. 0, with an exception set, if it is none. */
+static int se_part_commit(PyObject *capsule) {
+    se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
+    if (!part) return 0;
+    if (part->commit) part->commit(part->data);
+    part->commit = NULL;
+    return 1;
+}
+
 #endif

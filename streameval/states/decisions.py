@@ -58,7 +58,7 @@ class Decisions:
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
-        self._counts = backend.decisions.Counts(len(labels))
+        self._counts = backend.decisions.Counts(backend.commit.Root(), len(labels))
         self._weights: ExactSums[int | RowKey] | None = None
         self._margins: Margins | None = None
         self._plan: _Plan | None = None
@@ -405,7 +405,7 @@ class Decisions:
         """An independent copy over a copy of the labels."""
         self._settle()
         twin = Decisions(labels)
-        twin._counts = self._counts.copy()
+        twin._counts = self._counts.copy(backend.commit.Root())
         twin._weights = None if self._weights is None else self._weights.copy()
         return twin
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 import streameval as se
 from streameval.kernel import backend
+from streameval.kernel.commit.numpy import Root
 from tests.support.naming import case_name
 
 
@@ -99,7 +100,7 @@ def test_a_sparse_matrix_counts_as_its_arrays_say_or_is_refused(kind: type, seed
 
 
 def test_slots_out_of_range_are_refused_before_anything_changes():
-    counts = backend.decisions.Counts(2)
+    counts = backend.decisions.Counts(Root(), 2)
     for slots in ([10**6], [3, 10**6], [-(10**6)]):
         for sign in (1, -1):
             with pytest.raises(IndexError):

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.inputs import Reader, read_one
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.tape import numpy as _tape
 from streameval.schema.config import Config
@@ -793,7 +794,7 @@ if se.kernel.BACKEND == "compiled":
 def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: bool):
     width = 9
     mine, theirs = compiled_tape.Tape(timed), _tape.Tape(timed)
-    counts, twin = compiled.Counts(width), _numpy.Counts(width)
+    counts, twin = compiled.Counts(Root(), width), _numpy.Counts(Root(), width)
     columns, now = {str(n): n for n in range(width)}, 0
     for _ in range(data.draw(st.integers(0, 25))):
         step = data.draw(st.sampled_from(["slide", "extend", "drop"]))
@@ -843,7 +844,7 @@ def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: 
     reader = Reader(Config(tuple(names) if fixed else None), LabelIndex(names if fixed else ()))
     for name in names:
         reader.labels.add(name)
-    counts = compiled.Counts(len(names))
+    counts = compiled.Counts(Root(), len(names))
     counts.count_slots(np.array([3, 5], np.int64), (1, 1, 1, 0), fixed, 1)
     before = everything(counts, len(names))
     chosen = st.lists(st.sampled_from(names), unique=True)

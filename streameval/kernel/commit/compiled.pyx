@@ -3,18 +3,12 @@
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_SetItem
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.pycapsule cimport PyCapsule_IsValid
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport SE_PART_NAME, commit, se_part_new
 
 from streameval.kernel.commit.numpy import Part
-
-cdef extern from "part.h":
-    const char* SE_PART_NAME
-    ctypedef struct se_part:
-        void (*commit)(void*) noexcept
-        void* data
 
 
 cdef class Root:
@@ -25,15 +19,11 @@ cdef class Root:
 
     def commit(self, list parts):
         cdef Py_ssize_t at
-        cdef se_part* part
         for at in range(len(parts)):
             if not PyCapsule_IsValid(parts[at], SE_PART_NAME):
                 raise TypeError("a part of a change is something else")
         for at in range(len(parts)):
-            part = <se_part*>PyCapsule_GetPointer(parts[at], SE_PART_NAME)
-            if part.commit != NULL:
-                part.commit(part.data)
-                part.commit = NULL
+            commit(parts[at])
 
 
 cdef struct Stored:

@@ -1,23 +1,14 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-cdef extern from "decisions/counting.h" nogil:
-    ctypedef struct se_place:
-        uint64_t outer
-        uint64_t inner
-        int64_t count
-        int64_t taken
-    ctypedef struct se_histogram:
-        se_place* places
-        size_t mask
-        size_t used
+from streameval.kernel.table cimport se_sums
 
 
 cdef class Counts:
     cdef int64_t n
     cdef int64_t* cell
     cdef Py_ssize_t width
-    cdef se_histogram rows
+    cdef se_sums rows
     # What the example at hand has said of each column: 4 * turn + bits, so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn
@@ -51,7 +42,10 @@ cdef class Counts:
     cpdef int count_example(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
     ) except -1
-    cdef void add_keys(self, const se_histogram* keys) noexcept nogil
+    cdef void apply(self, Counts other, const int64_t* place, Py_ssize_t width, Py_ssize_t fixed, int by) noexcept
+    cdef bint holds(self, Counts other, const int64_t* place, Py_ssize_t width, Py_ssize_t fixed) noexcept
+    cdef bint is_possible(self, Py_ssize_t fixed) noexcept nogil
+    cdef void release_slots(self, const Py_ssize_t* slot, Py_ssize_t slots) noexcept nogil
     cdef void uncount(self) noexcept nogil
     cdef void uncount_row(self, const uint64_t* totals) noexcept nogil
     cdef bint take_back(

@@ -13,6 +13,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
+from streameval.kernel.part cimport commit, se_part_new
+from streameval.kernel.table cimport (
+    se_sums,
+    se_sums_add,
+    se_sums_at,
+    se_sums_count,
+    se_sums_init,
+    se_sums_next,
+    se_sums_promise,
+    se_sums_reserve,
+    set_seed,
+)
 from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
 
 import numpy as np
@@ -38,10 +50,6 @@ cdef extern from "decisions/counting.h" nogil:
         ptrdiff_t hidden_stride
         ptrdiff_t rows
         ptrdiff_t columns
-    int se_histogram_init(se_histogram*, size_t)
-    se_place* se_find(const se_histogram*, uint64_t, uint64_t)
-    int se_reserve(se_histogram*, size_t)
-    void se_add(se_histogram*, uint64_t, uint64_t, int64_t)
     int se_has(int)
     ctypedef struct se_scores:
         const void* at
@@ -49,25 +57,27 @@ cdef extern from "decisions/counting.h" nogil:
         ptrdiff_t stride
         int narrow
         int finite
-    int se_dense(const se_rows*, se_scores*, int, int64_t*, se_histogram*)
-    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, ptrdiff_t, int64_t*, se_histogram*)
+    int se_dense(const se_rows*, se_scores*, int, int64_t*, se_sums*)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, ptrdiff_t, int64_t*, se_sums*)
     ctypedef struct se_pairs:
         pass
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
-    int se_count_groups(ptrdiff_t, const se_lists*, const se_lists*, bint, int, const se_pairs*, se_histogram*)
+    int se_count_groups(ptrdiff_t, const se_lists*, const se_lists*, bint, int, const se_pairs*, se_sums*)
     int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
-                       int64_t*, se_histogram*, int64_t*, const se_weighed*)
+                       int64_t*, se_sums*, int64_t*, const se_weighed*)
     ctypedef struct se_weighed:
         const double* weights
         int lowest
         int highest
         int limbs
         int64_t* of_column
-        se_histogram* keys
+        se_sums* keys
         int64_t* of_key
     void se_span(const double*, ptrdiff_t, int*, int*)
     int se_weigh_dense(const se_rows*, const se_weighed*)
+
+set_seed()
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
@@ -102,7 +112,7 @@ cdef class Sums:
     """Room for sums of weights, and what they become."""
 
     cdef se_weighed to
-    cdef se_histogram groups
+    cdef se_sums groups
     cdef object weights, of_column, of_key
 
     def __cinit__(self, weights, Py_ssize_t columns):
@@ -118,27 +128,36 @@ cdef class Sums:
         cells = self.of_column = np.zeros((columns + 1, 4, self.to.limbs), np.int64)
         sums = self.of_key = np.zeros((rows + 1, self.to.limbs), np.int64)
         self.to.of_column, self.to.of_key, self.to.keys = &cells[0, 0, 0], &sums[0, 0], &self.groups
-        if not se_histogram_init(&self.groups, 64):
+        if not se_sums_init(&self.groups, 64, 1):
             raise MemoryError
 
     def __dealloc__(self):
         free(self.groups.places)
 
     cdef result(self):
-        cdef size_t at
-        cdef se_place* here
         true, pred, both, hidden = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
         cells = np.stack([np.zeros_like(both), true - both, pred - both, both, hidden], axis=1)
-        keys = np.zeros((self.groups.used, 4), np.int64)
-        cdef int64_t[:, :] key = keys
-        for at in range(self.groups.mask + 1):
-            here = self.groups.places + at
-            if here.count:
-                key[here.count - 1, 0] = here.outer & LOW
-                key[here.count - 1, 1] = here.outer >> 32
-                key[here.count - 1, 2] = here.inner & LOW
-                key[here.count - 1, 3] = here.inner >> 32
-        return Weighed(-self.to.lowest, cells, keys, self.of_key[:self.groups.used])
+        keys, numbers = row_keys_of(&self.groups)
+        return Weighed(-self.to.lowest, cells, keys, self.of_key[numbers - 1])
+
+
+cdef row_keys_of(const se_sums* rows):
+    """The keys of a table that have an example, shape (distinct, 4), and the first sum of each."""
+    cdef size_t at = 0, live = 0, row = 0
+    cdef uint64_t outer = 0, inner = 0
+    cdef int64_t* sums
+    while se_sums_next(rows, &at, &outer, &inner) != NULL:
+        live += 1
+    keys, counts = np.empty((live, 4), np.int64), np.empty(live, np.int64)
+    cdef int64_t[:, ::1] key = keys
+    cdef int64_t[::1] count = counts
+    at = 0
+    while row < live:
+        sums = se_sums_next(rows, &at, &outer, &inner)
+        key[row, 0], key[row, 1], key[row, 2], key[row, 3] = outer & LOW, outer >> 32, inner & LOW, inner >> 32
+        count[row] = sums[0]
+        row += 1
+    return keys, counts
 
 
 def weigh_dense(true, pred, hidden, weights):
@@ -168,13 +187,13 @@ def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named
     cdef se_lists sides[4]
     cdef int64_t* mark = NULL
     cdef int64_t* cells = NULL
-    cdef se_histogram rows
+    cdef se_sums rows
     cdef int written
     kept = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
     rows.places = NULL
     try:
         mark, cells = <int64_t*>calloc(width + 1, sizeof(int64_t)), <int64_t*>calloc(5 * width + 1, sizeof(int64_t))
-        if mark == NULL or cells == NULL or not se_histogram_init(&rows, 64):
+        if mark == NULL or cells == NULL or not se_sums_init(&rows, 64, 1):
             raise MemoryError
         with nogil:
             written = se_count_lists(examples, &sides[0], &sides[1], &sides[2], &sides[3], width, cells, &rows, mark, &sums.to)
@@ -192,7 +211,7 @@ def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named
 cdef class Counts:
     """See `streameval.kernel.decisions.numpy.Counts`."""
 
-    def __cinit__(self, Py_ssize_t width):
+    def __cinit__(self, root, Py_ssize_t width):
         self.n = 0
         self.turn = 0
         self.width = max(width, 8)
@@ -203,7 +222,7 @@ cdef class Counts:
         self.heavy = NULL
         self.known = NULL
         self.column = NULL
-        if self.cell == NULL or not se_histogram_init(&self.rows, 64):
+        if self.cell == NULL or not se_sums_init(&self.rows, 64, 1):
             raise MemoryError
 
     def __dealloc__(self):
@@ -460,13 +479,13 @@ cdef class Counts:
             return OTHER_CODE
         if sign > 0 and self.n == COUNT_MAX:
             return FULL_CODE
-        if sign > 0 and not se_reserve(&self.rows, 1):
+        if sign > 0 and not se_sums_reserve(&self.rows, 1):
             raise MemoryError
         if sign < 0:
             return 0 if self.take_back(self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2]) else REFUSED_CODE
         for position in range(slots):
             self.cell[self.touched[position]] += 1
-        se_add(&self.rows, totals[0] | totals[1] << 32, totals[2], 1)
+        se_sums_add(&self.rows, totals[0] | totals[1] << 32, totals[2], 1)
         self.n += 1
         self.landed = slots
         return 0
@@ -474,12 +493,15 @@ cdef class Counts:
     def count_examples(self, dict columns, Py_ssize_t fixed, list y_true, list y_pred, object threshold):
         cdef Py_ssize_t position, slots, used = 0, room = 256, examples = len(y_true)
         cdef uint64_t totals[3]
-        cdef se_histogram keys
+        cdef se_sums keys
+        cdef size_t at
+        cdef uint64_t outer, inner
+        cdef int64_t* sums
         cdef Py_ssize_t* slot = <Py_ssize_t*>malloc(room * sizeof(Py_ssize_t))
         cdef Py_ssize_t* more
         keys.places = NULL
         try:
-            if slot == NULL or not se_histogram_init(&keys, 64):
+            if slot == NULL or not se_sums_init(&keys, 64, 1):
                 raise MemoryError
             self.begin(columns, threshold)
             for position in range(examples):
@@ -494,28 +516,26 @@ cdef class Counts:
                     slot = more
                 memcpy(slot + used, self.touched, slots * sizeof(Py_ssize_t))
                 used += slots
-                if not se_reserve(&keys, 1):
+                if not se_sums_reserve(&keys, 1):
                     raise MemoryError
-                se_add(&keys, totals[0] | totals[1] << 32, totals[2], 1)
+                se_sums_add(&keys, totals[0] | totals[1] << 32, totals[2], 1)
             if examples > COUNT_MAX - self.n:
                 return FULL
-            if not se_reserve(&self.rows, keys.used):
+            if not se_sums_reserve(&self.rows, keys.used):
                 raise MemoryError
             for position in range(used):
                 self.cell[slot[position]] += 1
-            self.add_keys(&keys)
+            at = 0
+            while True:
+                sums = se_sums_next(&keys, &at, &outer, &inner)
+                if sums == NULL:
+                    break
+                se_sums_add(&self.rows, outer, inner, sums[0])
             self.n += examples
             return DONE
         finally:
             free(slot)
             free(keys.places)
-
-    cdef void add_keys(self, const se_histogram* keys) noexcept nogil:
-        """Add row keys, for which there is room."""
-        cdef size_t at
-        for at in range(keys.mask + 1):
-            if keys.places[at].count:
-                se_add(&self.rows, keys.places[at].outer, keys.places[at].inner, keys.places[at].count)
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef Py_ssize_t position, count
@@ -543,7 +563,7 @@ cdef class Counts:
     cdef void uncount_row(self, const uint64_t* totals) noexcept nogil:
         """Take back the row key of an example with so many cells of each outcome."""
         cdef uint64_t outer = (totals[1] + totals[3]) | (totals[2] + totals[3]) << 32
-        se_find(&self.rows, outer, totals[3] | totals[4] << 32).count -= 1
+        se_sums_add(&self.rows, outer, totals[3] | totals[4] << 32, -1)
         self.n -= 1
         self.spare = self.present = 0  # what the last full look found holds no longer
 
@@ -552,20 +572,19 @@ cdef class Counts:
     ) noexcept nogil:
         """Take an example back, unless what is left could not be the counts of any examples."""
         cdef Py_ssize_t position
-        cdef se_place* row = se_find(&self.rows, outer, inner)
-        if self.n == 0 or row.count < 1:
+        if self.n == 0 or se_sums_count(&self.rows, outer, inner) < 1:
             return False
         for position in range(slots):
             if self.cell[slot[position]] < 1:
                 return False
         for position in range(slots):
             self.cell[slot[position]] -= 1
-        row.count -= 1
+        se_sums_add(&self.rows, outer, inner, -1)
         self.n -= 1
         if not self.possible(slot, slots, fixed):
             for position in range(slots):
                 self.cell[slot[position]] += 1
-            row.count += 1
+            se_sums_add(&self.rows, outer, inner, 1)
             self.n += 1
             return False
         return True
@@ -599,6 +618,16 @@ cdef class Counts:
                 self.present += self.said(position) != 0
         return largest <= fixed + self.present
 
+    cdef bint is_possible(self, Py_ssize_t fixed) noexcept nogil:
+        """The same of all columns, and nothing is noted."""
+        cdef Py_ssize_t column
+        cdef uint64_t present = 0
+        for column in range(self.width):
+            if self.said(column) > self.n:
+                return False
+            present += column >= fixed and self.said(column) != 0
+        return self.largest() <= fixed + present
+
     cdef bint look(self) noexcept nogil:
         """Whether no label is mentioned by more examples than there are; note how far the next look can wait."""
         cdef Py_ssize_t column
@@ -619,13 +648,10 @@ cdef class Counts:
 
     cdef uint64_t largest(self) noexcept nogil:
         """How many labels the example with the most of them mentions."""
-        cdef uint64_t most = 0
-        cdef size_t at
-        cdef se_place* row
-        for at in range(self.rows.mask + 1):
-            row = self.rows.places + at
-            if row.count:
-                most = max(most, (row.outer & LOW) + (row.outer >> 32) + (row.inner >> 32) - (row.inner & LOW))
+        cdef uint64_t most = 0, outer, inner
+        cdef size_t at = 0
+        while se_sums_next(&self.rows, &at, &outer, &inner) != NULL:
+            most = max(most, (outer & LOW) + (outer >> 32) + (inner >> 32) - (inner & LOW))
         return most
 
     cdef int64_t said(self, Py_ssize_t column) noexcept nogil:
@@ -633,25 +659,45 @@ cdef class Counts:
         cdef int64_t* cell = self.cell + 5 * column
         return cell[0] + cell[1] + cell[2] + cell[3] + cell[4]
 
-    def count_slots(self, slots, tuple key, Py_ssize_t fixed, int sign):
+    def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef uint64_t outer = <uint64_t>key[0] | <uint64_t>key[1] << 32
-        cdef uint64_t inner = <uint64_t>key[2] | <uint64_t>key[3] << 32
         cdef Py_ssize_t position, count = slot.shape[0]
-        self.prepare()
+        cdef Counted* data
         self.check(slot)
-        if sign < 0:
-            for position in range(count):
-                self.touched[position] = slot[position]
-            return DONE if self.take_back(self.touched, count, fixed, outer, inner) else REFUSED
-        if self.n == COUNT_MAX:
+        if sign > 0 and self.n == COUNT_MAX:
             return FULL
-        if not se_reserve(&self.rows, 1):
+        data = <Counted*>malloc(sizeof(Counted) + count * sizeof(Py_ssize_t))
+        if data == NULL or not se_sums_promise(&self.rows, 1):
+            free(data)
             raise MemoryError
+        data.counts, data.outer, data.inner = <PyObject*>self, outer_of(key), inner_of(key)
+        data.by, data.promised, data.slots, data.slot = sign, True, count, <Py_ssize_t*>(data + 1)
         for position in range(count):
-            self.cell[slot[position]] += 1
-        se_add(&self.rows, outer, inner, 1)
-        self.n += 1
+            data.slot[position] = slot[position]
+        part = se_part_new(commit_example, data, release_example, self)
+        if sign < 0:
+            if not self.take_back(data.slot, count, fixed, data.outer, data.inner):
+                return REFUSED
+            for position in range(count):
+                self.cell[data.slot[position]] += 1
+            se_sums_add(&self.rows, data.outer, data.inner, 1)
+            self.n += 1
+        return part
+
+    cdef void release_slots(self, const Py_ssize_t* slot, Py_ssize_t slots) noexcept nogil:
+        """Note that an example is gone, for what the last full look found; see `possible`."""
+        cdef Py_ssize_t position
+        cdef uint64_t gone = 0
+        self.spare -= self.spare > 0
+        for position in range(slots):
+            gone += self.said(slot[position] // 5) == 0
+        self.present -= min(gone, self.present)
+
+    def count_slots(self, slots, tuple key, Py_ssize_t fixed, int sign):
+        part = self.prepare_example(slots, key, fixed, sign)
+        if type(part) is int:
+            return part
+        commit(part)
         return DONE
 
     cdef int check(self, const int64_t[::1] slot) except -1:
@@ -702,9 +748,9 @@ cdef class Counts:
             free(local)
 
     cdef int blank_rows(self, Py_ssize_t rows) except -1:
-        if not se_reserve(&self.rows, 1):
+        if not se_sums_reserve(&self.rows, 1):
             raise MemoryError
-        se_add(&self.rows, 0, 0, rows)
+        se_sums_add(&self.rows, 0, 0, rows)
         self.n += rows
         return 0
 
@@ -810,38 +856,86 @@ cdef class Counts:
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
-    def merge(self, Counts other, columns, Py_ssize_t fixed=0):
+    def prepare_merge(self, Counts other, columns, Py_ssize_t fixed, int sign):
+        cdef Merged* data
+        cdef Py_ssize_t width = other.width, column
         cdef const int64_t[::1] place
-        cdef Py_ssize_t column, outcome, width
-        cdef size_t at
-        cdef int64_t* here
-        cdef se_place* row
-        if other.n > COUNT_MAX - self.n:
+        if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if columns is None:
-            self.reserve(other.width)
-            width = other.width
+            self.reserve(width)
         else:
             place = columns
-            width = min(other.width, place.shape[0])
-        if not se_reserve(&self.rows, other.rows.used):
-            raise MemoryError
-        if columns is None:
-            for column in range(5 * width):
-                self.cell[column] += other.cell[column]
-        else:
+            width = min(width, place.shape[0])
             for column in range(width):
-                here = self.cell + 5 * place[column]
-                for outcome in range(place[column] < fixed, 5):
-                    here[outcome] += other.cell[5 * column + outcome]
-        for at in range(other.rows.mask + 1):
-            row = other.rows.places + at
-            if row.count:
-                if other is self:
-                    row.count += row.count
-                else:
-                    se_add(&self.rows, row.outer, row.inner, row.count)
-        self.n += other.n
+                if not 0 <= place[column] < self.width:
+                    raise IndexError(f"column {place[column]} is out of range")
+        other = other.copy(None)  # which nobody changes before the commit
+        if not se_sums_promise(&self.rows, other.rows.used):
+            raise MemoryError
+        data = <Merged*>calloc(1, sizeof(Merged) + width * sizeof(int64_t))
+        if data == NULL:
+            self.rows.promised -= other.rows.used
+            raise MemoryError
+        data.counts, data.other, data.promised = <PyObject*>self, <PyObject*>other, other.rows.used
+        Py_INCREF(other)
+        data.width, data.fixed, data.by = width, fixed, sign
+        if columns is not None and width:
+            data.place = <int64_t*>(data + 1)
+            memcpy(data.place, &place[0], width * sizeof(int64_t))
+        part = se_part_new(commit_merge, data, release_merge, self)
+        if sign < 0:
+            if not self.holds(other, data.place, width, fixed):
+                return REFUSED
+            self.apply(other, data.place, width, fixed, -1)
+            possible = self.is_possible(fixed)
+            self.apply(other, data.place, width, fixed, 1)
+            if not possible:
+                return REFUSED
+        return part
+
+    cdef bint holds(self, Counts other, const int64_t* place, Py_ssize_t width, Py_ssize_t fixed) noexcept:
+        """Whether every count is at least that of the other."""
+        cdef Py_ssize_t column, outcome, to
+        cdef size_t at = 0
+        cdef uint64_t outer, inner
+        cdef int64_t* sums
+        for column in range(width):
+            to = column if place == NULL else place[column]
+            for outcome in range(place != NULL and to < fixed, 5):
+                if self.cell[5 * to + outcome] < other.cell[5 * column + outcome]:
+                    return False
+        while True:
+            sums = se_sums_next(&other.rows, &at, &outer, &inner)
+            if sums == NULL:
+                return self.n >= other.n
+            if se_sums_count(&self.rows, outer, inner) < sums[0]:
+                return False
+
+    cdef void apply(self, Counts other, const int64_t* place, Py_ssize_t width, Py_ssize_t fixed, int by) noexcept:
+        """Add the other's counts, or take them away; there is room."""
+        cdef Py_ssize_t column, outcome, to
+        cdef size_t at = 0
+        cdef uint64_t outer, inner
+        cdef int64_t* sums
+        for column in range(width):
+            to = column if place == NULL else place[column]
+            for outcome in range(place != NULL and to < fixed, 5):
+                self.cell[5 * to + outcome] += by * other.cell[5 * column + outcome]
+        while True:
+            sums = se_sums_next(&other.rows, &at, &outer, &inner)
+            if sums == NULL:
+                break
+            se_sums_add(&self.rows, outer, inner, by * sums[0])
+        self.n += by * other.n
+        if by < 0:
+            self.spare = self.present = 0  # what the last full look found holds no longer
+
+    def merge(self, Counts other, columns, Py_ssize_t fixed=0):
+        part = self.prepare_merge(other, columns, fixed, 1)
+        if type(part) is int:
+            return part
+        commit(part)
         return DONE
 
     def cells(self, Py_ssize_t width):
@@ -864,24 +958,7 @@ cdef class Counts:
         return out
 
     def row_keys(self):
-        cdef size_t at, live = 0
-        cdef Py_ssize_t row = 0
-        cdef se_place* here
-        for at in range(self.rows.mask + 1):
-            live += self.rows.places[at].count != 0
-        keys, times = np.empty((live, 4), np.int64), np.empty(live, np.int64)
-        cdef int64_t[:, ::1] key = keys
-        cdef int64_t[::1] time = times
-        for at in range(self.rows.mask + 1):
-            here = self.rows.places + at
-            if here.count:
-                key[row, 0] = here.outer & LOW
-                key[row, 1] = here.outer >> 32
-                key[row, 2] = here.inner & LOW
-                key[row, 3] = here.inner >> 32
-                time[row] = here.count
-                row += 1
-        return keys, times
+        return row_keys_of(&self.rows)
 
     def mentioned(self, Py_ssize_t width):
         out = np.zeros(width, np.bool_)
@@ -902,8 +979,7 @@ cdef class Counts:
         return out
 
     def times(self, tuple key):
-        return se_find(&self.rows, <uint64_t>key[0] | <uint64_t>key[1] << 32,
-                       <uint64_t>key[2] | <uint64_t>key[3] << 32).count
+        return se_sums_count(&self.rows, outer_of(key), inner_of(key))
 
     def held(self):
         return self.rows.used
@@ -920,32 +996,101 @@ cdef class Counts:
         for row in range(cell.shape[0]):
             for outcome in range(5):
                 self.cell[5 * row + outcome] = cell[row, outcome]
-        if not se_reserve(&self.rows, key.shape[0]):
+        if not se_sums_reserve(&self.rows, key.shape[0]):
             raise MemoryError
         for row in range(key.shape[0]):
-            se_add(&self.rows, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
-                   <uint64_t>key[row, 2] | <uint64_t>key[row, 3] << 32, time[row])
+            se_sums_add(&self.rows, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
+                        <uint64_t>key[row, 2] | <uint64_t>key[row, 3] << 32, time[row])
         self.n = examples
 
-    def copy(self):
-        cdef Counts twin = Counts(self.width)
-        memcpy(twin.cell, self.cell, 5 * self.width * sizeof(int64_t))
-        if not se_reserve(&twin.rows, self.rows.used):
+    def copy(self, root):
+        cdef Counts twin = Counts(root, self.width)
+        cdef Py_ssize_t words = (self.rows.mask + 1) * 3
+        cdef uint64_t* places = <uint64_t*>malloc(words * sizeof(uint64_t))
+        if places == NULL:
             raise MemoryError
-        cdef size_t at
-        for at in range(self.rows.mask + 1):
-            if self.rows.places[at].count:
-                se_add(&twin.rows, self.rows.places[at].outer, self.rows.places[at].inner, self.rows.places[at].count)
+        free(twin.rows.places)
+        twin.rows, twin.rows.places, twin.rows.promised = self.rows, places, 0
+        memcpy(places, self.rows.places, words * sizeof(uint64_t))
+        memcpy(twin.cell, self.cell, 5 * self.width * sizeof(int64_t))
         twin.n = self.n
         return twin
+
+
+cdef uint64_t outer_of(tuple key) except *:
+    return <uint64_t>key[0] | <uint64_t>key[1] << 32
+
+
+cdef uint64_t inner_of(tuple key) except *:
+    return <uint64_t>key[2] | <uint64_t>key[3] << 32
+
+
+# -- prepared parts -----------------------------------------------------------------------------------------------------
+
+cdef struct Counted:
+    PyObject* counts
+    uint64_t outer
+    uint64_t inner
+    int by
+    bint promised
+    Py_ssize_t slots
+    Py_ssize_t* slot
+
+
+cdef struct Merged:
+    PyObject* counts
+    PyObject* other
+    size_t promised
+    Py_ssize_t width
+    Py_ssize_t fixed
+    int by
+    int64_t* place
+
+
+cdef void commit_example(void* data) noexcept:
+    cdef Counted* part = <Counted*>data
+    cdef Counts counts = <Counts>part.counts
+    cdef Py_ssize_t position
+    for position in range(part.slots):
+        counts.cell[part.slot[position]] += part.by
+    se_sums_add(&counts.rows, part.outer, part.inner, part.by)
+    counts.n += part.by
+    if part.by < 0:
+        counts.release_slots(part.slot, part.slots)
+    release_promise(part)
+
+
+cdef void release_promise(Counted* part) noexcept:
+    (<Counts>part.counts).rows.promised -= part.promised
+    part.promised = False
+
+
+cdef void release_example(void* data) noexcept:
+    release_promise(<Counted*>data)
+    free(data)
+
+
+cdef void commit_merge(void* data) noexcept:
+    cdef Merged* part = <Merged*>data
+    (<Counts>part.counts).apply(<Counts>part.other, part.place, part.width, part.fixed, part.by)
+    (<Counts>part.counts).rows.promised -= part.promised
+    part.promised = 0
+
+
+cdef void release_merge(void* data) noexcept:
+    cdef Merged* part = <Merged*>data
+    (<Counts>part.counts).rows.promised -= part.promised
+    Py_XDECREF(part.other)
+    free(part)
 
 
 def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true, pred):
     cdef const int64_t[::1] code = codes
     cdef se_lists sides[4]
     cdef se_pairs pairs
-    cdef se_histogram rows
-    cdef se_place* row
+    cdef se_sums rows
+    cdef int64_t* sums
+    cdef uint64_t outer, inner
     cdef Counts one
     cdef void* memory = NULL
     cdef Py_ssize_t group, groups = len(counts)
@@ -962,7 +1107,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
     rows.places = NULL
     try:
         memory = se_pairs_init(&pairs, &code[0], groups, width)
-        if memory == NULL or not se_histogram_init(&rows, 64):
+        if memory == NULL or not se_sums_init(&rows, 64, 1):
             raise MemoryError
         with nogil:
             written = se_count_groups(examples, &sides[0], &sides[1], wide, VECTOR, &pairs, &rows)
@@ -970,14 +1115,16 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
             raise MemoryError
         if written == -2:
             raise IndexError("a list, a column or a code is out of range")
-        for at in range(rows.mask + 1):
-            row = rows.places + at
-            if row.count:
-                one = counts[row.inner >> 32]
-                if not se_reserve(&one.rows, 1):
-                    raise MemoryError
-                se_add(&one.rows, row.outer, row.inner & LOW, row.count)
-                one.n += row.count
+        at = 0
+        while True:
+            sums = se_sums_next(&rows, &at, &outer, &inner)
+            if sums == NULL:
+                break
+            one = counts[inner >> 32]
+            if not se_sums_reserve(&one.rows, 1):
+                raise MemoryError
+            se_sums_add(&one.rows, outer, inner & LOW, sums[0])
+            one.n += sums[0]
         for group, one in enumerate(counts):
             if one.n:
                 se_add_pairs(&pairs, group, one.cell)

@@ -6,81 +6,12 @@
 #ifndef STREAMEVAL_COUNTING_H
 #define STREAMEVAL_COUNTING_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "lists/lists.h"
+#include "table.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(SE_X86)
 #include <immintrin.h>
-#define SE_X86 1
 #endif
-
-/* -- how many examples had each row key: an open-addressing hash table ------------------------------------------- */
-
-typedef struct {
-    uint64_t outer; /* labels true, labels predicted << 32 */
-    uint64_t inner; /* labels in both, labels masked << 32 */
-    int64_t count;  /* 0 in a place never taken; `taken` tells it from a key whose count went back to 0 */
-    int64_t taken;
-} se_place;
-
-typedef struct {
-    se_place *places;
-    size_t mask; /* places - 1, a power of two less one */
-    size_t used;
-} se_histogram;
-
-static int se_histogram_init(se_histogram *h, size_t places) {
-    h->places = (se_place *)calloc(places, sizeof(se_place));
-    h->mask = places - 1;
-    h->used = 0;
-    return h->places != NULL;
-}
-
-static inline size_t se_hash(uint64_t outer, uint64_t inner) {
-    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
-    return (size_t)(mixed ^ (mixed >> 32));
-}
-
-static inline se_place *se_find(const se_histogram *h, uint64_t outer, uint64_t inner) {
-    size_t at = se_hash(outer, inner) & h->mask;
-    while (h->places[at].taken && (h->places[at].outer != outer || h->places[at].inner != inner))
-        at = (at + 1) & h->mask;
-    return &h->places[at];
-}
-
-/* Make sure that `more` further keys fit; keys whose count is 0 are dropped on the way. 0 if memory ran out. */
-static int se_reserve(se_histogram *h, size_t more) {
-    if (2 * (h->used + more) <= h->mask + 1) return 1;
-    size_t live = 0, places = 64;
-    for (size_t i = 0; i <= h->mask; i++) live += h->places[i].count != 0;
-    while (places < 4 * (live + more)) places *= 2;
-    se_histogram fresh;
-    if (!se_histogram_init(&fresh, places)) return 0;
-    for (size_t i = 0; i <= h->mask; i++) {
-        if (!h->places[i].count) continue;
-        *se_find(&fresh, h->places[i].outer, h->places[i].inner) = h->places[i];
-        fresh.used++;
-    }
-    free(h->places);
-    *h = fresh;
-    return 1;
-}
-
-/* Add to a key for which there is room. */
-static inline void se_add(se_histogram *h, uint64_t outer, uint64_t inner, int64_t count) {
-    se_place *place = se_find(h, outer, inner);
-    if (!place->taken) {
-        place->outer = outer;
-        place->inner = inner;
-        place->taken = 1;
-        h->used++;
-    }
-    place->count += count;
-}
 
 #include "dense.h"
 
@@ -97,7 +28,7 @@ typedef struct {
 
 SE_INLINE int se_count_pairs_of(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int grouped,
-    const se_pairs *pairs, se_histogram *h) {
+    const se_pairs *pairs, se_sums *h) {
     const se_lists t = *in_true, p = *in_pred;
     uint32_t *const stamps = pairs->in_true, *const others = pairs->in_pred;
     uint32_t *trues = pairs->true_;
@@ -109,7 +40,7 @@ SE_INLINE int se_count_pairs_of(
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
         uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
-        if (r % 512 == 0 && !se_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
+        if (r % 512 == 0 && !se_sums_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
         if (grouped) {
             group = (uint64_t)pairs->codes[r];
             if (group >= (uint64_t)pairs->groups) return -2;
@@ -135,7 +66,7 @@ SE_INLINE int se_count_pairs_of(
             np -= again;
             nb += hit;
         }
-        se_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+        se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
     }
     return 0;
 }
@@ -167,7 +98,7 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
 /* The loop for the most common lists. Returns what se_count_lists does. */
 static int se_count_pairs(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int vector,
-    ptrdiff_t width, int64_t *cells, se_histogram *h) {
+    ptrdiff_t width, int64_t *cells, se_sums *h) {
     se_pairs pairs;
     void *memory = se_pairs_init(&pairs, NULL, 1, width);
     int done;
@@ -187,7 +118,7 @@ static int se_count_pairs(
 /* The same for rows of several groups: `pairs` is filled, and the group stands where labels masked do in the key. */
 static int se_count_groups(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int vector, const se_pairs *pairs,
-    se_histogram *h) {
+    se_sums *h) {
     const int done = se_count_words(rows, in_true, in_pred, wide, vector, pairs, h);
     if (done != 1) return done;
     if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
@@ -244,14 +175,14 @@ typedef struct {
     const double *weights;
     int lowest, highest, limbs;
     int64_t *of_column;
-    se_histogram *keys; /* which sum is that of a row key: its number, plus 1 */
+    se_sums *keys; /* which sum is that of a row key: its number, plus 1 */
     int64_t *of_key;
 } se_weighed;
 
 static inline void se_put_key(const se_weighed *to, uint64_t outer, uint64_t inner, uint64_t odd, int shift) {
-    const se_place *place = se_find(to->keys, outer, inner);
-    if (!place->taken) se_add(to->keys, outer, inner, (int64_t)to->keys->used + 1);
-    se_put(to->of_key + (place->count - 1) * to->limbs, odd, shift);
+    int64_t *number = se_sums_at(to->keys, outer, inner);
+    if (!*number) *number = (int64_t)to->keys->used;
+    se_put(to->of_key + (*number - 1) * to->limbs, odd, shift);
 }
 
 static inline void se_put_column(const se_weighed *to, int64_t column, int part, uint64_t odd, int shift) {
@@ -353,7 +284,7 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
         uint64_t odd[SE_GROUP] = {0};
         int shift[SE_GROUP] = {0};
         memset(bits, 0, (size_t)(4 * wide));
-        if (!se_reserve(to->keys, SE_GROUP)) {
+        if (!se_sums_reserve(to->keys, SE_GROUP)) {
             free(memory);
             return 0;
         }
@@ -393,7 +324,7 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
    Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_lists(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, const se_lists *in_hidden,
-    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_histogram *h, int64_t *mark, const se_weighed *to) {
+    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_sums *h, int64_t *mark, const se_weighed *to) {
     const se_lists *sides[4] = {in_hidden, in_true, in_pred, in_named};
     const int64_t bits[4] = {4, 1, 2, 0};
     for (ptrdiff_t r = 0; r < rows; r++) {
@@ -402,7 +333,7 @@ static int se_count_lists(
         int shift = 0, top;
         const uint64_t odd = to ? se_odd(to->weights[r], &shift, &top) : 0;
         shift = odd ? shift - to->lowest : 0;
-        if (r % 512 == 0 && (!se_reserve(h, 512) || (to && !se_reserve(to->keys, 512)))) return -1;
+        if (r % 512 == 0 && (!se_sums_reserve(h, 512) || (to && !se_sums_reserve(to->keys, 512)))) return -1;
         for (int side = 0; side < 4; side++) {
             if (!sides[side]->offsets) continue;
             const int64_t bit = bits[side], start = se_at(sides[side]->offsets, 1, r);
@@ -431,7 +362,7 @@ static int se_count_lists(
                 }
             }
         }
-        se_add(h, nt | np << 32, nb | nm << 32, 1);
+        se_sums_add(h, nt | np << 32, nb | nm << 32, 1);
         if (to) se_put_key(to, nt | np << 32, nb | nm << 32, odd, shift);
     }
     return 0;

@@ -355,14 +355,19 @@ static int se_decide(const se_scores *scores, int vector, ptrdiff_t start, ptrdi
 /* In front of the histogram stand either a table of all packed keys there can be, if they are few, or the keys met last,
    since most keys come again soon. */
 typedef struct {
-    se_histogram *h;
+    uint64_t key;
+    int64_t count;
+} se_recent;
+
+typedef struct {
+    se_sums *h;
     int bits, width;  /* of a field of a packed key, and of the whole key */
     uint32_t *table;  /* twice, for rows of odd and even number: a counter cannot be read right after it was written */
-    se_place *recent; /* `outer` holds a packed key */
+    se_recent *recent;
     int places;       /* of `recent`, as a power of two */
 } se_tally;
 
-static int se_tally_init(se_tally *to, const se_rows *in, se_histogram *h) {
+static int se_tally_init(se_tally *to, const se_rows *in, se_sums *h) {
     memset(to, 0, sizeof(se_tally));
     to->h = h;
     while (in->columns >> to->bits && to->bits < 16) to->bits++;
@@ -374,7 +379,7 @@ static int se_tally_init(se_tally *to, const se_rows *in, se_histogram *h) {
     }
     if (in->rows < 512 || in->columns > SE_LONG) return 1;
     for (to->places = 9; to->places < 13 && in->rows >> to->places > 1;) to->places++;
-    to->recent = (se_place *)calloc((size_t)1 << to->places, sizeof(se_place));
+    to->recent = (se_recent *)calloc((size_t)1 << to->places, sizeof(se_recent));
     return to->recent != NULL;
 }
 
@@ -382,7 +387,7 @@ static int se_tally_init(se_tally *to, const se_rows *in, se_histogram *h) {
 static inline void se_unpack(const se_tally *to, uint64_t key, int64_t count) {
     const int bits = to->bits;
     const uint64_t field = ((uint64_t)1 << bits) - 1, hidden = to->width > 3 * bits ? key >> 3 * bits : 0;
-    se_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | hidden << 32, count);
+    se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | hidden << 32, count);
 }
 
 /* 0 if memory ran out. */
@@ -393,16 +398,16 @@ static int se_tally_add(se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
         if (rows % 2) to->table[keys[rows - 1]]++;
         return 1;
     }
-    if (!se_reserve(to->h, (size_t)rows)) return 0;
+    if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
     if (!to->recent) {
         for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
         return 1;
     }
     for (ptrdiff_t r = 0; r < rows; r++) {
-        se_place *place = to->recent + (keys[r] * 0x9E3779B97F4A7C15ull >> (64 - to->places));
-        if (place->outer != keys[r]) {
-            if (place->count) se_unpack(to, place->outer, place->count);
-            place->outer = keys[r];
+        se_recent *place = to->recent + (keys[r] * 0x9E3779B97F4A7C15ull >> (64 - to->places));
+        if (place->key != keys[r]) {
+            if (place->count) se_unpack(to, place->key, place->count);
+            place->key = keys[r];
             place->count = 0;
         }
         place->count++;
@@ -417,14 +422,14 @@ static int se_tally_end(se_tally *to) {
         for (size_t key = 0; key < size; key++) {
             const int64_t count = (int64_t)to->table[key] + to->table[size + key];
             if (!count) continue;
-            if (!se_reserve(to->h, 1)) return 0;
+            if (!se_sums_reserve(to->h, 1)) return 0;
             se_unpack(to, key, count);
         }
     }
     for (size_t at = 0; to->recent && at < (size_t)1 << to->places; at++) {
         if (!to->recent[at].count) continue;
-        if (!se_reserve(to->h, 1)) return 0;
-        se_unpack(to, to->recent[at].outer, to->recent[at].count);
+        if (!se_sums_reserve(to->h, 1)) return 0;
+        se_unpack(to, to->recent[at].key, to->recent[at].count);
     }
     return 1;
 }
@@ -448,11 +453,11 @@ static se_rows se_cut(const se_rows *in, ptrdiff_t row, ptrdiff_t rows, ptrdiff_
 }
 
 /* Rows whose keys do not fit into 64 bits. */
-static int se_count_long(const se_rows *in, int vector, const se_block *to, se_histogram *h) {
+static int se_count_long(const se_rows *in, int vector, const se_block *to, se_sums *h) {
     uint64_t outer[SE_ROWS] = {0}, inner[SE_ROWS] = {0};
     se_block at = *to;
     int seen = 0;
-    if (!se_reserve(h, (size_t)in->rows)) return -1;
+    if (!se_sums_reserve(h, (size_t)in->rows)) return -1;
     for (ptrdiff_t start = 0; start < in->columns; start += SE_LONG) {
         const se_rows part = se_cut(in, 0, in->rows, start, SE_LONG);
         at.sums = to->sums + start;
@@ -462,7 +467,7 @@ static int se_count_long(const se_rows *in, int vector, const se_block *to, se_h
             inner[r] += (to->keys[r] >> 32 & 0xFFFF) | to->keys[r] >> 48 << 32;
         }
     }
-    for (ptrdiff_t r = 0; r < in->rows && seen <= 1; r++) se_add(h, outer[r], inner[r], 1);
+    for (ptrdiff_t r = 0; r < in->rows && seen <= 1; r++) se_sums_add(h, outer[r], inner[r], 1);
     return seen;
 }
 
@@ -506,7 +511,7 @@ static int se_count_blocks(
 
 /* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or something above 1 if that is above 1:
    then the counts are of no use; or -1 if memory ran out. Scores, unless NULL, take the place of `pred`. */
-static int se_dense(const se_rows *given, se_scores *scores, int vector, int64_t *cells, se_histogram *h) {
+static int se_dense(const se_rows *given, se_scores *scores, int vector, int64_t *cells, se_sums *h) {
     const ptrdiff_t columns = given->columns, wide = (columns + 63) / 64 * 64;
     uint64_t keys[SE_KEYS];
     se_rows in = *given;

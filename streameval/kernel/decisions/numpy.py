@@ -1,4 +1,4 @@
-"""What each kernel function means, in numpy and plain Python: the fallback where nothing was compiled, and the oracle.
+"""Counts of decisions, in numpy and plain Python: what the compiled twin computes, its fallback, and its oracle.
 
 A cell is one (example, label) pair. Its outcome indexes the five disjoint counts of a label::
 
@@ -8,6 +8,8 @@ so that ``outcome == true + 2 * predicted`` unless the truth is masked. Only cel
 the true negatives of all other examples are derived when reading. Slot ``5 * column + outcome`` is where a cell counts.
 
 Row keys have four columns: labels true, labels predicted, labels in both, labels masked.
+
+A change of counts is a new tuple of arrays, so one example costs O(labels); see `streameval.kernel.commit.numpy`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.lists.numpy import grouped, taken
 from streameval.kernel.types import (
     DONE,
@@ -38,51 +41,75 @@ __all__ = ["Counts", "count_groups", "limbs", "list_rows", "weigh_dense", "weigh
 
 LIMB_BITS = 32
 _COUNT_MAX = 2**63 - 1
-_EIGHT_BIT_LANES = np.uint64(0x00FF00FF00FF00FF)
-_SUM_OF_16_BIT_LANES = np.uint64(0x0001000100010001)
-_ALLOWED = b"\0\1"
 
 
-class _Plan(NamedTuple):
-    """New values of everything that changes. Applying it twice is harmless."""
+class _Value(NamedTuple):
+    """What is counted; nothing of it is changed where it stands."""
 
     examples: int
-    slots: IntArray
-    counts: IntArray
-    histogram: dict[RowKey, int]
+    cells: IntArray
+    """Shape (columns, 5)."""
+    rows: dict[RowKey, int]
+    """How many examples had each row key, of those that any had."""
+
+    def plus(self, examples: int, cells: IntArray, rows: Iterable[tuple[RowKey, int]]) -> _Value:
+        """With further counts."""
+        total = dict(self.rows)
+        for key, times in rows:
+            total[key] = total.get(key, 0) + times
+            if not total[key]:
+                del total[key]
+        return _Value(self.examples + examples, self.cells + cells, total)
+
+    def possible(self, fixed: int) -> bool:
+        """Whether some stream of examples leaves such counts.
+
+        No label is mentioned by more examples, and no example mentions more labels, than there are.
+        """
+        if self.examples < 0 or (self.cells < 0).any() or min(self.rows.values(), default=0) < 0:
+            return False
+        mentions = np.add.reduce(self.cells, axis=1)
+        labels = fixed + int(np.count_nonzero(mentions[fixed:]))
+        largest = max((true + pred - both + masked for true, pred, both, masked in self.rows), default=0)
+        return int(mentions.max(initial=0)) <= self.examples and largest <= labels
 
 
 class Counts:
     """Five counts per column, how many examples had each row key, and how many examples there were.
 
-    Every change is planned first, then stored behind one reference, then applied; whatever interrupts an application,
-    the next access completes it. Methods that can decline return ``DONE``, ``OTHER`` (the form is for others to read),
-    ``REFUSED`` (it would take back what was never counted) or ``FULL`` (2**63 - 1 examples), and have then changed
-    nothing. The ``count_*`` methods of many examples are only used on counts that are thrown away if they fail.
+    Methods that can decline return ``OTHER`` (not handled by the fast path), ``REFUSED`` (it would take back what was
+    never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. The ``count_*`` methods of many
+    examples are only used on counts that are thrown away if they fail.
     """
 
-    __slots__ = ("_examples", "_flat", "_histogram", "_last", "_plan")
+    __slots__ = ("_cell", "_last")
 
-    def __init__(self, width: int) -> None:
-        self._examples = 0
-        self._flat: IntArray = np.zeros(5 * max(8, width), np.int64)
-        self._histogram: dict[RowKey, int] = {}
-        self._plan: _Plan | None = None
+    def __init__(self, root: Root, width: int) -> None:
+        self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
         self._last: tuple[tuple[object, ...], IntArray] = ((), np.zeros(0, np.int64))
+
+    @property
+    def _value(self) -> _Value:
+        value: _Value = self._cell.value
+        return value
+
+    def _commit(self, part: Part | int) -> int:
+        if isinstance(part, int):
+            return part
+        self._cell.root.commit([part])
+        return DONE
 
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        self._complete()
-        return self._examples
+        return self._value.examples
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
-        if 5 * width > len(self._flat):
-            self._complete()
-            flat = np.zeros(max(5 * width, 2 * len(self._flat)), np.int64)
-            flat[: len(self._flat)] = self._flat
-            self._flat = flat
+        cells = self._value.cells
+        if width > len(cells):
+            more = max(width, 2 * len(cells)) - len(cells)
+            self._commit(self._cell.prepare_store(self._value._replace(cells=np.pad(cells, ((0, more), (0, 0))))))
 
     def forget_columns(self) -> None:
         """Forget remembered columns of labels, since some labels have lost theirs."""
@@ -105,37 +132,19 @@ class Counts:
         ``threshold``, numbers in ``y_pred`` are scores. Here only mappings with the same string labels and values 0
         and 1 are read; the compiled twin reads more forms.
         """
-        if type(y_true) is not dict or type(y_pred) is not dict:
+        if type(y_true) is not dict or type(y_pred) is not dict or y_true.keys() != y_pred.keys():
             return OTHER
-        labels = tuple(y_true)
-        if tuple(y_pred) == labels:
-            guesses = list(y_pred.values())
-        elif y_pred.keys() == y_true.keys():
-            guesses = [y_pred[label] for label in labels]
-        else:
+        predicted = [y_pred[label] for label in y_true]
+        if threshold is not None or not {*map(type, y_true.values()), *map(type, predicted)} <= {bool, int}:
             return OTHER
-        if threshold is not None or not {*map(type, y_true.values()), *map(type, guesses)} <= {bool, int}:
+        first = self._first_slots(columns, tuple(y_true))
+        if first is None or not {*y_true.values(), *predicted} <= {0, 1}:
             return OTHER
-        try:
-            true, pred = bytes(y_true.values()), bytes(guesses)
-        except ValueError:
-            return OTHER
-        if true.translate(None, _ALLOWED) or pred.translate(None, _ALLOWED):
-            return OTHER
-        first = self._first_slots(columns, labels)
-        if first is None:
-            return OTHER
-        # Outcomes of all labels at once, as the digits of two integers in base 256.
-        digits = int.from_bytes(true, "little") + 2 * int.from_bytes(pred, "little")
-        outcomes = digits.to_bytes(len(labels), "little")
-        hits = outcomes.count(3)
-        key = (hits + outcomes.count(1), hits + outcomes.count(2), hits, 0)
-        offsets = np.frombuffer(outcomes, np.uint8)
-        slots = first + offsets
-        if fixed:
-            slots = slots[(offsets != 0) | (first >= 5 * fixed)]
+        outcomes = np.array([*y_true.values()], np.int64) + 2 * np.array(predicted, np.int64)
+        _, missed, wrong, hits = np.bincount(outcomes, minlength=4).tolist()
+        counted = (outcomes > 0) | (first >= 5 * fixed)
         self.reserve(len(columns))
-        return self.count_slots(slots, key, fixed, sign)
+        return self.count_slots((first + outcomes)[counted], (hits + missed, hits + wrong, hits, 0), fixed, sign)
 
     def count_examples(
         self,
@@ -146,7 +155,7 @@ class Counts:
         threshold: float | None,
     ) -> int:
         """Count examples, as many on either side, if all are as `count_example` demands."""
-        counted = Counts(len(columns))
+        counted = Counts(Root(), len(columns))
         for true, pred in zip(y_true, y_pred, strict=True):
             code = counted.count_example(columns, fixed, true, pred, threshold, 1)
             if code != DONE:
@@ -161,35 +170,35 @@ class Counts:
         y_pred: object,  # noqa: ARG002
         threshold: float | None,  # noqa: ARG002
     ) -> tuple[IntArray, RowKey] | None:
-        """Slots and row key of what `count_example` counts, or None; here always, since nothing would be gained."""
+        """Slots and row key of what `count_example` counts, or None; always None in this twin, which gains nothing."""
         return None
 
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
         """Where the five counts of each label start; remembered, since a stream names the same labels again."""
         if set(map(type, labels)) != {str}:  # before comparing: what is not plain may equal anything
             return None
-        known, slots = self._last
-        if known == labels:
-            return slots
-        found = [columns.get(label) for label in labels]
-        if None in found:
-            return None
-        slots = 5 * np.array(found, np.int64)
-        self._last = (labels, slots)
-        return slots
+        if self._last[0] != labels:
+            known = [columns.get(label) for label in labels]
+            if None in known:
+                return None
+            self._last = (labels, 5 * np.array(known, np.int64))
+        return self._last[1]
+
+    def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int) -> Part | int:
+        """Prepare to count one example whose cells are already placed, or to take it back with sign -1."""
+        if sign > 0 and self.examples == _COUNT_MAX:
+            return FULL
+
+        def change(value: _Value) -> _Value:
+            cells = np.zeros_like(value.cells)
+            cells.reshape(-1)[slots] = sign
+            return value.plus(sign, cells, [(key, sign)])
+
+        return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)
 
     def count_slots(self, slots: IntArray, key: RowKey, fixed: int, sign: int) -> int:
-        """Count one example whose cells are already placed, or take it back with sign -1."""
-        self._complete()
-        examples = self._examples + sign
-        if examples > _COUNT_MAX:
-            return FULL
-        counts = self._flat[slots] + sign
-        histogram = {key: self._histogram.get(key, 0) + sign}
-        if sign < 0 and self._impossible(examples, slots, counts, histogram, fixed):
-            return REFUSED
-        self._apply(_Plan(examples, slots, counts, histogram))
-        return DONE
+        """Do at once what `prepare_example` prepares."""
+        return self._commit(self.prepare_example(slots, key, fixed, sign))
 
     # -- many examples -------------------------------------------------------------------------------------------------
 
@@ -200,9 +209,9 @@ class Counts:
 
         Returns the union of all bytes: the counts are only good if it is at most 1.
         """
-        seen = int(np.bitwise_or.reduce(true, axis=None) | np.bitwise_or.reduce(pred, axis=None)) if true.size else 0
-        if hidden is not None and hidden.size:
-            seen |= int(np.bitwise_or.reduce(hidden, axis=None))
+        seen = 0
+        for side in (true, pred) if hidden is None else (true, pred, hidden):
+            seen |= int(np.bitwise_or.reduce(side, axis=None))
         if seen <= 1:
             cells = np.zeros((len(columns), 5), np.int64)
             self._add(columns, fixed, cells, dense_rows(true, pred, hidden, cells))
@@ -218,8 +227,8 @@ class Counts:
         hidden: UInt8Array | None,
     ) -> tuple[int, bool]:
         """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
-        decided = np.greater_equal(scores, bounds).view(np.uint8)
-        return self.count_dense(columns, fixed, true, decided, hidden), bool(np.isfinite(scores).all())
+        predicted = np.greater_equal(scores, bounds).view(np.uint8)
+        return self.count_dense(columns, fixed, true, predicted, hidden), bool(np.isfinite(scores).all())
 
     def count_lists(
         self,
@@ -235,87 +244,56 @@ class Counts:
 
         ``everywhere`` holds columns that every example mentions, without repeats.
         """
-        width = len(self._flat) // 5
-        cells = np.zeros((width, 5), np.int64)
+        cells = np.zeros_like(self._value.cells)
         keys, _, _ = list_rows(examples, true, pred, hidden, named, everywhere, cells)
-        self._add(np.arange(width), fixed, cells, keys)
+        self._add(np.arange(len(cells)), fixed, cells, keys)
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
-        """Add counts of columns, of which declared ones derive their true negatives, and row keys."""
-        cells[columns < fixed, 0] = 0
+        """Add counts of distinct columns, of which declared ones derive their true negatives, and row keys."""
         distinct, times, _ = tally(keys)
-        row_keys: list[RowKey] = list(zip(*distinct.T.tolist(), strict=True))
-        self._change(len(keys), columns, cells, zip(row_keys, times.tolist(), strict=True))
+        rows: list[RowKey] = list(zip(*distinct.T.tolist(), strict=True))
+        total = np.zeros_like(self._value.cells)
+        total[columns] = cells
+        total[:fixed, 0] = 0
+        value = self._value.plus(len(keys), total, zip(rows, times.tolist(), strict=True))
+        self._commit(self._cell.prepare_store(value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
-    def merge(self, other: Counts, columns: IntArray | None, fixed: int = 0) -> int:
-        """Add the other's counts; ``columns`` says where its columns are here (None: the same).
+    def prepare_merge(self, other: Counts, columns: IntArray | None, fixed: int, sign: int) -> Part | int:
+        """Prepare to add the other's counts, or to take them away with sign -1.
 
-        The first ``fixed`` columns here belong to declared labels, whose true negatives are derived.
+        ``columns`` says where its columns are here (None: the same). The first ``fixed`` columns here belong to
+        declared labels, whose true negatives are derived.
         """
-        other._complete()
-        width = len(other._flat) // 5 if columns is None else len(columns)
-        self.reserve(width if columns is None else 0)
-        cells = other._flat[: 5 * width].reshape(-1, 5)
-        used = np.flatnonzero(cells.any(axis=1))
-        places = used if columns is None else columns[used]
-        added = cells[used]
-        added[places < fixed, 0] = 0
-        histogram = [(key, times) for key, times in other._histogram.items() if times]
-        return self._change(other._examples, places, added, histogram)
-
-    def _change(self, examples: int, columns: IntArray, cells: IntArray, keys: Iterable[tuple[RowKey, int]]) -> int:
-        self._complete()
-        total = self._examples + examples
-        if total > _COUNT_MAX:
+        its = other._value
+        if sign > 0 and its.examples > _COUNT_MAX - self.examples:
             return FULL
-        slots = (5 * columns[:, None] + np.arange(5)).reshape(-1)
-        counts = self._flat[slots] + cells.reshape(-1)
-        histogram = {key: self._histogram.get(key, 0) + times for key, times in keys}
-        self._apply(_Plan(total, slots, counts, histogram))
-        return DONE
+        width = len(its.cells) if columns is None else min(len(its.cells), len(columns))
+        places = np.arange(width) if columns is None else columns[:width]
+        self.reserve(int(places.max(initial=-1)) + 1)
+        added = its.cells[:width].copy()
+        added[places < fixed, 0] = 0
 
-    def _impossible(
-        self, examples: int, slots: IntArray, counts: IntArray, histogram: dict[RowKey, int], fixed: int
-    ) -> bool:
-        """Whether no stream of examples leaves such counts."""
-        if examples < 0 or (counts < 0).any() or min(histogram.values(), default=0) < 0:
-            return True
-        touched = slots // 5
-        said = np.add.reduce(self._flat.reshape(-1, 5), axis=1)
-        said[touched] -= 1
-        if int(said.max(initial=0)) > examples:
-            return True
-        if not (said[touched[touched >= fixed]] == 0).any():
-            return False
-        # A label has gone: no example may have more labels than are left.
-        present = fixed + int(np.count_nonzero(said[fixed:]))
-        keys = (key for key, times in {**self._histogram, **histogram}.items() if times)
-        return any(true + pred - both + masked > present for true, pred, both, masked in keys)
+        def change(value: _Value) -> _Value:
+            cells = np.zeros_like(value.cells)
+            cells[places] = sign * added
+            return value.plus(sign * its.examples, cells, [(key, sign * times) for key, times in its.rows.items()])
 
-    def _apply(self, plan: _Plan) -> None:
-        self._plan = plan
-        self._complete()
+        return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)
 
-    def _complete(self) -> None:
-        plan = self._plan
-        if plan is not None:
-            self._flat[plan.slots] = plan.counts
-            self._histogram.update(plan.histogram)
-            self._examples = plan.examples
-            self._plan = None
+    def merge(self, other: Counts, columns: IntArray | None, fixed: int = 0) -> int:
+        """Do at once what `prepare_merge` prepares."""
+        return self._commit(self.prepare_merge(other, columns, fixed, 1))
 
     def cells(self, width: int) -> IntArray:
         """A copy of the counts of the first columns, shape (width, 5)."""
-        self._complete()
         self.reserve(width)
-        return self._flat[: 5 * width].reshape(-1, 5).copy()
+        return self._value.cells[:width].copy()
 
     def outcomes(self, columns: IntArray) -> IntArray:
         """The counts of some columns, shape (5, columns)."""
-        self._complete()
-        return np.ascontiguousarray(self._flat.reshape(-1, 5).take(columns, axis=0).T)
+        return np.ascontiguousarray(self._value.cells[columns].T)
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
@@ -323,99 +301,52 @@ class Counts:
 
     def at(self, slots: IntArray) -> IntArray:
         """The counts in some slots."""
-        self._complete()
-        return self._flat[slots]
+        return self._value.cells.reshape(-1)[slots]
 
     def times(self, key: RowKey) -> int:
         """How many examples had a row key."""
-        self._complete()
-        return self._histogram.get(key, 0)
+        return self._value.rows.get(key, 0)
 
     def row_keys(self) -> tuple[IntArray, IntArray]:
         """The row keys that occur, in any order, shape (distinct, 4), and how many examples had each."""
-        self._complete()
-        present = [(key, times) for key, times in self._histogram.items() if times]
-        keys = np.array([key for key, _ in present], np.int64).reshape(-1, 4)
-        return keys, np.array([times for _, times in present], np.int64)
+        rows = self._value.rows
+        return np.array([*rows], np.int64).reshape(-1, 4), np.array([*rows.values()], np.int64)
 
     def held(self) -> int:
         """How many row keys take room, also those of which no example is left."""
-        return len(self._histogram)
+        return len(self._value.rows)
 
     def compact(self) -> None:
-        """Drop row keys of which no example is left."""
-        self._complete()
-        self._histogram = {key: times for key, times in self._histogram.items() if times}
+        """Drop row keys of which no example is left; always done in this twin."""
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
         """Fill counts that are still empty."""
-        row_keys: list[RowKey] = list(zip(*keys.T.tolist(), strict=True))
+        rows: list[RowKey] = list(zip(*keys.T.tolist(), strict=True))
         self.reserve(len(cells))
-        self._change(examples, np.arange(len(cells)), cells, zip(row_keys, times.tolist(), strict=True))
+        total = np.zeros_like(self._value.cells)
+        total[: len(cells)] = cells
+        value = _Value(examples, total, dict(zip(rows, times.tolist(), strict=True)))
+        self._commit(self._cell.prepare_store(value))
 
-    def copy(self) -> Counts:
+    def copy(self, root: Root) -> Counts:
         """An independent copy."""
-        self._complete()
-        twin = Counts(len(self._flat) // 5)
-        twin._examples, twin._flat, twin._histogram = self._examples, self._flat.copy(), dict(self._histogram)
+        twin = Counts(root, 0)
+        twin._commit(twin._cell.prepare_store(self._value))
         return twin
 
 
 def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
-    examples, columns = true.shape
-    keys = np.zeros((examples, 4), np.int64)
-    if hidden is not None:
-        known = hidden ^ np.uint8(1)
-        true, pred = true & known, pred & known
-        masked = _words(hidden)
-        cells[:, 4] += _column_sums(masked, columns)
-        keys[:, 3] = _row_sums(masked)
-    true_words, pred_words = _words(true), _words(pred)
-    both_words = true_words & pred_words
-    in_true = _column_sums(true_words, columns)
-    in_pred = _column_sums(pred_words, columns)
-    in_both = _column_sums(both_words, columns)
-    cells[:, 3] += in_both
-    cells[:, 2] += in_pred - in_both
+    masked = np.zeros_like(true) if hidden is None else hidden
+    true, pred = true & ~masked, pred & ~masked
+    sides = (true, pred, true & pred, masked)
+    in_true, in_pred, in_both, in_masked = (np.count_nonzero(side, axis=0) for side in sides)
+    cells[:, 0] += len(true) - in_true - in_pred + in_both - in_masked
     cells[:, 1] += in_true - in_both
-    cells[:, 0] += examples - in_true - in_pred + in_both
-    if hidden is not None:
-        cells[:, 0] -= _column_sums(masked, columns)
-    keys[:, 0] = _row_sums(true_words)
-    keys[:, 1] = _row_sums(pred_words)
-    keys[:, 2] = _row_sums(both_words)
-    return keys
-
-
-def _words(bits: UInt8Array) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-    """The same bytes, eight to a word, the last word of a row filled with zeros."""
-    examples, columns = bits.shape
-    if columns % 8 == 0 and bits.flags.c_contiguous:
-        return bits.view(np.uint64).reshape(examples, columns // 8)
-    padded = np.zeros((examples, -(-columns // 8) * 8), np.uint8)
-    padded[:, :columns] = bits
-    return padded.view(np.uint64)
-
-
-def _column_sums(words: np.ndarray[tuple[int, int], np.dtype[np.uint64]], columns: int) -> IntArray:
-    """Sum the bytes of each column: eight columns in one addition, at most 255 rows before a byte could overflow."""
-    total = np.zeros(words.shape[1] * 8, np.int64)
-    for start in range(0, len(words), 255):
-        total += np.add.reduce(words[start : start + 255], axis=0).view(np.uint8)
-    return total[:columns]
-
-
-def _row_sums(words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]) -> IntArray:
-    """Sum the bytes of each row: at most 255 words before a byte could overflow, then the eight bytes of a word."""
-    total = np.zeros(len(words), np.int64)
-    for start in range(0, words.shape[1], 255):
-        lanes = words[:, start].copy()
-        for column in range(start + 1, min(start + 255, words.shape[1])):
-            lanes += words[:, column]
-        pairs = (lanes & _EIGHT_BIT_LANES) + ((lanes >> np.uint64(8)) & _EIGHT_BIT_LANES)
-        total += ((pairs * _SUM_OF_16_BIT_LANES) >> np.uint64(48)).view(np.int64)
-    return total
+    cells[:, 2] += in_pred - in_both
+    cells[:, 3] += in_both
+    cells[:, 4] += in_masked
+    return np.stack([np.count_nonzero(side, axis=1) for side in sides], axis=1)
 
 
 def list_rows(

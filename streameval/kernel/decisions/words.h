@@ -128,7 +128,7 @@ SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *others, int64
 
 /* Count the rows of a load, and empty it. 0 if memory ran out. */
 SE_INLINE int se_unload(
-    se_load *load, int counts, const se_pairs *pairs, uint64_t group, uint32_t *small, se_histogram *h) {
+    se_load *load, int counts, const se_pairs *pairs, uint64_t group, uint32_t *small, se_sums *h) {
     uint32_t *trues = pairs->true_ + group * (uint64_t)pairs->width;
     uint64_t *preds = pairs->pred + group * (uint64_t)pairs->width, bytes[3][8];
     const size_t left = (size_t)(SE_LOAD - load->rows) * sizeof(uint64_t);
@@ -143,12 +143,12 @@ SE_INLINE int se_unload(
         preds[column] += (uint64_t)(uint8_t)(bytes[1][number] >> shift) |
                          (uint64_t)(uint8_t)(bytes[2][number] >> shift) << 32;
     }
-    if (!se_reserve(h, SE_LOAD)) return 0;
+    if (!se_sums_reserve(h, SE_LOAD)) return 0;
     for (int64_t row = 0; row < load->rows; row++) {
         const uint64_t t = load->true_[row], p = load->pred[row];
         const uint64_t nt = se_ones(t, counts), np = se_ones(p, counts), nb = se_ones(t & p, counts);
         if (!pairs->codes && (nt | np) < SE_SMALL) small[(nt * SE_SMALL + np) * SE_SMALL + nb]++;
-        else se_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+        else se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
     }
     load->rows = 0;
     return 1;
@@ -156,7 +156,7 @@ SE_INLINE int se_unload(
 
 SE_INLINE int se_count_words_of(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int counts, const se_pairs *pairs,
-    se_bits t_bits, se_bits p_bits, se_load *loads, uint32_t *small, se_histogram *h) {
+    se_bits t_bits, se_bits p_bits, se_load *loads, uint32_t *small, se_sums *h) {
     const se_lists t = *in_true, p = *in_pred;
     const int64_t *codes = pairs->codes;
     uint64_t group = 0;
@@ -184,7 +184,7 @@ SE_INLINE int se_count_words_of(
 #define SE_WORDS(NAME, TARGET, COUNTS)                                                                                 \
     TARGET static int NAME(                                                                                            \
         ptrdiff_t rows, const se_lists *t, const se_lists *p, int wide, const se_pairs *pairs, se_bits t_bits,         \
-        se_bits p_bits, se_load *loads, uint32_t *small, se_histogram *h) {                                            \
+        se_bits p_bits, se_load *loads, uint32_t *small, se_sums *h) {                                            \
         if (wide) return se_count_words_of(rows, t, p, 1, COUNTS, pairs, t_bits, p_bits, loads, small, h);             \
         return se_count_words_of(rows, t, p, 0, COUNTS, pairs, t_bits, p_bits, loads, small, h);                       \
     }
@@ -197,7 +197,7 @@ SE_WORDS(se_words_avx2, __attribute__((target("avx2,popcnt"))), 1)
 /* Count rows as words. Returns what se_count_lists does, or 1 if there are too many columns, or too few rows. */
 static int se_count_words(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int vector, const se_pairs *pairs,
-    se_histogram *h) {
+    se_sums *h) {
     if (rows < SE_LOAD * pairs->groups || in_true->limit > SE_TABLE || in_pred->limit > SE_TABLE) return 1;
     const size_t t_held = se_bits_held(in_true), p_held = se_bits_held(in_pred);
     const size_t small = SE_SMALL * SE_SMALL * SE_SMALL / 2, words = sizeof(se_load) / sizeof(uint64_t);
@@ -219,8 +219,8 @@ static int se_count_words(
     (void)vector;
     for (uint64_t key = 0; key < 2 * small && done == 0; key++) {
         if (!counts[key]) continue;
-        if (!se_reserve(h, 1)) done = -1;
-        else se_add(h, key / SE_SMALL / SE_SMALL | (key / SE_SMALL % SE_SMALL) << 32, key % SE_SMALL, counts[key]);
+        if (!se_sums_reserve(h, 1)) done = -1;
+        else se_sums_add(h, key / SE_SMALL / SE_SMALL | (key / SE_SMALL % SE_SMALL) << 32, key % SE_SMALL, counts[key]);
     }
     free(memory);
     return done;

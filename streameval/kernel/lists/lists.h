@@ -3,16 +3,7 @@
 #ifndef STREAMEVAL_LISTS_H
 #define STREAMEVAL_LISTS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(__GNUC__)
-#define SE_INLINE __attribute__((always_inline)) static inline
-#else
-#define SE_INLINE static inline
-#endif
-
-/* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
+#include "platform.h"
 
 /* Lists as `Lists` of types.py has them. What they say is checked before it is used as an address. */
 typedef struct {

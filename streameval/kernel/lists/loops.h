@@ -3,9 +3,6 @@
 #ifndef STREAMEVAL_LIST_LOOPS_H
 #define STREAMEVAL_LIST_LOOPS_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "lists/lists.h"
 
 #define SE_DAMAGED -2

@@ -3,31 +3,10 @@
 #ifndef STREAMEVAL_CODING_H
 #define STREAMEVAL_CODING_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#if defined(_MSC_VER) && defined(_M_X64)
-#include <intrin.h>
-#endif
-
-#if defined(__GNUC__)
-#define SC_INLINE static inline __attribute__((always_inline))
-#define SC_APART static __attribute__((noinline))
-#define SC_RARELY(truth) __builtin_expect(!!(truth), 0)
-#else
-#define SC_INLINE static inline
-#define SC_APART static
-#define SC_RARELY(truth) (truth)
-#endif
+#include "lists/lists.h"
 
 #define SC_MEMORY -1
 #define SC_DAMAGED -2
-
-SC_INLINE int64_t sc_at(const void *numbers, int wide, int64_t at) {
-    return wide ? ((const int64_t *)numbers)[at] : ((const int32_t *)numbers)[at];
-}
 
 /* -- texts as codes: an open-addressing hash table of all that differ --------------------------------------------- */
 
@@ -50,14 +29,14 @@ typedef struct {
     uint64_t seed, other;
 } sc_texts;
 
-SC_INLINE uint64_t sc_eight(const uint8_t *at) {
+SE_INLINE uint64_t sc_eight(const uint8_t *at) {
     uint64_t word;
     memcpy(&word, at, sizeof word);
     return word;
 }
 
 /* Four bytes as the first of eight, the others zero. */
-SC_INLINE uint64_t sc_four(const uint8_t *at) {
+SE_INLINE uint64_t sc_four(const uint8_t *at) {
     uint32_t word;
     memcpy(&word, at, sizeof word);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -67,29 +46,13 @@ SC_INLINE uint64_t sc_four(const uint8_t *at) {
 #endif
 }
 
-/* Both halves of a product, one over the other. */
-SC_INLINE uint64_t sc_mixed(uint64_t a, uint64_t b) {
-#if defined(__SIZEOF_INT128__)
-    const unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#elif defined(_MSC_VER) && defined(_M_X64)
-    uint64_t high, low = _umul128(a, b, &high);
-    return low ^ high;
-#else
-    const uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
-    const uint64_t ll = al * bl, lh = al * bh, hl = ah * bl;
-    const uint64_t middle = (ll >> 32) + (uint32_t)lh + (uint32_t)hl;
-    return (a * b) ^ (ah * bh + (lh >> 32) + (hl >> 32) + (middle >> 32));
-#endif
-}
-
 /* The seed is not known to whoever wrote the texts, so they cannot be chosen to have equal hashes. */
-SC_INLINE uint64_t sc_hash(const sc_texts *texts, uint64_t one, uint64_t two, int64_t length) {
-    return sc_mixed(one ^ texts->seed, two ^ texts->other ^ (uint64_t)length * 0x9E3779B97F4A7C15ull);
+SE_INLINE uint64_t sc_hash(const sc_texts *texts, uint64_t one, uint64_t two, int64_t length) {
+    return se_mixed(one ^ texts->seed, two ^ texts->other ^ (uint64_t)length * 0x9E3779B97F4A7C15ull);
 }
 
 /* Of two words the first bytes, and zeros. No branch asks how many there are: that is hard to predict. */
-SC_INLINE void sc_begins(int64_t length, uint64_t *one, uint64_t *two) {
+SE_INLINE void sc_begins(int64_t length, uint64_t *one, uint64_t *two) {
     static const uint8_t first[2 * SC_SHORT] = {
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
     *one &= sc_eight(first + SC_SHORT - length);
@@ -97,14 +60,14 @@ SC_INLINE void sc_begins(int64_t length, uint64_t *one, uint64_t *two) {
 }
 
 /* A text of up to SC_SHORT bytes as two words; sixteen bytes can be read. */
-SC_INLINE void sc_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
+SE_INLINE void sc_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
     *one = sc_eight(text);
     *two = sc_eight(text + 8);
     sc_begins(length, one, two);
 }
 
 /* The same where no more than the text can be read. */
-SC_APART void sc_last_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
+SE_APART void sc_last_words(const uint8_t *text, int64_t length, uint64_t *one, uint64_t *two) {
     uint8_t last[SC_SHORT] = {0};
     if (length) memcpy(last, text, (size_t)length);
     sc_words(last, length, one, two);
@@ -114,9 +77,9 @@ static uint64_t sc_long_hash(const sc_texts *texts, const uint8_t *text, int64_t
     uint64_t hash = texts->seed ^ (uint64_t)length;
     int64_t at = 0;
     for (; at + 16 < length; at += 16)
-        hash = sc_mixed(sc_eight(text + at) ^ texts->other, sc_eight(text + at + 8) ^ hash);
+        hash = se_mixed(sc_eight(text + at) ^ texts->other, sc_eight(text + at + 8) ^ hash);
     at = length - 16;
-    return sc_mixed(sc_mixed(sc_eight(text + at) ^ texts->other, sc_eight(text + at + 8) ^ hash) ^ texts->seed,
+    return se_mixed(se_mixed(sc_eight(text + at) ^ texts->other, sc_eight(text + at + 8) ^ hash) ^ texts->seed,
                     0x9E3779B97F4A7C15ull);
 }
 
@@ -170,7 +133,7 @@ static int sc_meet(sc_texts *texts, uint64_t place, uint64_t one, uint64_t two, 
 }
 
 /* Where a short text is, or the free place for it. */
-SC_INLINE uint64_t sc_place_of(const sc_texts *texts, uint64_t one, uint64_t two, int64_t length) {
+SE_INLINE uint64_t sc_place_of(const sc_texts *texts, uint64_t one, uint64_t two, int64_t length) {
     uint64_t at = sc_hash(texts, one, two, length) & texts->mask;
     for (;; at = (at + 1) & texts->mask) {
         const sc_place *here = texts->places + at;
@@ -179,24 +142,24 @@ SC_INLINE uint64_t sc_place_of(const sc_texts *texts, uint64_t one, uint64_t two
 }
 
 /* The code of a text that may be at a place, or else becomes the newest there; -1 if memory ran out. */
-SC_INLINE int64_t sc_code_at(
+SE_INLINE int64_t sc_code_at(
     sc_texts *texts, uint64_t at, uint64_t one, uint64_t two, int64_t length, int64_t stands) {
     const int64_t number = texts->places[at].number;
     if (number) return number - 1;
     return sc_meet(texts, at, one, two, length, stands) ? SC_MEMORY : texts->used - 1;
 }
 
-SC_INLINE int sc_codes_of(
+SE_INLINE int sc_codes_of(
     sc_texts *texts, const void *offsets, int wide, int64_t count, const uint8_t *data, int64_t size, int32_t *codes) {
-    int64_t start = sc_at(offsets, wide, 0);
+    int64_t start = se_at(offsets, wide, 0);
     if (start < 0 || start > size) return SC_DAMAGED;
     for (int64_t i = 0; i < count; i++) {
-        const int64_t end = sc_at(offsets, wide, i + 1), length = end - start;
+        const int64_t end = se_at(offsets, wide, i + 1), length = end - start;
         uint64_t one, two, at;
         int64_t code;
-        if (SC_RARELY(end < start || end > size)) return SC_DAMAGED;
+        if (SE_RARELY(end < start || end > size)) return SC_DAMAGED;
         if (length <= SC_SHORT) {
-            if (SC_RARELY(size - start < SC_SHORT))
+            if (SE_RARELY(size - start < SC_SHORT))
                 sc_last_words(data + start, length, &one, &two);
             else
                 sc_words(data + start, length, &one, &two);
@@ -238,7 +201,7 @@ typedef struct {
 } sc_views;
 
 /* Where a long text stands; NULL if outside its buffer. */
-SC_INLINE const uint8_t *sc_viewed(const sc_views *in, const uint8_t *view, int64_t length) {
+SE_INLINE const uint8_t *sc_viewed(const sc_views *in, const uint8_t *view, int64_t length) {
     int32_t buffer, start;
     memcpy(&buffer, view + 8, sizeof buffer);
     memcpy(&start, view + 12, sizeof start);
@@ -253,7 +216,7 @@ static int sc_view_codes(sc_texts *texts, const sc_views *in, int64_t count, int
         uint64_t one, two, at;
         int64_t code;
         memcpy(&length, view, sizeof length);
-        if (SC_RARELY(length < 0)) return SC_DAMAGED;
+        if (SE_RARELY(length < 0)) return SC_DAMAGED;
         if (length <= SC_WITHIN) {
             one = sc_eight(view + 4);
             two = sc_four(view + 12);

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from streameval import kernel
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from tests.kernel.decisions.test_twins import FILLS, bits, both, everything, needs_compiled
 
@@ -112,12 +113,13 @@ def test_bytes_of_any_value_are_refused_and_lead_nowhere(rows: int, columns: int
     wild = np.random.default_rng(columns).integers(0, 256, (rows, columns), np.uint8)
     tame = wild & 1
     for parts in ((wild, wild, None), (wild, wild, wild), (tame, wild, tame), (np.full_like(wild, 255),) * 3):
-        assert _compiled.Counts(columns).count_dense(np.arange(columns), 0, *parts) > 1
+        assert _compiled.Counts(Root(), columns).count_dense(np.arange(columns), 0, *parts) > 1
 
 
 GUARDED = """
 import ctypes, mmap, sys
 import numpy as np
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import compiled as _compiled
 
 columns = int(sys.argv[1])
@@ -143,14 +145,14 @@ for rows in (1, 2, 7, 8, 9, 17, 100, 241, 500):
     for at_end in (False, True):
         true, pred, hidden = (between_guards(rows, np.uint8, at_end) for _ in range(3))
         for mask, outcome in ((None, 3), (hidden, 4)):
-            counts = _compiled.Counts(columns)
+            counts = _compiled.Counts(Root(), columns)
             assert counts.count_dense(np.arange(columns), 0, true, pred, mask) == 1
             assert counts.cells(columns)[:, outcome].tolist() == [rows] * columns
         for kind in (np.float32, np.float64):
             if rows * columns * np.dtype(kind).itemsize > room:
                 continue
             scores, bounds = between_guards(rows, kind, at_end), between_guards(1, kind, at_end)[0]
-            counts = _compiled.Counts(columns)
+            counts = _compiled.Counts(Root(), columns)
             assert counts.count_scores(np.arange(columns), 0, true, scores, bounds, hidden) == (1, True)
             assert counts.cells(columns)[:, 4].tolist() == [rows] * columns
 """
@@ -182,7 +184,7 @@ def test_twins_count_scores_alike(shape: tuple[int, int], kind: type, vectors: i
         told = [counts.count_scores(np.arange(shape[1]), 0, true, scores, bounds, hidden) for counts in twins]
         assert told[0] == told[1]
         assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
-        reference = _numpy.Counts(shape[1])
+        reference = _numpy.Counts(Root(), shape[1])
         reference.count_dense(np.arange(shape[1]), 0, true, (scores >= bounds).astype(np.uint8), hidden)
         assert everything(twins[0], shape[1]) == everything(reference, shape[1])
 

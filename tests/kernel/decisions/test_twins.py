@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import kernel
 from streameval.kernel import backend
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
@@ -58,7 +59,7 @@ def everything(counts: object, width: int) -> tuple[object, ...]:
 
 
 def both(width: int) -> tuple[object, object]:
-    return _compiled.Counts(width), _numpy.Counts(width)
+    return _compiled.Counts(Root(), width), _numpy.Counts(Root(), width)
 
 
 def test_the_backend_is_the_one_that_was_asked_for():
@@ -133,7 +134,7 @@ def test_lists_that_lead_out_of_range_are_not_followed(kind: type):
     for lists in wrong:
         for sides in ((lists, fine, None), (fine, lists, None), (lists, fine, fine), (fine, None, lists)):
             with pytest.raises(IndexError):
-                _compiled.Counts(9).count_lists(2, 0, *sides, None, np.zeros(0, np.int64))
+                _compiled.Counts(Root(), 9).count_lists(2, 0, *sides, None, np.zeros(0, np.int64))
 
 
 @needs_compiled
@@ -336,7 +337,7 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
                     other.count_slots(*given, fixed, 1)
                 assert counts.merge(other, None) == DONE
         else:
-            twins = tuple(counts.copy() for counts in twins)
+            twins = tuple(counts.copy(Root()) for counts in twins)
     assert everything(twins[0], width) == everything(twins[1], width)
 
 
@@ -392,7 +393,7 @@ def test_twins_leave_unusual_examples_to_others_and_change_nothing(true: object,
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.uint8, np.bool_])
 def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
-    counts, columns = _compiled.Counts(4), {label: column for column, label in enumerate("abcd")}
+    counts, columns = _compiled.Counts(Root(), 4), {label: column for column, label in enumerate("abcd")}
     wide = np.array([1, 0, 0, 1, 1, 0, 1, 1], kind)
     rows = wide[::2], wide[::-2], wide[:4].copy(), np.frombuffer(wide[:4].tobytes(), kind)
     for row in rows:
@@ -406,7 +407,7 @@ def test_twins_merge_copy_and_restore_alike():
     for width, more in ((3, 9), (9, 3), (40, 40)):
         parts = []
         for kind in (_compiled.Counts, _numpy.Counts):
-            first, second = kind(width), kind(more)
+            first, second = kind(Root(), width), kind(Root(), more)
             for counts, columns in ((first, width), (second, more)):
                 draw = np.random.default_rng(columns)
                 rows = (draw.random((300, columns)) < 0.5).astype(np.uint8)
@@ -414,9 +415,9 @@ def test_twins_merge_copy_and_restore_alike():
             first.reserve(60)
             place = np.random.default_rng(1).permutation(60)[:more].astype(np.int64)
             assert first.merge(second, place) == DONE
-            assert first.merge(first.copy(), None) == DONE
+            assert first.merge(first.copy(Root()), None) == DONE
             assert first.merge(first, None) == DONE
-            fresh = kind(0)
+            fresh = kind(Root(), 0)
             fresh.restore(first.examples, first.cells(60), *first.row_keys())
             assert everything(fresh, 60) == everything(first, 60)
             slots = rng.integers(0, 300, 20)
@@ -435,7 +436,7 @@ def test_twins_are_full_at_the_same_example():
             assert counts.merge(counts, None) == DONE
         assert counts.examples == 2**62
         assert counts.merge(counts, None) == FULL
-        rest = counts.copy()
+        rest = counts.copy(Root())
         assert rest.count_slots(np.array([3]), (1, 1, 1, 0), 0, -1) == DONE
         assert counts.merge(rest, None) == DONE
         assert counts.examples == 2**63 - 1
@@ -504,7 +505,7 @@ def test_other_threads_run_while_many_examples_are_counted(what: str):
     try:
         thread.start()
         for _ in range(100):
-            count = getattr(_compiled.Counts(columns), f"count_{what}")
+            count = getattr(_compiled.Counts(Root(), columns), f"count_{what}")
             before = steps[0]
             count(*arguments)
             if steps[0] > before:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from streameval import kernel
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything
 
@@ -68,7 +69,7 @@ def test_rows_are_counted_one_by_one(rows: int, width: int, kinds: tuple[type, t
         sides = [lists_of(rng, rows, width, longest, kind) for kind in kinds]
         wanted = by_hand(range(rows), width, *sides)
         for _ in each_vector():
-            counts = _compiled.Counts(width)
+            counts = _compiled.Counts(Root(), width)
             counts.count_lists(rows, 0, *sides, None, None, NOTHING)
             assert everything(counts, width) == wanted
 
@@ -76,7 +77,7 @@ def test_rows_are_counted_one_by_one(rows: int, width: int, kinds: tuple[type, t
 def test_columns_in_every_row_are_not_lost(vectors: int):
     for rows in (LOAD, 5 * LOAD, 5 * LOAD + 17):
         full = Lists(np.arange(0, 64 * rows + 1, 64, np.int32), np.tile(np.arange(64, dtype=np.int32), rows))
-        counts = _compiled.Counts(64)
+        counts = _compiled.Counts(Root(), 64)
         counts.count_lists(rows, 0, full, full, None, None, NOTHING)
         assert everything(counts, 64) == (rows, [[0, 0, 0, rows, 0]] * 64, [((64, 64, 64, 0), rows)])
 
@@ -88,7 +89,7 @@ def test_rows_of_groups_are_counted_where_they_belong(width: int, groups: int, v
     for rows in (LOAD * groups - 1, LOAD * groups, 2_500):
         sides = [lists_of(rng, rows, width, 6, np.int32) for _ in range(2)]
         codes = rng.integers(0, groups, rows) if rows % 2 else np.zeros(rows, np.int64)
-        counted = [_compiled.Counts(width) for _ in range(groups)]
+        counted = [_compiled.Counts(Root(), width) for _ in range(groups)]
         _compiled.count_groups(counted, codes, rows, width, *sides)
         for group, counts in enumerate(counted):
             assert everything(counts, width) == by_hand(np.flatnonzero(codes == group), width, *sides)
@@ -112,11 +113,11 @@ def test_damage_in_any_of_many_rows_is_refused(at: int, kind: type, vectors: int
     for lists in wrong:
         for sides in ((lists, fine), (fine, lists)):
             with pytest.raises(IndexError):
-                _compiled.Counts(9).count_lists(rows, 0, *sides, None, None, NOTHING)
+                _compiled.Counts(Root(), 9).count_lists(rows, 0, *sides, None, None, NOTHING)
             with pytest.raises(IndexError):
-                _compiled.count_groups([_compiled.Counts(9)] * 2, np.arange(rows) % 2, rows, 9, *sides)
+                _compiled.count_groups([_compiled.Counts(Root(), 9)] * 2, np.arange(rows) % 2, rows, 9, *sides)
     for code in (2, -1):
         codes = np.zeros(rows, np.int64)
         codes[at] = code
         with pytest.raises(IndexError):
-            _compiled.count_groups([_compiled.Counts(9)] * 2, codes, rows, 9, fine, fine)
+            _compiled.count_groups([_compiled.Counts(Root(), 9)] * 2, codes, rows, 9, fine, fine)

@@ -20,6 +20,7 @@ import streameval as se
 from streameval import kernel
 from streameval.errors import InputError
 from streameval.inputs.arrow import _views, encoded_texts
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
 from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.strings import numpy as _codes_numpy
@@ -363,15 +364,15 @@ def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, ki
         true, pred = ragged(rng, rows, width, kind), ragged(rng, rows, width, kind)
         pred = pred._replace(columns=rng.integers(0, width, width))
         codes = rng.integers(0, groups, rows)
-        made = [[kind_of(0) for _ in range(groups)] for kind_of in (_compiled.Counts, _numpy.Counts)]
+        made = [[kind_of(Root(), 0) for _ in range(groups)] for kind_of in (_compiled.Counts, _numpy.Counts)]
         for _ in range(2):  # what is there already stays
             _compiled.count_groups(made[0], codes, rows, width, true, pred)
             _numpy.count_groups(made[1], codes, rows, width, true, pred)
         assert [everything(one, width) for one in made[0]] == [everything(one, width) for one in made[1]]
-        whole = _compiled.Counts(width)
+        whole = _compiled.Counts(Root(), width)
         for one in made[0]:
             whole.merge(one, None)
-        alone = _compiled.Counts(width)
+        alone = _compiled.Counts(Root(), width)
         for _ in range(2):
             alone.count_lists(rows, 0, true, pred, None, None, np.zeros(0, np.int64))
         assert everything(whole, width) == everything(alone, width)
@@ -387,7 +388,7 @@ def test_damaged_groups_and_lists_are_refused():
         ([0, 1], Lists(np.array([-1, 1, 2]), fine.places)),
     ):  # fmt: skip
         with pytest.raises(IndexError):
-            _compiled.count_groups([_compiled.Counts(0) for _ in range(2)], np.array(codes), 2, 2, true, fine)
+            _compiled.count_groups([_compiled.Counts(Root(), 0) for _ in range(2)], np.array(codes), 2, 2, true, fine)
 
 
 GUARDED = """

@@ -1,0 +1,108 @@
+/* Sums by key: the one hash table of the kernel, with open addressing. A key is two words, of which the second is not
+   all ones; it has one or more sums, and no example where the first of them is 0. */
+
+#ifndef STREAMEVAL_TABLE_H
+#define STREAMEVAL_TABLE_H
+
+#include "platform.h"
+
+typedef struct {
+    uint64_t *places; /* of each key the second word plus 1, so that 0 is a place never taken; the first; its sums */
+    size_t mask;      /* places - 1, a power of two less one */
+    size_t used;
+    size_t promised; /* keys that are prepared and not yet committed */
+    int sums;
+} se_sums;
+
+/* Not known to whoever chose the keys, so they cannot be chosen to have equal hashes. It decides where keys stand, and
+   nothing that is returned in an order. Each module sets it when it is imported. */
+static uint64_t se_seed[2] = {0x9E3779B97F4A7C15ull, 0xD6E8FEB86659FD93ull};
+
+/* Whether there was memory for so many places, a power of two. */
+static int se_sums_init(se_sums *table, size_t places, int sums) {
+    table->places = (uint64_t *)calloc(places * (size_t)(sums + 2), sizeof(uint64_t));
+    table->mask = places - 1;
+    table->used = table->promised = 0;
+    table->sums = sums;
+    return table->places != NULL;
+}
+
+SE_INLINE uint64_t *se_sums_place(const se_sums *table, size_t at) {
+    return table->places + at * (size_t)(table->sums + 2);
+}
+
+/* Where a key stands, or would stand. */
+SE_INLINE uint64_t *se_sums_find(const se_sums *table, uint64_t outer, uint64_t inner) {
+    size_t at = (size_t)se_mixed(outer ^ se_seed[0], inner ^ se_seed[1]) & table->mask;
+    for (;; at = (at + 1) & table->mask) {
+        uint64_t *place = se_sums_place(table, at);
+        if (!place[0] || (place[0] == inner + 1 && place[1] == outer)) return place;
+    }
+}
+
+/* The next key that has an example, and its sums; NULL behind the last. Start at 0. */
+SE_INLINE int64_t *se_sums_next(const se_sums *table, size_t *at, uint64_t *outer, uint64_t *inner) {
+    while (*at <= table->mask) {
+        uint64_t *place = se_sums_place(table, (*at)++);
+        if (!place[0] || !place[2]) continue;
+        *outer = place[1];
+        *inner = place[0] - 1;
+        return (int64_t *)(place + 2);
+    }
+    return NULL;
+}
+
+/* A table of the same content with room for `more` further keys, without keys that have no example. */
+SE_APART int se_sums_rebuild(se_sums *table, size_t more) {
+    size_t live = 0, places = 16, at = 0;
+    uint64_t outer, inner;
+    int64_t *sums;
+    while (se_sums_next(table, &at, &outer, &inner)) live++;
+    while (places < 3 * (live + more)) places *= 2;
+    se_sums fresh;
+    if (!se_sums_init(&fresh, places, table->sums)) return 0;
+    for (at = 0; (sums = se_sums_next(table, &at, &outer, &inner));) {
+        memcpy(se_sums_find(&fresh, outer, inner), sums - 2, (size_t)(table->sums + 2) * sizeof(uint64_t));
+        fresh.used++;
+    }
+    free(table->places);
+    fresh.promised = table->promised;
+    *table = fresh;
+    return 1;
+}
+
+/* Make sure that `more` further keys fit. 0 if memory ran out. */
+SE_INLINE int se_sums_reserve(se_sums *table, size_t more) {
+    more += table->promised;
+    return 2 * (table->used + more) <= table->mask + 1 || se_sums_rebuild(table, more);
+}
+
+/* Make sure that so many keys fit until the promise is taken back, whatever else is added. 0 if memory ran out. */
+SE_INLINE int se_sums_promise(se_sums *table, size_t keys) {
+    if (!se_sums_reserve(table, keys)) return 0;
+    table->promised += keys;
+    return 1;
+}
+
+/* The sums of a key for which there is room. */
+SE_INLINE int64_t *se_sums_at(se_sums *table, uint64_t outer, uint64_t inner) {
+    uint64_t *place = se_sums_find(table, outer, inner);
+    if (!place[0]) {
+        place[0] = inner + 1;
+        place[1] = outer;
+        table->used++;
+    }
+    return (int64_t *)(place + 2);
+}
+
+/* Add to the first sum of a key for which there is room. */
+SE_INLINE void se_sums_add(se_sums *table, uint64_t outer, uint64_t inner, int64_t count) {
+    *se_sums_at(table, outer, inner) += count;
+}
+
+/* The first sum of a key. */
+SE_INLINE int64_t se_sums_count(const se_sums *table, uint64_t outer, uint64_t inner) {
+    return (int64_t)se_sums_find(table, outer, inner)[2];
+}
+
+#endif
