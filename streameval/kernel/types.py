@@ -39,6 +39,28 @@ Ragged: TypeAlias = tuple[IntArray, IntArray]
 """For each example a list: offsets, and the columns of all lists one after the other."""
 
 
+class Records(NamedTuple):
+    """What is known of examples, one by one.
+
+    Attributes
+    ----------
+    rows
+        For each example ``m, l, u, h``; pairs of ranked labels, one true and one false, in which the false one ranks
+        at least as high; ``a + g`` of the last group (0 where some true label is not ranked); whether there is such a
+        pair; whether a false label ranks at least as high as the best true one; true labels ranked above all ranked
+        false ones. Shape (examples, 9).
+    groups
+        For each group with a true label its example, ``a, g, t, L``; shape (groups, 5).
+    labels
+        For each true label its example, its column, and ``a, g`` of its group (-1 and 0 where it is not ranked); shape
+        (true labels, 4).
+    """
+
+    rows: IntArray
+    groups: IntArray
+    labels: IntArray
+
+
 class Weighed(NamedTuple):
     """Exact sums of weights, as digits: ``sum(digit[j] * 2**(32 * j)) / 2**scale``."""
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from streameval.errors import MetricError
-from streameval.kernel.backend import curves as binned
+from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import FloatArray, IntArray, WordArray
 from streameval.metrics.areas import Bounds, Certified, averaged, curve
 from streameval.metrics.catalogue import Reading

@@ -12,7 +12,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
 
-from streameval.kernel.backend import pairs as pairing
+from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.metrics.pairs import of_examples, of_pairs

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from streameval.errors import MetricError
-from streameval.kernel.backend import pairs as pairing
+from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from streameval.errors import InputError, MetricError
-from streameval.kernel.backend import curves as binned
+from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
 from streameval.metrics.curves import path_of
 from streameval.schema.labels import Label

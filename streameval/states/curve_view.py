@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from streameval.kernel import backend
+from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import Flags, FloatArray, IntArray, WordArray
 from streameval.schema.labels import Label
 from streameval.states.curves import Curves, Moments
@@ -92,8 +92,8 @@ class Path:
     @cached_property
     def thresholds(self) -> FloatArray:
         """The threshold that predicts exactly down to each step: its score, or the lower edge of its bin."""
-        known = backend.curves.scores_of(np.maximum(self.bins, 0), np.maximum(self.residuals, 0))
-        edges = backend.curves.edges_of(self.bins)
+        known = binning.scores_of(np.maximum(self.bins, 0), np.maximum(self.residuals, 0))
+        edges = binning.edges_of(self.bins)
         return np.asarray(np.where(self.mixed | (self.bins < 0), edges, known))
 
 
@@ -233,7 +233,7 @@ def _steps(
     residuals = np.where(mixed, -1, np.maximum(first, second))
     if apart.any():
         times = 1 + apart
-        lower_is_neg = (second > first) != backend.curves.flipped_bins(bins)
+        lower_is_neg = (second > first) != binning.flipped_bins(bins)
         source = np.repeat(np.arange(len(bins)), times)
         later = np.zeros(len(source), np.bool_)
         later[1:] = source[1:] == source[:-1]

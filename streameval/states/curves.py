@@ -1,6 +1,6 @@
 """The state of scores: for each label, the positives and the negatives in each bin of the score.
 
-A bin is a fixed function of the score (`streameval.kernel.curves.numpy`), so no range is declared in advance, shards
+A bin is a fixed function of the score (`streameval.kernel.curves.bins`), so no range is declared in advance, shards
 merge exactly, and nothing depends on the order of examples. What a bin holds is the number of its scores, the sum of
 their residuals and the sum of the squares, for each class; from these follow the exact sum of the scores and of their
 squares, and whether they are all equal.
@@ -26,6 +26,7 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel import backend
+from streameval.kernel.curves.bins import SCORE_MAX
 from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, UInt8Array, WordArray
 from streameval.schema.batch import Batch, Dense, ragged
 from streameval.schema.labels import Label, LabelIndex
@@ -35,7 +36,7 @@ from streameval.states.exact import ExactSums, common_scale, exact_integers, sca
 __all__ = ["CurveContent", "Curves", "Moments"]
 
 _TOO_MANY = (
-    f"more than {backend.curves.SCORE_MAX} scores, or {COUNT_MAX} examples, cannot be counted exactly; evaluate in "
+    f"more than {SCORE_MAX} scores, or {COUNT_MAX} examples, cannot be counted exactly; evaluate in "
     "parts, each on its own"
 )
 _NEVER_SEEN = "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
@@ -115,11 +116,12 @@ class Curves:
     """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting."""
 
     reads_decisions: ClassVar[bool] = False
-    __slots__ = ("_bins", "_labels", "_plan", "_weights")
+    __slots__ = ("_bins", "_labels", "_plan", "_root", "_weights")
 
     def __init__(self, labels: LabelIndex) -> None:
         self._labels = labels
-        self._bins = backend.curves.Bins(len(labels))
+        self._root = backend.commit.Root()
+        self._bins = backend.curves.Bins(self._root, len(labels))
         self._weights: ExactSums[Place] | None = None
         self._plan: _Plan | None = None
 
@@ -156,15 +158,21 @@ class Curves:
             if sign < 0 and not known and self._unlikely(sums, weights):
                 raise RevertError(_NEVER_SEEN)
             self._plan = _Plan(self.examples, weights, sums)
-        fixed = self._labels.fixed
+        fixed, bins, one = self._labels.fixed, self._bins, batch.examples == 1
         if isinstance(batch, Dense):
-            rows = (batch.true, batch.scores, batch.ranked, batch.mask)
-            code = self._bins.count_rows(batch.columns, fixed, *rows, sign)  # type: ignore[arg-type]  # there are scores
+            rows: Any = (batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask)
+            code = self._done(bins.prepare_row(*rows, sign)) if one else bins.count_rows(*rows)
         else:
             true, ranked, mask = map(ragged, (batch.true, batch.ranked, batch.mask))
-            lists = (true, ranked, batch.scores, mask)
-            code = self._bins.count_lists(batch.examples, fixed, *lists, sign)  # type: ignore[arg-type]  # there are scores
+            lists: Any = (fixed, true, ranked, batch.scores, mask)
+            code = self._done(bins.prepare_lists(*lists, sign)) if one else bins.count_lists(batch.examples, *lists)
         self._finish(code)
+
+    def _done(self, part: Any) -> int:
+        if isinstance(part, int):
+            return part
+        self._root.commit([part])
+        return DONE
 
     def merge(self, other: Curves) -> None:
         """Add all that ``other`` has counted. ``other`` may be this very state."""
@@ -184,7 +192,7 @@ class Curves:
                 here = (column if place is None or column < 0 else place[column], what)
                 sums[here] = old.get(here, 0) + value
             self._plan = _Plan(self.examples, weights, sums)
-        self._finish(self._bins.merge(other._bins, columns))
+        self._finish(self._done(self._bins.prepare_merge(other._bins, columns, 1)))
 
     def _columns_of(self, other: Curves) -> IntArray | None:
         """Where the columns of another state are here, its labels registered; None if they are the same."""
@@ -354,11 +362,13 @@ class Curves:
         bins = self._bins
         place = np.zeros(len(self._labels), np.int64)
         place[columns] = np.arange(len(columns))
-        width = len(columns)
+        width, root = len(columns), backend.commit.Root()
         while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
-            fresh = backend.curves.Bins(-(-width // 4))
-            if fresh.merge(bins, place // 4) != DONE:
+            fresh = backend.curves.Bins(root, -(-width // 4))
+            part = fresh.prepare_merge(bins, place // 4, 1)
+            if isinstance(part, int):
                 raise CounterOverflowError(_TOO_MANY)
+            root.commit([part])
             bins, width = fresh, -(-width // 4)
             place = np.arange(width)
             if width <= 1:
@@ -430,7 +440,7 @@ class Curves:
         """An independent copy over a copy of the labels."""
         self._settle()
         twin = Curves(labels)
-        twin._bins = self._bins.copy()
+        twin._bins = self._bins.copy(twin._root)
         twin._weights = None if self._weights is None else self._weights.copy()
         return twin
 

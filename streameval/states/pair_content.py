@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.kernel.backend import pairs as pairing
+from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label
 from streameval.states.options import Part

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from streameval.errors import CounterOverflowError, MergeError, RevertError
 from streameval.kernel import backend
-from streameval.kernel.backend import pairs as pairing
-from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
+from streameval.kernel.pairs import pairing
+from streameval.kernel.types import DONE, FULL, FloatArray, IntArray, Lists
 from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import COUNT_MAX
@@ -59,6 +59,71 @@ class _Plan(NamedTuple):
     sets: dict[tuple[int, ...], int]
 
 
+class _Table:
+    """Pairs, with the cells of each label beside them."""
+
+    __slots__ = ("cells_", "pairs", "parts", "root")
+
+    def __init__(self, width: int, parts: int) -> None:
+        self.parts = parts
+        self.root = backend.commit.Root()
+        self.pairs = backend.pairs.Pairs(self.root, parts)
+        self.cells_ = _cell_table(width)
+
+    @property
+    def examples(self) -> int:
+        return self.pairs.examples
+
+    def count_slots(self, slots: IntArray, fixed: int, sign: int) -> int:
+        part = self.pairs.prepare_example(slots, sign)
+        if isinstance(part, int):
+            return part
+        code = self.cells_.count_slots(slots, (0, 0, 0, 0), fixed, sign)
+        if code == DONE:
+            self.root.commit([part])
+        return code
+
+    def count_dense(self, columns: IntArray, fixed: int, true: Any, pred: Any, hidden: Any) -> int:
+        self.cells_.count_dense(columns, fixed, true, pred, hidden)
+        return self.pairs.count_dense(columns, true, pred, hidden)
+
+    def count_lists(
+        self, examples: int, fixed: int, true: Any, pred: Any, hidden: Any, named: Any, everywhere: IntArray
+    ) -> None:
+        sides = [None if side is None else Lists(*side) for side in (true, pred, hidden, named)]
+        self.cells_.count_lists(examples, fixed, *sides, everywhere)
+        width = max((int(side[1].max(initial=-1)) + 1 for side in (true, pred, hidden) if side is not None), default=0)
+        self.pairs.count_lists(examples, width, true, pred, hidden)
+
+    def merge(self, other: _Table, columns: IntArray | None) -> int:
+        part = self.pairs.prepare_merge(other.pairs, columns, 1)
+        if isinstance(part, int):
+            return part
+        code = self.cells_.merge(other.cells_, columns)
+        if code == DONE:
+            self.root.commit([part])
+        return code
+
+    def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
+        self.pairs.restore(examples, keys, times)
+        self.cells_.restore(examples, cells, np.zeros((1, 4), np.int64), np.array([examples]))
+
+    def copy(self) -> _Table:
+        copied = _Table(0, self.parts)
+        copied.pairs, copied.cells_ = self.pairs.copy(copied.root), self.cells_.copy()
+        return copied
+
+    def compact(self) -> None:
+        self.pairs.compact()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.pairs if name in ("items", "times") else self.cells_, name)
+
+
+def _cell_table(width: int) -> Any:
+    return backend.decisions.Counts(width)
+
+
 class Pairs:
     """Counts of pairs and sets of labels, exact under any order, batching, merging and reverting."""
 
@@ -69,7 +134,7 @@ class Pairs:
         chosen = set(parts)
         self.parts: tuple[Part, ...] = tuple(part for part in PARTS if part in chosen)
         self._labels = labels
-        self._counts = pairing.Pairs(len(labels), self._bits)
+        self._counts = _Table(len(labels), self._bits)
         self._sets: dict[tuple[int, ...], int] = {}
         self._weights: ExactSums[Key] | None = None
         self._plan: _Plan | None = None

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval.kernel import backend
-from streameval.kernel.rankings.numpy import Records
-from streameval.kernel.types import FloatArray, IntArray
+from streameval.kernel.types import FloatArray, IntArray, Records
 from streameval.states.exact import ExactSums, common_scale, units_of
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Key

@@ -26,8 +26,7 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError, LabelError, RevertError
 from streameval.kernel import backend
-from streameval.kernel.rankings.numpy import Records
-from streameval.kernel.types import DONE, FULL, FloatArray, IntArray
+from streameval.kernel.types import FULL, FloatArray, IntArray, Records
 from streameval.schema.batch import Batch, Dense, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
@@ -75,12 +74,13 @@ class Rankings:
     """Sums over examples that all ranking metrics share, exact under any order, batching, merging and reverting."""
 
     reads_decisions: ClassVar[bool] = False
-    __slots__ = ("_asked", "_counts", "_inverse", "_labels", "_options", "_plan", "_scratch", "_weights")
+    __slots__ = ("_asked", "_counts", "_inverse", "_labels", "_options", "_plan", "_root", "_scratch", "_weights")
 
     def __init__(self, labels: LabelIndex, options: RankingOptions | None = None) -> None:
         self._labels = labels
         self._options = options or RankingOptions()
-        self._counts = backend.rankings.RankCounts(len(labels))
+        self._root = backend.commit.Root()
+        self._counts = backend.rankings.RankCounts(self._root, len(labels))
         self._asked: Sums = ExactSums()
         self._weights: Sums | None = None
         self._plan: _Plan | None = None
@@ -199,10 +199,11 @@ class Rankings:
             raise RevertError(_NEVER_SEEN)
         if asked_sums or weights is not None:
             self._plan = _Plan(self._counts.examples, old, asked_sums, weights, weight_sums)
-        code = self._counts.merge(other._counts, columns, sign)
-        if code != DONE:
+        part = self._counts.prepare_merge(other._counts, columns, sign)
+        if isinstance(part, int):
             self._plan = None
-            raise CounterOverflowError(_TOO_MANY) if code == FULL else RevertError(_NEVER_SEEN)
+            raise CounterOverflowError(_TOO_MANY) if part == FULL else RevertError(_NEVER_SEEN)
+        self._root.commit([part])
         self._settle()
 
     @staticmethod
@@ -424,7 +425,7 @@ class Rankings:
         """An independent copy over a copy of the labels."""
         self._settle()
         twin = self.empty(labels)
-        twin._counts = self._counts.copy()
+        twin._counts = self._counts.copy(twin._root)
         twin._asked = self._asked.copy()
         twin._weights = None if self._weights is None else self._weights.copy()
         return twin

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.backend import curves as binned
+from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
 from streameval.states.content import Content

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from streameval.errors import FormatError
-from streameval.kernel.backend import pairs as pairing
+from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label
 from streameval.states.content import Content as Decided

@@ -1,4 +1,4 @@
-"""Scores: bins, the laws of their state, areas with certificates, curves and calibration."""
+"""Scores: the laws of their state, areas with certificates, curves and calibration."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from streameval import kernel
 from streameval.errors import CounterOverflowError, MetricError, RevertError
-from streameval.kernel.backend import curves as binned
-from streameval.kernel.curves import numpy as _binned_numpy
 from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.metrics import areas, calibration, curves
 from streameval.schema.batch import Batch, Dense, Ragged
@@ -27,40 +24,12 @@ from tests.support.curve_oracle import counted, lists_of, nasty_scores, rows_of,
 from tests.support.effort import cases
 from tests.support.entries import reading
 
-needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
-if kernel.BACKEND == "compiled":
-    from streameval.kernel.curves import compiled as _binned
-
 CASES = cases(2000)
 EXACT_KINDS = {"tenths", "all equal", "float16", "bfloat16"}
 CHECK = settings(max_examples=cases(60), deadline=None)
 
 
-# -- bins -------------------------------------------------------------------------------------------------------------
-
-
-def sorted_extremes() -> np.ndarray:
-    rng = np.random.default_rng(5)
-    bits = rng.integers(0, 2**64, 30000, dtype=np.uint64).view(np.float64)
-    spots = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 0.25, 0.5, 0.75, 1.0, 2.0, 1.7976931348623155e308]
-    around = [np.nextafter(spot, way) for spot in spots for way in (np.inf, -np.inf)]
-    near_one = 1 - 10.0 ** -rng.uniform(0, 17, 30000)
-    every = np.concatenate([bits, spots, np.negative(spots), around, np.negative(around), near_one, rng.random(30000)])
-    return np.sort(every[np.isfinite(every)])
-
-
-def test_bins_never_fall_as_scores_rise():
-    bins, residuals = binned.bins_of(sorted_extremes())
-    assert (np.diff(bins) >= 0).all()
-    assert bins.min() == 0
-    assert bins.max() == binned.BINS - 1
-    assert residuals.min() >= 0
-    assert residuals.max() < 2**binned.DROPPED
-
-
-def test_minus_zero_is_zero_and_equal_numbers_of_any_width_share_a_bin():
-    assert binned.bins_of(np.array([-0.0]))[0] == binned.bins_of(np.array([0.0]))[0]
-    assert binned.bins_of(np.array([-5e-324]))[0] < binned.bins_of(np.array([0.0]))[0]
+def test_equal_numbers_of_any_width_share_a_bin():
     singles = np.random.default_rng(3).integers(0, 2**32, 50000, dtype=np.uint32).view(np.float32)
     singles = singles[np.isfinite(singles)].reshape(-1, 1)
     labels = LabelIndex(["a"])
@@ -68,172 +37,6 @@ def test_minus_zero_is_zero_and_equal_numbers_of_any_width_share_a_bin():
     for state, kind in zip(states, (np.float32, np.float64), strict=True):
         state.count(rows_of(np.ones_like(singles, np.uint8), singles.astype(kind)))
     assert states[0] == states[1]
-
-
-def test_a_score_is_known_again_from_its_bin_and_residual():
-    scores = sorted_extremes()
-    assert (binned.scores_of(*binned.bins_of(scores)) == scores).all()
-
-
-def test_the_edge_of_a_bin_is_the_least_score_in_it_or_above():
-    scores = sorted_extremes()
-    bins = binned.bins_of(scores)[0]
-    edges = binned.edges_of(bins)
-    assert (edges <= scores).all()
-    assert (binned.bins_of(edges)[0] >= bins).all()
-    lower = edges[bins > 0]
-    assert (binned.bins_of(np.nextafter(lower, -np.inf))[0] < bins[bins > 0]).all()
-
-
-@needs_compiled
-def test_twins_agree_about_bins():
-    for mine, its in zip(_binned.bins_of(sorted_extremes()), _binned_numpy.bins_of(sorted_extremes()), strict=True):
-        assert (mine == its).all()
-
-
-# -- twins ------------------------------------------------------------------------------------------------------------
-
-
-def everything(bins: object, width: int) -> list[object]:
-    columns = np.arange(width)
-    # Pairs are read first: scores need not be in bins for that, but are afterwards.
-    arrays = [*bins.pairs(columns), *bins.read(columns, True), bins.sides(columns), bins.mentioned(width)]
-    assert [part.tolist() for part in bins.pairs(columns)] == [part.tolist() for part in arrays[:2]]
-    return [bins.examples, bins.scores, *(array.tolist() for array in arrays)]
-
-
-def random_lists(rng: np.random.Generator, examples: int, width: int, *, repeats: bool) -> tuple:
-    rows = [
-        rng.integers(0, width, rng.integers(0, 5)) if repeats else rng.permutation(width)[: rng.integers(0, 5)]
-        for _ in range(examples)
-    ]
-    return np.cumsum([0, *map(len, rows)]).astype(np.int64), np.concatenate([*rows, []]).astype(np.int64)
-
-
-@needs_compiled
-@pytest.mark.parametrize("seed", range(cases(30)))
-def test_twins_agree_about_any_history(seed: int):
-    rng = np.random.default_rng([7, seed])
-    width = int(rng.integers(1, 40))
-    twins, fixed = (_binned.Bins(width), _binned_numpy.Bins(width)), int(rng.integers(0, width + 1))
-    single: list[tuple[str, tuple]] = []
-    for _ in range(int(rng.integers(1, 20))):
-        action = int(rng.integers(8))
-        if action < 3:
-            rows = int(rng.choice([0, 1, 2, 5, 127, 128, 129, 3000 if seed % 4 == 0 else 40]))
-            columns = rng.permutation(width)[: rng.integers(0, width + 1)].astype(np.int64)
-            shape = (rows, len(columns))
-            scores = np.ascontiguousarray(nasty_scores(rng, shape)[1])
-            true = (rng.random(shape) < 0.3).astype(np.uint8)
-            hidden = (rng.random(shape) < 0.1).astype(np.uint8) if rng.random() < 0.3 else None
-            ranked = (rng.random(shape) < 0.8).astype(np.uint8) if rng.random() < 0.3 else None
-            if hidden is not None:
-                scores[hidden == 1] = np.nan
-            given = (columns, fixed, true, scores, ranked, hidden)
-            assert [twin.count_rows(*given, 1) for twin in twins] == [DONE, DONE]
-            single += [("count_rows", given)] * (rows == 1)
-        elif action < 5:
-            examples = int(rng.choice([0, 1, 3, 50]))
-            true, ranked = (random_lists(rng, examples, width, repeats=again) for again in (True, False))
-            hidden = random_lists(rng, examples, width, repeats=True) if rng.random() < 0.3 else None
-            scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
-            given = (examples, fixed, true, ranked, scores, hidden)
-            assert [twin.count_lists(*given, 1) for twin in twins] == [DONE, DONE]
-            single += [("count_lists", given)] * (examples == 1)
-        elif action == 5 and single:
-            name, given = single[rng.integers(len(single))]  # at times one that was taken back before
-            codes = [getattr(twin, name)(*given, -1) for twin in twins]
-            assert codes[0] == codes[1]
-        elif action == 6:
-            for twin in twins:
-                twin.compact()
-            twins = tuple(twin.copy() for twin in twins) if rng.random() < 0.5 else twins
-        else:
-            place = rng.permutation(width).astype(np.int64) // int(rng.integers(1, 5))  # several columns into one
-            grown = (_binned.Bins(width), _binned_numpy.Bins(width))
-            for more, twin in zip(grown, twins, strict=True):
-                assert more.merge(twin, place) == DONE
-                assert more.merge(twin, None) == DONE
-                assert more.merge(more, None) == DONE
-            assert everything(grown[0], width) == everything(grown[1], width)
-        if rng.random() < 0.4:
-            assert everything(twins[0], width) == everything(twins[1], width)
-    assert everything(twins[0], width) == everything(twins[1], width)
-    offsets, bins, counts, _, words = twins[1].read(np.arange(width), True)
-    fresh = _binned.Bins(0)
-    fresh.restore(twins[1].examples, twins[1].sides(np.arange(width)), offsets, bins, counts, words)
-    assert everything(fresh, width) == everything(twins[1], width)
-
-
-FLOATS = {
-    "between 0 and 1": lambda rng, shape: rng.random(shape, np.float32),
-    "rare": lambda rng, shape: np.exp(rng.normal(-9, 3, shape)).astype(np.float32),
-    "logits": lambda rng, shape: rng.normal(0, 4, shape).astype(np.float32),
-    "both zeros and ones": lambda rng, shape: rng.choice(np.array([-0.0, 0.0, 1.0, 0.5], np.float32), shape),
-    "subnormal": lambda rng, shape: rng.random(shape, np.float32) * np.float32(1e-39),
-    "far apart": lambda rng, shape: rng.integers(0, 255 << 23, shape, dtype=np.uint32).view(np.float32),
-    "one bin": lambda rng, shape: (rng.integers(0, 4096, shape, dtype=np.uint32) + (124 << 23)).view(np.float32),
-}
-
-
-@needs_compiled
-@pytest.mark.parametrize("kind", FLOATS)
-def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
-    rng = np.random.default_rng(17)
-    columns, twins = np.arange(2), (_binned.Bins(2), _binned_numpy.Bins(2))
-    for rows in (9, 300, 17000, 64, 3000, 1, 300):
-        scores = FLOATS[kind](rng, (rows, 2))
-        true = (rng.random((rows, 2)) < 0.02).astype(np.uint8)
-        fresh = _binned.Bins(2)
-        assert fresh.count_rows(columns, 2, true, scores, None, None, 1) == DONE
-        assert twins[0].merge(fresh, columns[::-1].copy()) == DONE
-        assert twins[1].count_rows(columns[::-1].copy(), 2, true, scores, None, None, 1) == DONE
-        if rows in (17000, 3000, 1):
-            found = [[part.tolist() for part in twin.pairs(columns)] for twin in twins]
-            assert found[0] == found[1]
-        if rows == 64:
-            assert everything(twins[0], 2) == everything(twins[1], 2)
-            assert [twin.count_rows(columns, 2, true[:1], scores[:1, ::-1].copy(), None, None, -1) for twin in twins]
-    assert everything(twins[0].copy(), 2) == everything(twins[1], 2)
-    assert everything(twins[0], 2) == everything(twins[1], 2)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind: type):
-    """The residuals are as large as they can be, so that every limb overflows where it may."""
-    score = np.nextafter(kind(0.25), kind(0))
-    bins = binned.Bins(1)
-    given = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
-    assert bins.count_rows(*given, 1) == DONE
-    for _ in range(42):
-        assert bins.merge(bins, None) == DONE
-    rest = bins.copy()
-    assert rest.count_rows(*given, -1) == DONE
-    assert bins.scores == 2**42
-    assert bins.merge(rest, None) == DONE
-    assert bins.scores == bins.examples == 2**43 - 1
-    before = everything(bins, 1)
-    assert bins.count_rows(*given, 1) == FULL
-    assert bins.merge(bins, None) == FULL
-    assert everything(bins, 1) == before
-    _, _, counts, common, words = bins.read(np.zeros(1, np.int64), True)
-    residual = int(binned.bins_of(np.array([float(score)]))[1][0])
-    low, high, square, square_high = words[0, 1].tolist()
-    assert counts.tolist() == [[0, 2**43 - 1]]
-    assert low + (high << 64) == residual * (2**43 - 1)
-    assert square + (square_high << 64) == residual**2 * (2**43 - 1)
-    assert common[0].tolist() == [-2, residual]
-
-
-def test_columns_out_of_range_are_an_error_and_change_nothing():
-    bins = binned.Bins(8)
-    one = np.zeros((2, 1), np.uint8), np.zeros((2, 1))
-    with pytest.raises(IndexError):
-        bins.count_rows(np.array([8]), 0, *one, None, None, 1)
-    lists = np.array([0, 1]), np.array([9])
-    with pytest.raises(IndexError):
-        bins.count_lists(1, 0, lists, (np.array([0, 0]), np.zeros(0, np.int64)), np.zeros(0), None, 1)
-    assert bins.examples == bins.scores == 0
 
 
 # -- laws -------------------------------------------------------------------------------------------------------------

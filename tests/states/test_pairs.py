@@ -1,4 +1,4 @@
-"""The state of label pairs: its meaning by plain loops, its laws, its twins, and the readings of it."""
+"""The state of label pairs: its meaning by plain loops, its laws, and the readings of it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval import kernel
 from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError
-from streameval.kernel.backend import pairs as paired
-from streameval.kernel.pairs import numpy as pairing
-from streameval.kernel.types import DONE, FULL, REFUSED, Lists
+from streameval.kernel.pairs import pairing
+from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
 from streameval.states.pair_content import Content
 from streameval.states.pairs import Pairs
 from tests.support.effort import cases
-
-needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 ALL = tuple(PARTS)
 NONE = None
@@ -560,159 +556,3 @@ def test_threads_change_nothing(weighted: bool):
         state.count(batch, threads)
         states.append(state)
     assert states[0].content() == states[1].content()
-
-
-# -- twins ------------------------------------------------------------------------------------------------------------
-
-SHAPES = [
-    (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (9, 8), (9, 9), (5, 63), (5, 64), (5, 65), (300, 3), (700, 14), (40, 130),
-    (1, 260), (400, 20),
-]  # fmt: skip
-FILLS = {"random": 0.3, "rare": 0.03, "ones": 2.0, "zeros": -1.0}
-
-
-def everything(pairs: object, width: int) -> tuple:
-    keys, times = pairs.items()
-    return (
-        pairs.examples,
-        pairs.cells(width).tolist(),
-        sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True)),
-    )
-
-
-def twins(width: int, parts: int) -> tuple:
-    from streameval.kernel.pairs import compiled as _paired
-
-    return _paired.Pairs(width, parts), pairing.Pairs(width, parts)
-
-
-@needs_compiled
-@pytest.mark.parametrize("parts", [1, 2, 4, 7])
-@pytest.mark.parametrize("fill", FILLS)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, parts: int):
-    rng = np.random.default_rng([*shape, parts])
-    if fill == "ones":
-        shape = (min(shape[0], 90), min(shape[1], 65))
-    true, pred, mask = ((rng.random(shape) < FILLS[part]).astype(np.uint8) for part in (fill, "random", "rare"))
-    for given_true, given_pred in ((true, pred), (pred, true)):
-        for hidden in (None, mask):
-            columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
-            pair = twins(shape[1] + 3, parts)
-            seen = [each.count_dense(columns, shape[1] // 2, given_true, given_pred, hidden) for each in pair]
-            assert seen[0] == seen[1] <= 1
-            assert everything(pair[0], shape[1] + 3) == everything(pair[1], shape[1] + 3)
-
-
-@needs_compiled
-def test_twins_read_rows_of_any_stride():
-    rng = np.random.default_rng(5)
-    wide = (rng.random((60, 90)) < 0.2).astype(np.uint8)
-    for true in (wide[::2, :40], wide[::-1, 40:80][:30], np.broadcast_to(wide[0, :40], (30, 40))):
-        pred = np.ascontiguousarray(wide[:30, 50:])
-        pair = twins(40, 7)
-        for each in pair:
-            each.count_dense(np.arange(40), 40, true, pred, None)
-        assert everything(pair[0], 40) == everything(pair[1], 40)
-
-
-def random_lists(rng: np.random.Generator, examples: int, width: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    sizes = rng.integers(0, size + 1, examples)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return offsets, rng.integers(0, max(width, 1), offsets[-1]).astype(np.int64)
-
-
-@needs_compiled
-@pytest.mark.parametrize(
-    ("examples", "width", "size"), [(0, 4, 2), (1, 1, 3), (200, 5, 6), (300, 50, 9), (10, 9000, 30), (3000, 9, 8)]
-)
-@pytest.mark.parametrize("parts", [1, 2, 4, 7])
-def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: int):
-    rng = np.random.default_rng([examples, width, parts])
-    sides = [random_lists(rng, examples, width, size) for _ in range(4)]
-    everywhere = rng.permutation(width)[: width // 3].astype(np.int64)
-    for missing in (None, 0, 1, 2, 3):
-        given_sides = [None if side == missing else lists for side, lists in enumerate(sides)]
-        pair = twins(width, parts)
-        for each in pair:
-            each.count_lists(examples, width // 4, *given_sides, everywhere)
-        assert everything(pair[0], width) == everything(pair[1], width)
-
-
-@needs_compiled
-@settings(max_examples=cases(150), deadline=None)
-@given(
-    st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
-    st.sampled_from([1, 2, 4, 7]),
-)
-def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int):
-    pair = twins(10, parts)
-    for cells, forward in steps:
-        slots = np.array([5 * column + outcome for column, outcome in cells.items()], np.int64)
-        told = [each.count_slots(slots, 3, 1 if forward else -1) for each in pair]
-        assert told[0] == told[1] in (DONE, REFUSED)
-        assert everything(pair[0], 10) == everything(pair[1], 10)
-    others = [each.copy() for each in pair]
-    for each, other in zip(pair, others, strict=True):
-        assert each.merge(other, np.random.default_rng(0).permutation(10).astype(np.int64)) == DONE
-        assert each.merge(each, None) == DONE
-        each.compact()
-    assert everything(pair[0], 10) == everything(pair[1], 10)
-    assert everything(others[0], 10) == everything(others[1], 10)
-
-
-@needs_compiled
-@pytest.mark.parametrize("examples", [1, 3000])
-@pytest.mark.parametrize("bad", [9, -1, 2**40])
-def test_columns_out_of_range_are_refused(examples: int, bad: int):
-    columns = np.zeros(examples, np.int64)
-    columns[-1] = bad
-    lists = (np.arange(examples + 1, dtype=np.int64), columns)
-    with pytest.raises(IndexError):
-        twins(8, 7)[0].count_lists(examples, 0, lists, None, None, None, np.zeros(0, np.int64))
-
-
-@needs_compiled
-def test_twins_decline_alike_when_full():
-    for each in twins(4, 7):
-        each.restore(2**63 - 1, np.zeros((4, 5), np.int64), np.zeros((0, 5), np.int64), np.zeros(0, np.int64))
-        assert each.count_slots(np.array([1]), 0, 1) == FULL
-        one = type(each)(4, 7)
-        one.count_slots(np.array([1]), 0, 1)
-        assert each.merge(one, None) == FULL
-        assert each.examples == 2**63 - 1
-
-
-@settings(max_examples=cases(300), deadline=None)
-@given(st.lists(st.tuples(st.frozensets(st.integers(0, 6)), st.frozensets(st.integers(0, 6))), max_size=6),
-       st.sampled_from([1, 2, 4, 7]))  # fmt: skip
-def test_pairs_of_many_examples_are_those_of_each(sides: list, parts: int):
-    expected = [
-        (row, pair)
-        for row, (true, pred) in enumerate(sides)
-        for pair in pairing.pairs_of(sorted(true - pred), sorted(true & pred), sorted(pred - true), parts)
-    ]
-    assert len(set(expected)) == len(expected)
-    cells = [
-        (row, column, (column in true) + 2 * (column in pred))
-        for row, (true, pred) in enumerate(sides)
-        for column in true | pred
-    ]
-    random.Random(0).shuffle(cells)
-    arrays = np.array(cells, np.int64).reshape(-1, 3).T
-    found = [
-        (row, tuple(pair))
-        for pairs, rows in pairing.sorted_pairs(len(sides), *arrays, parts)
-        for pair, row in zip(pairs.tolist(), rows.tolist(), strict=True)
-    ]
-    assert sorted(found) == sorted(expected)
-
-
-def test_pairs_beyond_what_is_expanded_at_once_are_all_counted():
-    rows, width = 30, 300
-    true = np.ones((rows, width), np.uint8)
-    pairs = paired.Pairs(width, pairing.COOCCURRENCE)
-    pairs.count_dense(np.arange(width), width, true, true, None)
-    keys, times = pairs.items()
-    assert len(keys) == 2 * (width * (width - 1) // 2) + width * (width - 1)
-    assert set(times.tolist()) == {rows}

@@ -1,37 +1,29 @@
-"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
+"""The loops of `streameval.kernel.curves.numpy`, compiled: same names, same signatures, same bits."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport abort, calloc, free, malloc, realloc
+from libc.string cimport memset
 
 import numpy as np
 
-# These need no loops of their own.
-from streameval.kernel.curves.numpy import BINS, DROPPED, SCORE_MAX, edges_of, flipped_bins, possible, scores_of
+from streameval.kernel.part cimport se_part_new
+
 from streameval.kernel.types import DONE, FULL, REFUSED
 
-cdef extern from "curves/binning.h" nogil:
+cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
-    ctypedef struct se_part:
+    ctypedef struct se_sums:
         uint64_t head
         uint64_t sum
         uint64_t square_high
         uint64_t square
-    ctypedef struct se_run:
-        uint64_t* keys
-        size_t used
-        size_t owed
-    ctypedef struct se_floats:
-        size_t used
-        size_t owed
     ctypedef struct se_counter:
         uint32_t blocks
     ctypedef struct se_table:
         uint64_t* index
         uint32_t used
         uint32_t empty
-        se_run fresh[2]
-        se_floats narrow
     ctypedef struct se_label:
         se_table table[2]
         int64_t binned
@@ -40,7 +32,7 @@ cdef extern from "curves/binning.h" nogil:
         const void* scores
         const uint8_t* true_
         const uint8_t* ranked
-        const uint8_t* hidden
+        const uint8_t* mask
         const int64_t* columns
         ptrdiff_t rows
         ptrdiff_t width
@@ -51,20 +43,18 @@ cdef extern from "curves/binning.h" nogil:
         const int64_t* true_
         const int64_t* ranked_at
         const int64_t* ranked
-        const int64_t* hidden_at
-        const int64_t* hidden
+        const int64_t* mask_at
+        const int64_t* mask
         const double* scores
     ctypedef struct se_mention:
-        uint64_t residual
         int64_t column
-        uint32_t bin
         int kind
     uint64_t se_bits_of_double(const double*)
     uint32_t se_bin(uint64_t, uint64_t*)
-    int64_t se_common(const se_part*)
-    int se_blank(const se_part*)
-    se_part* se_part_at(const se_table*, uint32_t)
-    se_part* se_part_of(se_table*, uint32_t)
+    int64_t se_common(const se_sums*)
+    int se_blank(const se_sums*)
+    se_sums* se_sums_at(const se_table*, uint32_t)
+    se_sums* se_sums_of(se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     int se_settle(se_table*, se_counter*)
     void se_relieve(se_table*, se_counter*)
@@ -74,21 +64,24 @@ cdef extern from "curves/binning.h" nogil:
     const se_table* se_view(se_table*, se_counter*, se_table*)
     void se_pairs(const se_table*, const se_table*, uint64_t*)
     int se_admit(se_table*, const se_table*)
-    void se_unite(se_table*, const se_table*)
-    void se_join(se_part*, const se_part*)
-    int se_append_rows(se_label*, const se_score_rows*, ptrdiff_t, ptrdiff_t)
+    void se_disown(se_table*, const se_table*)
+    int se_unite(se_table*, const se_table*)
+    int se_includes(const se_table*, const se_table*)
+    void se_subtract(se_table*, const se_table*)
+    void se_join(se_sums*, const se_sums*)
+    int se_append_rows(se_label*, const se_score_rows*)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, ptrdiff_t, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
+    int64_t se_mentioned(const se_label*)
     int se_make_room(se_label*, const se_mention*, ptrdiff_t)
-    void se_append_mentions(se_label*, const se_mention*, ptrdiff_t, int64_t)
-    int64_t se_said(const se_label*)
-    int se_take_back(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int64_t)
+    void se_leave_room(se_label*, const se_mention*, ptrdiff_t)
+    int se_append_mentions(se_label*, const se_mention*, ptrdiff_t, int64_t)
+    int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int64_t)
+    void se_take_back(se_label*, const se_mention*, ptrdiff_t, int64_t)
 
-# The same codes as constants of C.
-cdef int DONE_CODE = DONE, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
-cdef int64_t SCORE_LIMIT = 0x7FFFFFFFFFF
+cdef int64_t SCORE_MAX = 0x7FFFFFFFFFF
 cdef uint64_t NOTHING = 0xFFFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
@@ -114,16 +107,12 @@ cdef class Bins:
     cdef int64_t held
     cdef se_label* labels
     cdef Py_ssize_t width
-    # What the example at hand has said of each column: 4 * turn + bits, so that it needs no clearing.
+    # What the example being read has mentioned: 4 * turn + bits, so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn
-    cdef se_mention* said
-    cdef Py_ssize_t room
 
-    def __cinit__(self, Py_ssize_t width):
+    def __cinit__(self, root, Py_ssize_t width):
         self.n = self.held = self.turn = 0
-        self.room = 0
-        self.said = NULL
         self.mark = NULL
         self.width = max(width, 8)
         self.labels = <se_label*>calloc(self.width, sizeof(se_label))
@@ -138,7 +127,6 @@ cdef class Bins:
                 se_discard(&self.labels[column].table[1])
         free(self.labels)
         free(self.mark)
-        free(self.said)
 
     @property
     def examples(self):
@@ -163,21 +151,6 @@ cdef class Bins:
         free(self.mark)
         self.mark = NULL
 
-    cdef int prepare(self, Py_ssize_t mentions) except -1:
-        cdef void* memory
-        if self.mark == NULL:
-            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            if self.mark == NULL:
-                raise MemoryError
-            self.turn = 0
-        if self.room < mentions:
-            memory = realloc(self.said, mentions * sizeof(se_mention))
-            if memory == NULL:
-                raise MemoryError
-            self.said = <se_mention*>memory
-            self.room = mentions
-        return 0
-
     cdef int within(self, const int64_t[::1] columns) except -1:
         """Columns can be out of range if two threads use one object without a lock."""
         cdef Py_ssize_t position
@@ -187,138 +160,54 @@ cdef class Bins:
         return 0
 
     cdef int no_room_for(self, Py_ssize_t examples, int64_t scores) noexcept:
-        return examples > COUNT_MAX - self.n or scores > SCORE_LIMIT - self.held
+        return examples > COUNT_MAX - self.n or scores > SCORE_MAX - self.held
 
-    cdef int one(self, Py_ssize_t count, int64_t fixed, int sign) except -1:
-        """Count the example whose mentions are at hand, or take it back."""
-        cdef Py_ssize_t position
-        cdef int64_t scored = 0
-        cdef int taken
-        cdef se_counter counter
-        for position in range(count):
-            scored += self.said[position].kind < 2
-        if sign < 0:
-            taken = se_take_back(self.labels, self.width, self.said, count, fixed, self.n - 1)
-            if taken < 0:
-                raise MemoryError
-            if not taken:
-                return REFUSED_CODE
-        else:
-            if self.no_room_for(1, scored):
-                return FULL_CODE
-            memset(&counter, 0, sizeof(se_counter))
-            for position in range(count):
-                if self.said[position].kind < 2:
-                    se_relieve(&self.labels[self.said[position].column].table[self.said[position].kind], &counter)
-            se_drop_counter(&counter)
-            if not se_make_room(self.labels, self.said, count):
-                raise MemoryError
-            se_append_mentions(self.labels, self.said, count, fixed)
-        self.n += sign
-        self.held += sign * scored
-        return DONE_CODE
+    # -- reading examples ----------------------------------------------------------------------------------------------
 
-    def count_rows(self, columns, int64_t fixed, true, scores, ranked, hidden, int sign):
+    cdef int read_rows(self, se_score_rows* rows, columns, int64_t fixed, true, scores, ranked, mask) except -1:
         cdef const int64_t[::1] place = columns
-        cdef const uint8_t[:, ::1] t = true
-        cdef const uint8_t[:, ::1] shown
-        cdef const uint8_t[:, ::1] masked
+        cdef const uint8_t[:, ::1] cells = true
         cdef const float[:, ::1] narrow
         cdef const double[:, ::1] wide
-        cdef se_score_rows rows
-        cdef se_label* label
-        cdef Py_ssize_t position, part
-        cdef int64_t[:, ::1] before
-        cdef int64_t added
-        cdef int enough
-        cdef se_counter counter
-        rows.rows, rows.width, rows.fixed = t.shape[0], t.shape[1], fixed
+        rows.rows, rows.width, rows.fixed = cells.shape[0], cells.shape[1], fixed
         if place.shape[0] != rows.width or scores.shape != true.shape:
             raise ValueError("columns, truths and scores differ in shape")
         self.within(place)
         rows.single = scores.dtype == np.float32
-        rows.true_ = rows.ranked = rows.hidden = NULL
+        rows.true_ = rows.ranked = rows.mask = NULL
         rows.scores = NULL
         rows.columns = NULL
-        if rows.rows * rows.width:
-            rows.true_, rows.columns = &t[0, 0], &place[0]
-            if rows.single:
-                narrow = scores
-                rows.scores = &narrow[0, 0]
-            else:
-                wide = scores
-                rows.scores = &wide[0, 0]
-            if ranked is not None:
-                if ranked.shape != true.shape:
-                    raise ValueError("ranked and truths differ in shape")
-                shown = ranked
-                rows.ranked = &shown[0, 0]
-            if hidden is not None:
-                if hidden.shape != true.shape:
-                    raise ValueError("hidden and truths differ in shape")
-                masked = hidden
-                rows.hidden = &masked[0, 0]
-        if rows.rows == 1:
-            self.prepare(rows.width)
-            return self.one(se_mentions_of_row(&rows, 0, self.said), fixed, sign)
-        if sign < 0:
-            raise ValueError("examples are taken back one by one")
-        if self.no_room_for(rows.rows, rows.rows * rows.width):
-            return FULL_CODE
         if not rows.rows * rows.width:
-            self.n += rows.rows
-            return DONE_CODE
-        # Appended scores are forgotten if memory runs out on the way; then nothing has changed.
-        known = np.empty((rows.width, 10), np.int64)
-        before = known
-        memset(&counter, 0, sizeof(se_counter))
-        for position in range(rows.width):
-            label = self.labels + place[position]
-            for part in range(2):
-                se_relieve(&label.table[part], &counter)
-                before[position, 8 + part] = label.table[part].narrow.used
-            for part in range(4):
-                before[position, part] = label.table[part // 2].fresh[part % 2].used
-            for part in range(3):
-                before[position, 4 + part] = label.side[part]
-            before[position, 7] = label.binned
-        se_drop_counter(&counter)
-        if rows.rows * rows.width >= RELEASE:
-            with nogil:
-                enough = se_append_rows(self.labels, &rows, 0, rows.width)
+            return 0
+        rows.true_, rows.columns = &cells[0, 0], &place[0]
+        if rows.single:
+            narrow = scores
+            rows.scores = &narrow[0, 0]
         else:
-            enough = se_append_rows(self.labels, &rows, 0, rows.width)
-        added = 0
-        for position in range(rows.width):
-            label = self.labels + place[position]
-            if enough:
-                added += label.binned - before[position, 7]
-                continue
-            for part in range(4):
-                label.table[part // 2].fresh[part % 2].used = before[position, part]
-            for part in range(2):
-                label.table[part].narrow.used = before[position, 8 + part]
-            for part in range(3):
-                label.side[part] = before[position, 4 + part]
-            label.binned = before[position, 7]
-        if not enough:
-            raise MemoryError
-        self.held += added
-        self.n += rows.rows
-        return DONE_CODE
+            wide = scores
+            rows.scores = &wide[0, 0]
+        if ranked is not None:
+            if ranked.shape != true.shape:
+                raise ValueError("ranked and truths differ in shape")
+            cells = ranked
+            rows.ranked = &cells[0, 0]
+        if mask is not None:
+            if mask.shape != true.shape:
+                raise ValueError("mask and truths differ in shape")
+            cells = mask
+            rows.mask = &cells[0, 0]
+        return 0
 
-    def count_lists(self, Py_ssize_t examples, int64_t fixed, true, ranked, scores, hidden, int sign):
+    cdef Py_ssize_t read_lists(self, se_score_lists* lists, Py_ssize_t examples, true, ranked, scores, mask) except -1:
+        """Returns how many columns the longest example has at most."""
         cdef const int64_t[::1] true_at = true[0]
         cdef const int64_t[::1] true_ = true[1]
         cdef const int64_t[::1] ranked_at = ranked[0]
         cdef const int64_t[::1] ranked_ = ranked[1]
-        cdef const int64_t[::1] hidden_at
-        cdef const int64_t[::1] hidden_
+        cdef const int64_t[::1] mask_at
+        cdef const int64_t[::1] mask_
         cdef const double[::1] score = scores
-        cdef se_score_lists lists
-        cdef Py_ssize_t row, longest = 0, long_, count, position
-        cdef bint enough = True
-        cdef se_counter counter
+        cdef Py_ssize_t row, length, longest = 0
         self.within(true_)
         self.within(ranked_)
         if score.shape[0] != ranked_.shape[0]:
@@ -327,26 +216,83 @@ cdef class Bins:
         lists.true_ = &true_[0] if true_.shape[0] else NULL
         lists.ranked = &ranked_[0] if ranked_.shape[0] else NULL
         lists.scores = &score[0] if score.shape[0] else NULL
-        lists.hidden_at = lists.hidden = NULL
-        if hidden is not None and len(hidden[1]):
-            hidden_at, hidden_ = hidden
-            self.within(hidden_)
-            lists.hidden_at, lists.hidden = &hidden_at[0], &hidden_[0]
+        lists.mask_at = lists.mask = NULL
+        if mask is not None and len(mask[1]):
+            mask_at, mask_ = mask
+            self.within(mask_)
+            lists.mask_at, lists.mask = &mask_at[0], &mask_[0]
         for row in range(examples):
-            long_ = true_at[row + 1] - true_at[row] + ranked_at[row + 1] - ranked_at[row]
-            if lists.hidden_at != NULL:
-                long_ += hidden_at[row + 1] - hidden_at[row]
-            longest = max(longest, long_)
-        self.prepare(longest)
-        if examples == 1:
-            self.turn += 1
-            return self.one(se_mentions_of_lists(&lists, 0, self.turn, self.mark, self.said), fixed, sign)
-        if sign < 0:
-            raise ValueError("examples are taken back one by one")
-        if self.no_room_for(examples, ranked_.shape[0]):
-            return FULL_CODE
-        # Room for everything first; then nothing can fail.
-        counted = self.held
+            length = true_at[row + 1] - true_at[row] + ranked_at[row + 1] - ranked_at[row]
+            if lists.mask_at != NULL:
+                length += mask_at[row + 1] - mask_at[row]
+            longest = max(longest, length)
+        if self.mark == NULL:
+            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
+            if self.mark == NULL:
+                raise MemoryError
+            self.turn = 0
+        return longest
+
+    # -- one example ---------------------------------------------------------------------------------------------------
+
+    def prepare_row(self, columns, int64_t fixed, true, scores, ranked, mask, int sign):
+        cdef se_score_rows rows
+        cdef Example example
+        self.read_rows(&rows, columns, fixed, true, scores, ranked, mask)
+        if rows.rows != 1:
+            raise ValueError("one example is needed")
+        example = Example(self, rows.width, fixed, sign)
+        example.count = se_mentions_of_row(&rows, 0, example.mentions)
+        return example.prepared()
+
+    def prepare_lists(self, int64_t fixed, true, ranked, scores, mask, int sign):
+        cdef se_score_lists lists
+        cdef Example example = Example(self, self.read_lists(&lists, 1, true, ranked, scores, mask), fixed, sign)
+        self.turn += 1
+        example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
+        return example.prepared()
+
+    # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
+
+    def count_rows(self, columns, int64_t fixed, true, scores, ranked, mask):
+        cdef se_score_rows rows
+        cdef Py_ssize_t position, side
+        cdef int64_t before = 0, after = 0
+        cdef int enough
+        cdef se_counter counter
+        self.read_rows(&rows, columns, fixed, true, scores, ranked, mask)
+        if self.no_room_for(rows.rows, rows.rows * rows.width):
+            return FULL
+        if not rows.rows * rows.width:
+            self.n += rows.rows
+            return DONE
+        memset(&counter, 0, sizeof(se_counter))
+        for position in range(rows.width):
+            before += self.labels[rows.columns[position]].binned
+            for side in range(2):
+                se_relieve(&self.labels[rows.columns[position]].table[side], &counter)
+        se_drop_counter(&counter)
+        if rows.rows * rows.width >= RELEASE:
+            with nogil:
+                enough = se_append_rows(self.labels, &rows)
+        else:
+            enough = se_append_rows(self.labels, &rows)
+        if not enough:
+            raise MemoryError
+        for position in range(rows.width):
+            after += self.labels[rows.columns[position]].binned
+        self.held += after - before
+        self.n += rows.rows
+        return DONE
+
+    def count_lists(self, Py_ssize_t examples, int64_t fixed, true, ranked, scores, mask):
+        cdef se_score_lists lists
+        cdef Py_ssize_t row, count, position
+        cdef bint enough = True
+        cdef se_counter counter
+        cdef Example example = Example(self, self.read_lists(&lists, examples, true, ranked, scores, mask), fixed, 1)
+        if self.no_room_for(examples, len(scores)):
+            return FULL
         memset(&counter, 0, sizeof(se_counter))
         with nogil:
             for position in range(self.width):
@@ -355,77 +301,54 @@ cdef class Bins:
             se_drop_counter(&counter)
             for row in range(examples):
                 self.turn += 1
-                count = se_mentions_of_lists(&lists, row, self.turn, self.mark, self.said)
+                count = se_mentions_of_lists(&lists, row, self.turn, self.mark, example.mentions)
                 for position in range(count):
-                    self.held += self.said[position].kind < 2
-                if not se_make_room(self.labels, self.said, count):
-                    enough = False
+                    self.held += example.mentions[position].kind < 2
+                enough = se_make_room(self.labels, example.mentions, count)
+                if not enough:
                     break
-                se_append_mentions(self.labels, self.said, count, fixed)
+                se_append_mentions(self.labels, example.mentions, count, fixed)
         if not enough:
             raise MemoryError
         self.n += examples
-        return DONE_CODE
+        return DONE
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
-    def merge(self, Bins other, columns):
+    cdef object merging(self, Bins other, columns, int sign):
+        """All that a merge needs, prepared; or why it is declined."""
+        cdef Merge merge
         cdef const int64_t[::1] place
-        cdef Py_ssize_t column, width, side
-        cdef uint32_t position
-        cdef se_label* here
-        cdef se_label* there
-        cdef se_part* part
-        cdef bint enough = True
-        cdef se_counter counter
-        memset(&counter, 0, sizeof(se_counter))
-        if self.no_room_for(other.n, other.held):
-            return FULL_CODE
+        if sign > 0 and self.no_room_for(other.n, other.held):
+            return FULL
+        if sign < 0 and other.n > self.n:
+            return REFUSED
+        merge = Merge()
+        merge.bins, merge.other, merge.sign, merge.width = self, other, sign, other.width
         if columns is None:
             self.reserve(other.width)
-            width = other.width
         else:
-            place = columns
+            merge.columns = np.ascontiguousarray(columns, np.int64)
+            place = merge.columns
             self.within(place)
-            width = min(other.width, place.shape[0])
-        with nogil:
-            for column in range(width):
-                here, there = self.labels + (column if columns is None else place[column]), other.labels + column
-                for side in range(2):
-                    if here == there:
-                        enough = enough and se_settle(&here.table[side], &counter)
-                    elif there.binned:
-                        se_relieve(&here.table[side], &counter)
-                        enough = enough and se_admit(&here.table[side], &there.table[side])
-            se_drop_counter(&counter)
-            for column in range(width if enough else 0):
-                here, there = self.labels + (column if columns is None else place[column]), other.labels + column
-                for side in range(2):
-                    if here == there:
-                        for position in range(here.table[side].used):
-                            part = se_part_at(&here.table[side], position)
-                            se_join(part, part)
-                    elif there.binned:
-                        se_unite(&here.table[side], &there.table[side])
-                here.binned += there.binned
-                for side in range(3):
-                    here.side[side] += there.side[side]
-            for column in range(width):
-                here = self.labels + (column if columns is None else place[column])
-                for side in range(4):
-                    here.table[side // 2].fresh[side % 2].owed = here.table[side // 2].narrow.owed = 0
-        if not enough:
-            raise MemoryError
-        self.n += other.n
-        self.held += other.held
-        return DONE_CODE
+            merge.width = min(other.width, place.shape[0])
+            merge.place = &place[0] if merge.width else NULL
+        if sign < 0 and not merge.included():
+            return REFUSED
+        if sign > 0:
+            merge.make_room()
+        return merge
+
+    def prepare_merge(self, Bins other, columns, int sign):
+        merge = self.merging(other, columns, sign)
+        return se_part_new(commit_merge, <void*>merge, release, merge) if isinstance(merge, Merge) else merge
 
     def mentioned(self, Py_ssize_t width):
         out = np.zeros(width, np.bool_)
         cdef uint8_t[::1] view = out.view(np.uint8)
         cdef Py_ssize_t column
         for column in range(min(width, self.width)):
-            view[column] = se_said(self.labels + column) != 0
+            view[column] = se_mentioned(self.labels + column) != 0
         return out
 
     def sides(self, columns):
@@ -446,7 +369,7 @@ cdef class Bins:
         cdef uint64_t bin_
         cdef se_label* label
         cdef se_table* table
-        cdef se_part* part
+        cdef se_sums* part
         cdef bint enough = True
         cdef se_counter counter
         self.within(place)
@@ -463,7 +386,7 @@ cdef class Bins:
         counts, common = np.zeros((most, 2), np.int64), np.full((most, 2), -2)
         limbs = np.zeros((most if sums else 0, 2, 4), np.uint64)
         cdef int64_t[::1] offset = offsets
-        cdef int64_t[::1] found = bins
+        cdef int64_t[::1] number = bins
         cdef int64_t[:, ::1] times = counts
         cdef int64_t[:, ::1] residual = common
         cdef uint64_t[:, :, ::1] limb = limbs
@@ -475,18 +398,18 @@ cdef class Bins:
                     bin_ = NOTHING
                     for side in range(2):
                         table = &label.table[side]
-                        while row[side] < table.used and se_blank(se_part_at(table, row[side])):
+                        while row[side] < table.used and se_blank(se_sums_at(table, row[side])):
                             row[side] += 1
                         if row[side] < table.used and table.index[row[side]] >> 32 < bin_:
                             bin_ = table.index[row[side]] >> 32
                     if bin_ == NOTHING:
                         break
-                    found[at] = <int64_t>bin_
+                    number[at] = <int64_t>bin_
                     for side in range(2):
                         table = &label.table[side]
                         if row[side] == table.used or table.index[row[side]] >> 32 != bin_:
                             continue
-                        part = se_part_at(table, row[side])
+                        part = se_sums_at(table, row[side])
                         row[side] += 1
                         times[at, side] = <int64_t>(part.head >> 20)
                         residual[at, side] = se_common(part)
@@ -501,16 +424,16 @@ cdef class Bins:
 
     def pairs(self, columns):
         cdef const int64_t[::1] place = columns
-        cdef Py_ssize_t position, side, part
+        cdef Py_ssize_t position, side
         cdef se_label* label
         cdef uint32_t row
         cdef bint enough = True
         cdef se_counter counter
-        cdef se_table held[2]
+        cdef se_table counted[2]
         cdef const se_table* view[2]
         self.within(place)
         memset(&counter, 0, sizeof(se_counter))
-        memset(held, 0, sizeof(held))
+        memset(counted, 0, sizeof(counted))
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
         cdef uint64_t[:, :, ::1] limb = sums
@@ -518,17 +441,17 @@ cdef class Bins:
             for position in range(place.shape[0]):
                 label = self.labels + place[position]
                 for side in range(2):
-                    view[side] = se_view(&label.table[side], &counter, &held[side])
+                    view[side] = se_view(&label.table[side], &counter, &counted[side])
                     enough = enough and view[side] != NULL
                 if not enough:
                     break
                 se_pairs(view[0], view[1], &limb[position, 0, 0])
                 for row in range(view[1].used):
-                    times[position, 1] += <int64_t>(se_part_at(view[1], row).head >> 20)
+                    times[position, 1] += <int64_t>(se_sums_at(view[1], row).head >> 20)
                 times[position, 0] = label.binned - times[position, 1]
             se_drop_counter(&counter)
-            se_discard(&held[0])
-            se_discard(&held[1])
+            se_discard(&counted[0])
+            se_discard(&counted[1])
         if not enough:
             raise MemoryError
         return counts, sums
@@ -550,7 +473,7 @@ cdef class Bins:
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
         cdef Py_ssize_t column, at, side
         cdef se_label* label
-        cdef se_part* part
+        cdef se_sums* part
         self.reserve(side_.shape[0])
         for column in range(side_.shape[0]):
             label = self.labels + column
@@ -562,7 +485,7 @@ cdef class Bins:
                 for at in range(offset[column], offset[column + 1]):
                     if not times[at, side]:
                         continue
-                    part = se_part_of(&label.table[side], <uint32_t>bin_[at])
+                    part = se_sums_of(&label.table[side], <uint32_t>bin_[at])
                     part.head = <uint64_t>times[at, side] << 20 | limb[at, side, 1]
                     part.sum = limb[at, side, 0]
                     part.square = limb[at, side, 2]
@@ -572,8 +495,178 @@ cdef class Bins:
                     self.held += times[at, side]
         self.n = examples
 
-    def copy(self):
-        cdef Bins twin = Bins(self.width)
-        if twin.merge(self, None) != DONE_CODE:
-            raise MemoryError
+    def copy(self, root):
+        cdef Bins twin = Bins(root, self.width)
+        merge = twin.merging(self, None, 1)
+        commit_merge(<void*>merge)
         return twin
+
+
+# -- changes, prepared ---------------------------------------------------------------------------------------------------
+
+
+cdef void release(void* data) noexcept:
+    """The data of a part are the object that it keeps."""
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Example:
+    """One example on its way into bins, or out of them."""
+
+    cdef Bins bins
+    cdef se_mention* mentions
+    cdef Py_ssize_t count
+    cdef int64_t fixed
+    cdef int64_t scored
+    cdef int sign
+    cdef bint owed
+
+    def __cinit__(self, Bins bins, Py_ssize_t most, int64_t fixed, int sign):
+        self.bins, self.fixed, self.sign = bins, fixed, sign
+        self.count = self.scored = 0
+        self.mentions = <se_mention*>malloc((most + 1) * sizeof(se_mention))
+        if self.mentions == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        if self.owed:
+            se_leave_room(self.bins.labels, self.mentions, self.count)
+        free(self.mentions)
+
+    cdef object prepared(self):
+        """The part that counts the mentions, or why they are declined."""
+        cdef Bins bins = self.bins
+        cdef Py_ssize_t position
+        cdef int counted
+        cdef se_counter counter
+        for position in range(self.count):
+            self.scored += self.mentions[position].kind < 2
+        if self.sign < 0:
+            counted = se_counted(bins.labels, bins.width, self.mentions, self.count, self.fixed, bins.n - 1)
+            if counted < 0:
+                raise MemoryError
+            if not counted:
+                return REFUSED
+        elif bins.no_room_for(1, self.scored):
+            return FULL
+        else:
+            memset(&counter, 0, sizeof(se_counter))
+            for position in range(self.count):
+                if self.mentions[position].kind < 2:
+                    se_relieve(&bins.labels[self.mentions[position].column].table[self.mentions[position].kind], &counter)
+            se_drop_counter(&counter)
+            if not se_make_room(bins.labels, self.mentions, self.count):
+                raise MemoryError
+            self.owed = True
+        return se_part_new(commit_example, <void*>self, release, self)
+
+
+cdef void commit_example(void* data) noexcept:
+    cdef Example example = <Example>data
+    cdef Bins bins = example.bins
+    if example.sign < 0:
+        se_take_back(bins.labels, example.mentions, example.count, example.fixed)
+    elif not se_append_mentions(bins.labels, example.mentions, example.count, example.fixed):
+        abort()
+    example.owed = False
+    bins.n += example.sign
+    bins.held += example.sign * example.scored
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Merge:
+    """All that other bins hold, on its way into bins, or out of them. They may be the same."""
+
+    cdef Bins bins
+    cdef Bins other
+    cdef object columns
+    cdef const int64_t* place  # of `columns`; NULL if columns are the same
+    cdef Py_ssize_t width
+    cdef int sign
+
+    cdef inline Py_ssize_t to(self, Py_ssize_t column) noexcept:
+        return column if self.place == NULL else self.place[column]
+
+    cdef int make_room(self) except -1:
+        cdef Py_ssize_t column, side
+        cdef se_label* to
+        cdef se_label* added
+        cdef bint enough = True
+        cdef se_counter counter
+        memset(&counter, 0, sizeof(se_counter))
+        for column in range(self.width):
+            to, added = self.bins.labels + self.to(column), self.other.labels + column
+            for side in range(2):
+                if to == added:
+                    enough = enough and se_settle(&to.table[side], &counter)
+                elif added.binned:
+                    se_relieve(&to.table[side], &counter)
+                    enough = enough and se_admit(&to.table[side], &added.table[side])
+        se_drop_counter(&counter)
+        if not enough:
+            raise MemoryError
+        for column in range(self.width):  # there is room now, also where several columns are one
+            to, added = self.bins.labels + self.to(column), self.other.labels + column
+            for side in range(2 if added.binned and to != added else 0):
+                se_disown(&to.table[side], &added.table[side])
+        return 0
+
+    cdef int included(self) except -1:
+        """Whether the bins may hold what the other bins do; the scores of both are then in bins."""
+        cdef Py_ssize_t column, side
+        cdef se_label* of
+        cdef se_label* gone
+        cdef int64_t left = self.bins.n - self.other.n
+        cdef bint fits = True, enough = True
+        cdef se_counter counter
+        cdef int64_t* leaving = <int64_t*>calloc(self.bins.width, sizeof(int64_t))
+        if leaving == NULL:
+            raise MemoryError
+        memset(&counter, 0, sizeof(se_counter))
+        for column in range(self.width):
+            of, gone = self.bins.labels + self.to(column), self.other.labels + column
+            leaving[self.to(column)] += se_mentioned(gone)
+            for side in range(3):
+                fits = fits and of.side[side] >= gone.side[side]
+            for side in range(2 if fits and enough and gone.binned else 0):
+                enough = se_settle(&of.table[side], &counter) and se_settle(&gone.table[side], &counter)
+                if not enough:
+                    break
+                fits = fits and se_includes(&of.table[side], &gone.table[side])
+        for column in range(self.bins.width):
+            fits = fits and se_mentioned(self.bins.labels + column) - leaving[column] <= left
+        se_drop_counter(&counter)
+        free(leaving)
+        if not enough:
+            raise MemoryError
+        return fits
+
+
+cdef void commit_merge(void* data) noexcept:
+    cdef Merge merge = <Merge>data
+    cdef Bins bins = merge.bins, other = merge.other
+    cdef Py_ssize_t column, side
+    cdef uint32_t position
+    cdef se_label* to
+    cdef se_label* added
+    cdef se_sums* part
+    for column in range(merge.width):
+        to, added = bins.labels + merge.to(column), other.labels + column
+        for side in range(2):
+            if not added.binned:
+                continue
+            if merge.sign < 0:
+                se_subtract(&to.table[side], &added.table[side])
+            elif to == added:
+                for position in range(to.table[side].used):
+                    part = se_sums_at(&to.table[side], position)
+                    se_join(part, part)
+            elif not se_unite(&to.table[side], &added.table[side]):
+                abort()
+        to.binned += merge.sign * added.binned
+        for side in range(3):
+            to.side[side] += merge.sign * added.side[side]
+    bins.n += merge.sign * other.n
+    bins.held += merge.sign * other.held

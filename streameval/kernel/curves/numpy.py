@@ -1,21 +1,15 @@
 """Scores counted per label and bin, in numpy and plain Python: the fallback where nothing was compiled, and the oracle.
 
-A bin is a fixed monotone function of the score, fine where scores live: near 0 and near 1. Of the magnitude that is
-closest to 0 it keeps the exponent of the float64 and the upper 11 bits of the mantissa, so a bin spans a factor of at
-most 1 + 2**-11::
+What a bin is, is said in `streameval.kernel.curves.bins`. For each label, class (0 negative, 1 positive) and bin three
+integers are stored: how many scores n, the sum of their residuals, and the sum of the squares. All three add up, and
+tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. Fewer than 2**43 scores
+are counted, so that the sum fits into 84 bits and the squares into 125.
 
-    s < 0            |s|, counted downwards
-    0 <= s < 0.5     s
-    0.5 <= s <= 1    1 - s, which is exact, counted downwards
-    s > 1            s
-
-The residual of a score is what its bin drops: the lower 41 bits of the mantissa. For each label, class (0 negative,
-1 positive) and bin three integers are kept: how many scores n, the sum of their residuals, and the sum of the squares.
-All three add up, and tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2.
-Fewer than 2**43 scores are counted, so that the sum fits into 84 bits and the squares into 125.
-
-A label remembers besides in how many examples it had no score (`sides`): as a negative (only for labels that are not
+It is stored as well in how many examples a label had no score (`sides`): as a negative (only for labels that are not
 declared: for declared ones this is derived), as a positive, and with a masked truth, which counts nowhere else.
+
+A change here is a new value, with a new dictionary for each label that it concerns: it takes time in proportion to the
+bins of these labels.
 """
 
 from __future__ import annotations
@@ -24,6 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.curves.bins import BINS, SCORE_MAX, bins_of, flipped_bins, possible
 from streameval.kernel.types import (
     DONE,
     FULL,
@@ -37,114 +33,134 @@ from streameval.kernel.types import (
     WordArray,
 )
 
-__all__ = ["BINS", "DROPPED", "SCORE_MAX", "Bins", "bins_of", "edges_of", "flipped_bins", "possible", "scores_of"]
+__all__ = ["Bins", "bins_of"]
 
-DROPPED = 41
-SCORE_MAX = 2**43 - 1
 _COUNT_MAX = 2**63 - 1
-_FINITE = 2047 << 11
-_TO_HALF = 1022 << 11
-_TO_ONE = 1023 << 11
-BINS = 2 * _FINITE + 2 * _TO_HALF + 1 - _TO_ONE
-"""Bins are numbered from 0 to below this."""
-
-_LOWER = (1 << DROPPED) - 1
 _WORD = 2**64 - 1
 _Part = tuple[int, int, int]
+_Place = tuple[int, int, int]  # column, bin, class
 _NOTHING: _Part = (0, 0, 0)
 
 
-def bins_of(scores: ScoreArray) -> tuple[IntArray, IntArray]:
-    """The bin and the residual of each score."""
-    wide = np.ascontiguousarray(scores, np.float64).reshape(-1)
-    size = np.abs(wide)
-    below, upper = wide < 0, (wide >= 0.5) & (wide <= 1)
-    kept = np.where(upper, 1.0 - size, size).view(np.int64)
-    code = kept >> DROPPED
-    start = np.where(size > 1, _FINITE + 2 * _TO_HALF + 1 - _TO_ONE, _FINITE)
-    start = np.where(upper, _FINITE + 2 * _TO_HALF + 1, start)
-    start = np.where(below, _FINITE, start)
-    return start + np.where(below | upper, ~code, code), kept & _LOWER
-
-
-def scores_of(bins: IntArray, residuals: IntArray) -> FloatArray:
-    """The scores with these bins and residuals; in bins between 0.5 and 1, which hold few, the nearest float64."""
-    low, upper = bins < _FINITE, (bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)
-    code = np.where(bins > _FINITE + 2 * _TO_HALF, bins - (_FINITE + 2 * _TO_HALF + 1 - _TO_ONE), bins - _FINITE)
-    code = np.where(upper, _FINITE + 2 * _TO_HALF - bins, np.where(low, _FINITE - 1 - bins, code))
-    size = ((code << DROPPED) | residuals).view(np.float64)
-    return np.asarray(np.where(upper, 1.0 - size, np.where(low, -size, size)))
-
-
-def edges_of(bins: IntArray) -> FloatArray:
-    """The least score at or above which lie exactly the bins from these on; minus infinity for -1."""
-    inside = np.maximum(bins, 0)
-    last = np.where(flipped_bins(inside), _LOWER, 0)
-    edge = scores_of(inside, last)
-    edge = np.where(inside == _FINITE + _TO_HALF, 0.5, edge)  # the other residuals of this bin belong below 0.5
-    with np.errstate(over="ignore"):
-        for _ in range(2):  # near 1 the scores of a bin are fewer than its residuals: look for the first by hand
-            edge = np.where(bins_of(edge)[0] < inside, np.nextafter(edge, np.inf), edge)
-        for _ in range(2):
-            before = np.nextafter(edge, -np.inf)
-            before = np.where(np.isfinite(before), before, edge)
-            edge = np.where((bins_of(before)[0] >= inside) & (before < edge), before, edge)
-    return np.asarray(np.where(bins < 0, -np.inf, edge + 0.0))
-
-
-def flipped_bins(bins: IntArray) -> Flags:
-    """Whether greater residuals of bins belong to lower scores."""
-    return np.asarray((bins < _FINITE) | ((bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)))
-
-
-class _Plan(NamedTuple):
-    """New values of everything that changes. Applying it twice is harmless."""
+class _Counted(NamedTuple):
+    """All that is counted. Nothing in it is ever changed: a change is another value."""
 
     examples: int
     scores: int
     sides: IntArray
-    bins: dict[tuple[int, int], tuple[_Part, _Part]]
+    bins: tuple[dict[int, tuple[_Part, _Part]], ...]
+
+    def mentions(self) -> IntArray:
+        """In how many examples each column is mentioned."""
+        scored = [sum(negative[0] + positive[0] for negative, positive in bins.values()) for bins in self.bins]
+        return np.asarray(self.sides.sum(axis=1) + np.array(scored, np.int64))
+
+
+class _Change(NamedTuple):
+    """Examples that are added (sign 1) to what is counted, or taken back (sign -1).
+
+    Their scores are given by column, bin and class; what they have without a score, by column, shape (columns, 3).
+    """
+
+    examples: int
+    scores: int
+    columns: IntArray
+    sides: IntArray
+    parts: list[tuple[_Place, _Part]]
+    sign: int
+
+    def __call__(self, old: _Counted) -> _Counted:
+        """What is counted then."""
+        sign, bins, sides = self.sign, list(old.bins), old.sides.copy()
+        np.add.at(sides, self.columns, sign * self.sides)
+        for (column, bin_, part), sums in self.parts:
+            if bins[column] is old.bins[column]:
+                bins[column] = dict(old.bins[column])
+            pair = list(bins[column].get(bin_, (_NOTHING, _NOTHING)))
+            n, total, squares = (before + sign * more for before, more in zip(pair[part], sums, strict=True))
+            pair[part] = n, total, squares
+            bins[column][bin_] = pair[0], pair[1]
+        examples, scores = old.examples + sign * self.examples, old.scores + sign * self.scores
+        return _Counted(examples, scores, sides, tuple(bins))
+
+
+def _change(
+    examples: int,
+    columns: IntArray,
+    scores: FloatArray,
+    positive: UInt8Array,
+    unscored: list[IntArray],
+    sign: int,
+) -> _Change:
+    """Examples with these scores, and with these columns without a score, by side."""
+    sides = np.repeat(np.eye(3, dtype=np.int64), [len(side) for side in unscored], axis=0)
+    parts = _summed(columns, *bins_of(scores), positive)
+    return _Change(examples, len(scores), np.concatenate(unscored), sides, parts, sign)
 
 
 class Bins:
-    """What is remembered of the scores of each column, and how many examples there were.
+    """What is stored of the scores of each column, and how many examples there were.
 
-    Methods that can decline return ``DONE``, ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too
-    many examples or scores), and have then changed nothing. How changes happen at once is as for
-    `streameval.kernel.decisions.numpy.Counts`.
+    Methods that can decline answer ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too many
+    examples or scores), and have then changed nothing. ``count_*`` are only used on bins that are thrown away if they
+    raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
     """
 
-    __slots__ = ("_bins", "_examples", "_plan", "_scores", "_sides")
+    __slots__ = ("_cell", "_root")
 
-    def __init__(self, width: int) -> None:
-        self._examples = self._scores = 0
-        self._sides: IntArray = np.zeros((max(8, width), 3), np.int64)
-        self._bins: list[dict[int, tuple[_Part, _Part]]] = [{} for _ in range(len(self._sides))]
-        self._plan: _Plan | None = None
+    def __init__(self, root: Root, width: int) -> None:
+        size = max(8, width)
+        self._root = root
+        self._cell = root.cell(_Counted(0, 0, np.zeros((size, 3), np.int64), ({},) * size))
 
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        self._complete()
-        return self._examples
+        return self._cell.value.examples
 
     @property
     def scores(self) -> int:
         """How many scores were counted."""
-        self._complete()
-        return self._scores
+        return self._cell.value.scores
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
-        if width > len(self._sides):
-            self._complete()
-            size = max(width, 2 * len(self._sides))
-            self._bins = [*self._bins[: len(self._sides)], *({} for _ in range(size - len(self._sides)))]
-            sides = np.zeros((size, 3), np.int64)
-            sides[: len(self._sides)] = self._sides
-            self._sides = sides
+        old = self._cell.value
+        if width > len(old.sides):
+            more = max(width, 2 * len(old.sides)) - len(old.sides)
+            sides = np.concatenate([old.sides, np.zeros((more, 3), np.int64)])
+            self._store(old._replace(sides=sides, bins=old.bins + ({},) * more))
 
-    # -- counting ------------------------------------------------------------------------------------------------------
+    def _store(self, counted: _Counted) -> int:
+        self._root.commit([self._cell.prepare_store(counted)])
+        return DONE
+
+    # -- examples ------------------------------------------------------------------------------------------------------
+
+    def prepare_row(
+        self,
+        columns: IntArray,
+        fixed: int,
+        true: UInt8Array,
+        scores: ScoreArray,
+        ranked: UInt8Array | None,
+        mask: UInt8Array | None,
+        sign: int,
+    ) -> Part | int:
+        """Count one row (sign 1) or take it back (sign -1); see `count_rows`."""
+        return self._prepared(self._rows(columns, fixed, true, scores, ranked, mask, sign))
+
+    def prepare_lists(
+        self,
+        fixed: int,  # noqa: ARG002  # as in `count_lists`
+        true: Ragged,
+        ranked: Ragged,
+        scores: FloatArray,
+        mask: Ragged | None,
+        sign: int,
+    ) -> Part | int:
+        """Count one example of lists (sign 1) or take it back (sign -1); see `count_lists`."""
+        return self._prepared(self._lists(1, true, ranked, scores, mask, sign))
 
     def count_rows(
         self,
@@ -153,139 +169,115 @@ class Bins:
         true: UInt8Array,
         scores: ScoreArray,
         ranked: UInt8Array | None,
-        hidden: UInt8Array | None,
-        sign: int,
+        mask: UInt8Array | None,
     ) -> int:
-        """Count rows of truths and scores; a single row can also be taken back, with sign -1.
+        """Count rows of truths and scores.
 
         ``columns`` says where each column counts; those below ``fixed`` belong to declared labels. Where ``ranked`` is
-        0 there is no score, and where ``hidden`` is 1 nothing counts.
+        0 there is no score, and where ``mask`` is 1 nothing counts.
         """
-        rows, width = true.shape
-        self._check(columns)
-        shown = np.ones(true.shape, np.bool_) if hidden is None else hidden == 0
-        scored = shown if ranked is None else shown & (ranked != 0)
-        _, column = np.nonzero(scored)
-        bins, residuals = bins_of(scores[scored].astype(np.float64))
-        place = np.broadcast_to(columns, (rows, width))
-        bare = shown & ~scored
-        sides = [(0, bare & (true == 0) & (place >= fixed)), (1, bare & (true != 0)), (2, ~shown)]
-        said = [(side, place[where]) for side, where in sides]
-        return self._count(rows, columns[column], bins, true[scored], residuals, said, sign)
+        return self._counted(self._rows(columns, fixed, true, scores, ranked, mask, 1))
 
     def count_lists(
         self,
         examples: int,
-        fixed: int,  # noqa: ARG002  # lists name no label that is neither true nor ranked nor masked
+        fixed: int,  # noqa: ARG002  # lists mention no label that is neither true nor ranked nor masked
         true: Ragged,
         ranked: Ragged,
-        scores: ScoreArray,
-        hidden: Ragged | None,
-        sign: int,
+        scores: FloatArray,
+        mask: Ragged | None,
     ) -> int:
-        """The same for lists of columns that are true, that have a score, and that are masked."""
-        width = len(self._sides)
-        for lists in (true, ranked, *([] if hidden is None else [hidden])):
+        """Count lists of columns that are true, that have a score, and that are masked."""
+        return self._counted(self._lists(examples, true, ranked, scores, mask, 1))
+
+    def _rows(
+        self,
+        columns: IntArray,
+        fixed: int,
+        true: UInt8Array,
+        scores: ScoreArray,
+        ranked: UInt8Array | None,
+        mask: UInt8Array | None,
+        sign: int,
+    ) -> _Change:
+        self._check(columns)
+        known = np.ones(true.shape, np.bool_) if mask is None else mask == 0
+        scored = known if ranked is None else known & (ranked != 0)
+        _, column = np.nonzero(scored)
+        place = np.broadcast_to(columns, true.shape)
+        unscored = known & ~scored
+        wide = scores[scored].astype(np.float64)
+        sides = (unscored & (true == 0) & (place >= fixed), unscored & (true != 0), ~known)
+        return _change(len(true), columns[column], wide, true[scored], [place[side] for side in sides], sign)
+
+    def _lists(
+        self, examples: int, true: Ragged, ranked: Ragged, scores: FloatArray, mask: Ragged | None, sign: int
+    ) -> _Change:
+        width = len(self._cell.value.sides)
+        for lists in (true, ranked, *([] if mask is None else [mask])):
             self._check(lists[1])
-        cells = [_cells(examples, width, lists) for lists in (true, ranked)]
-        masked = np.unique(_cells(examples, width, hidden)) if hidden is not None else np.zeros(0, np.int64)
-        seen = ~np.isin(cells[1], masked)
-        bins, residuals = bins_of(scores[seen])
-        scored = cells[1][seen]
-        bare = np.setdiff1d(np.setdiff1d(cells[0], masked), scored)
-        said = [(1, bare % max(width, 1)), (2, masked % max(width, 1))]
-        positive = np.isin(scored, cells[0]).astype(np.uint8)
-        return self._count(examples, scored % max(width, 1), bins, positive, residuals, said, sign)
+        trues, cells = _cells(examples, width, true), _cells(examples, width, ranked)
+        masked = np.unique(_cells(examples, width, mask)) if mask is not None else np.zeros(0, np.int64)
+        known = ~np.isin(cells, masked)
+        scored = cells[known]
+        unscored = np.setdiff1d(np.setdiff1d(trues, masked), scored)
+        positive = np.isin(scored, trues).astype(np.uint8)
+        sides = [np.zeros(0, np.int64), unscored % width, masked % width]
+        return _change(examples, scored % width, scores[known], positive, sides, sign)
 
     def _check(self, columns: IntArray) -> None:
-        if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._sides):
+        if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.sides):
             raise IndexError("a column is out of range; one object is for one thread at a time")
 
-    def _count(
-        self,
-        examples: int,
-        columns: IntArray,
-        bins: IntArray,
-        positive: UInt8Array,
-        residuals: IntArray,
-        said: list[tuple[int, IntArray]],
-        sign: int,
-    ) -> int:
-        if sign < 0 and examples != 1:
-            raise ValueError("examples are taken back one by one")
-        self._complete()
-        if sign > 0 and (examples > _COUNT_MAX - self._examples or len(bins) > SCORE_MAX - self._scores):
+    def _prepared(self, change: _Change) -> Part | int:
+        new = change(self._cell.value)
+        if new.examples > _COUNT_MAX or new.scores > SCORE_MAX:
             return FULL
-        parts = _summed(columns, bins, positive, residuals)
-        after: dict[tuple[int, int], tuple[_Part, _Part]] = {}
-        for (column, bin_, part), sums in parts:
-            pair = list(after.get((column, bin_)) or self._bins[column].get(bin_, (_NOTHING, _NOTHING)))
-            n, total, squares = (old + sign * new for old, new in zip(pair[part], sums, strict=True))
-            pair[part] = (n, total, squares)
-            after[column, bin_] = (pair[0], pair[1])
-            if sign < 0 and not possible(n, total, squares):
-                return REFUSED
-        sides = self._sides.copy()
-        for side, places in said:
-            np.add.at(sides[:, side], places, sign)
-        total_examples = self._examples + sign * examples
-        if sign < 0:
-            scored = [sum(a[0] + b[0] for a, b in held.values()) for held in self._bins[: len(sides)]]
-            mentioned = sides.sum(axis=1) + scored
-            np.add.at(mentioned, columns, -1)
-            if total_examples < 0 or (sides < 0).any() or int(mentioned.max()) > total_examples:
-                return REFUSED
-        self._apply(_Plan(total_examples, self._scores + sign * len(bins), sides, after))
+        if change.sign < 0 and not (
+            all(possible(*new.bins[column][bin_][part]) for (column, bin_, part), _ in change.parts)
+            and (new.sides >= 0).all()
+            and new.mentions().max() <= new.examples
+        ):
+            return REFUSED
+        return self._cell.prepare(change)
+
+    def _counted(self, change: _Change) -> int:
+        part = self._prepared(change)
+        if isinstance(part, int):
+            return part
+        self._root.commit([part])
         return DONE
-
-    def _apply(self, plan: _Plan) -> None:
-        self._plan = plan
-        self._complete()
-
-    def _complete(self) -> None:
-        plan = self._plan
-        if plan is not None:
-            for (column, bin_), pair in plan.bins.items():
-                self._bins[column][bin_] = pair
-            self._sides = plan.sides
-            self._examples, self._scores = plan.examples, plan.scores
-            self._plan = None
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
-    def merge(self, other: Bins, columns: IntArray | None) -> int:
-        """Add the other's counts; ``columns`` says where its columns are here (None: the same)."""
-        other._complete()
-        self._complete()
-        if other._examples > _COUNT_MAX - self._examples or other._scores > SCORE_MAX - self._scores:
-            return FULL
-        width = len(other._sides) if columns is None else min(len(columns), len(other._sides))
+    def prepare_merge(self, other: Bins, columns: IntArray | None, sign: int) -> Part | int:
+        """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
+
+        ``columns`` says where its columns are here (None: the same); with sign 1 several may be one.
+        """
+        added = other._cell.value
+        width = len(added.sides) if columns is None else min(len(columns), len(added.sides))
         self.reserve(width if columns is None else 0)
         places = np.arange(width) if columns is None else columns[:width]
         self._check(places)
-        after: dict[tuple[int, int], tuple[_Part, _Part]] = {}
-        for place, held in zip(places.tolist(), other._bins[:width], strict=True):
-            here = self._bins[place]
-            for bin_, (negative, positive) in held.items():
-                old = after.get((place, bin_)) or here.get(bin_, (_NOTHING, _NOTHING))
-                after[place, bin_] = (_joined(old[0], negative), _joined(old[1], positive))
-        sides = self._sides.copy()
-        np.add.at(sides, places, other._sides[:width])
-        self._apply(_Plan(self._examples + other._examples, self._scores + other._scores, sides, after))
-        return DONE
+        parts = [
+            ((place, bin_, part), sums)
+            for place, bins in zip(places.tolist(), added.bins[:width], strict=True)
+            for bin_, pair in bins.items()
+            for part, sums in enumerate(pair)
+            if sums[0]
+        ]
+        return self._prepared(_Change(added.examples, added.scores, places, added.sides[:width], parts, sign))
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
-        self._complete()
         self.reserve(width)
-        scored = [any(a[0] or b[0] for a, b in held.values()) for held in self._bins[:width]]
-        return np.asarray(self._sides[:width].any(axis=1) | np.array(scored, np.bool_))
+        return self._cell.value.mentions()[:width] > 0
 
     def sides(self, columns: IntArray) -> IntArray:
         """In how many examples columns had no score: as negatives, as positives, masked. Shape (columns, 3)."""
-        self._complete()
         self._check(columns)
-        return self._sides[columns]
+        return np.asarray(self._cell.value.sides[columns])
 
     def read(self, columns: IntArray, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
         """The bins of columns that hold a score, in order, column by column.
@@ -294,13 +286,14 @@ class Bins:
         residual if it is the same for all, -1 if it is not, -2 if there are none. With ``sums`` also the sum of the
         residuals and of their squares, low word first: shape (bins, 2, 4), else None.
         """
-        self._complete()
         self._check(columns)
         offsets = np.zeros(len(columns) + 1, np.int64)
         bins: list[int] = []
         pairs: list[tuple[_Part, _Part]] = []
         for position, column in enumerate(columns.tolist()):
-            present = sorted((bin_, pair) for bin_, pair in self._bins[column].items() if pair[0][0] or pair[1][0])
+            present = sorted(
+                (bin_, pair) for bin_, pair in self._cell.value.bins[column].items() if pair[0][0] or pair[1][0]
+            )
             bins += [bin_ for bin_, _ in present]
             pairs += [pair for _, pair in present]
             offsets[position + 1] = len(bins)
@@ -321,11 +314,10 @@ class Bins:
         half a pair, as 64-bit words, low word first: at least, with every undecided bin as one tie, and at most. Shape
         (columns, 3, 2). A bin is undecided where scores of one class differ.
         """
-        self._complete()
         counts, sums = np.zeros((len(columns), 2), np.int64), np.zeros((len(columns), 3, 2), np.uint64)
         for position, column in enumerate(columns.tolist()):
             below, hits, totals = 0, 0, [0, 0, 0]
-            for bin_, (negative, positive) in sorted(self._bins[column].items()):
+            for bin_, (negative, positive) in sorted(self._cell.value.bins[column].items()):
                 x, y, tied = _common(*positive), _common(*negative), negative[0]
                 if x == -1 or y == -1:
                     more = [0, tied, 2 * tied]
@@ -339,32 +331,28 @@ class Bins:
 
     def compact(self) -> None:
         """Drop bins of which no score is left."""
-        self._complete()
-        self._bins = [{bin_: pair for bin_, pair in held.items() if pair[0][0] or pair[1][0]} for held in self._bins]
+        old = self._cell.value
+        bins = ({bin_: pair for bin_, pair in bins.items() if pair[0][0] or pair[1][0]} for bins in old.bins)
+        self._store(old._replace(bins=tuple(bins)))
 
     def restore(
         self, examples: int, sides: IntArray, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray
     ) -> None:
         """Fill what is still empty, from `sides` and `read`."""
         self.reserve(len(sides))
-        held: dict[tuple[int, int], tuple[_Part, _Part]] = {}
-        for column in range(len(sides)):
-            for at in range(int(offsets[column]), int(offsets[column + 1])):
-                pair = [
-                    (n, low | high << 64, square | square_high << 64)
-                    for n, (low, high, square, square_high) in zip(counts[at].tolist(), words[at].tolist(), strict=True)
-                ]
-                held[column, int(bins[at])] = (pair[0], pair[1])
-        wide = self._sides.copy()
-        wide[: len(sides)] = sides
-        self._apply(_Plan(examples, int(counts.sum()), wide, held))
+        owners = np.repeat(np.arange(len(sides)), np.diff(offsets)).tolist()
+        parts = [
+            ((column, bin_, part), (n, low | high << 64, square | square_high << 64))
+            for column, bin_, times, pair in zip(owners, bins.tolist(), counts.tolist(), words.tolist(), strict=True)
+            for part, (n, (low, high, square, square_high)) in enumerate(zip(times, pair, strict=True))
+            if n
+        ]
+        self._counted(_Change(examples, int(counts.sum()), np.arange(len(sides)), sides, parts, 1))
 
-    def copy(self) -> Bins:
+    def copy(self, root: Root) -> Bins:
         """An independent copy."""
-        self._complete()
-        twin = Bins(len(self._sides))
-        twin._examples, twin._scores, twin._sides = self._examples, self._scores, self._sides.copy()
-        twin._bins = [held.copy() for held in self._bins[: len(self._sides)]]
+        twin = Bins(root, 0)
+        twin._store(self._cell.value)
         return twin
 
 
@@ -373,9 +361,7 @@ def _cells(examples: int, width: int, lists: Ragged) -> IntArray:
     return np.repeat(np.arange(examples), np.diff(lists[0])) * width + lists[1]
 
 
-def _summed(
-    columns: IntArray, bins: IntArray, positive: UInt8Array, residuals: IntArray
-) -> list[tuple[tuple[int, int, int], _Part]]:
+def _summed(columns: IntArray, bins: IntArray, residuals: IntArray, positive: UInt8Array) -> list[tuple[_Place, _Part]]:
     """By column, bin and class: how many scores, the sum of their residuals, the sum of the squares."""
     key = (columns * BINS + bins) * 2 + positive  # fits as long as there are fewer than 2**39 columns
     order = np.argsort(key, kind="stable")
@@ -400,22 +386,7 @@ def _summed(
     ]
 
 
-def _joined(a: _Part, b: _Part) -> _Part:
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
-
-
 def _common(n: int, total: int, squares: int) -> int:
     if not n:
         return -2
     return total // n if n * squares == total * total else -1
-
-
-def possible(n: int, total: int, squares: int) -> bool:
-    """Whether there may be ``n`` residuals with these sums; all that later reading relies on is certain."""
-    if n <= 0:
-        return n == total == squares == 0
-    if total < 0 or total > n * _LOWER or (total ^ squares) & 1:  # a number is odd exactly when its square is
-        return False
-    mean, rest = divmod(total, n)
-    least = mean * total + rest * (mean + 1)
-    return squares == least if n == 1 else least <= squares <= total * _LOWER

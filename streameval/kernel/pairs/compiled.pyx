@@ -1,27 +1,15 @@
-"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
+"""The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport abort, calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
-from streameval.kernel.pairs.numpy import (  # which need no loops of their own
-    CONFUSION,
-    CONFUSIONS,
-    CONTRIBUTION,
-    CONTRIBUTIONS,
-    COOCCURRENCE,
-    NONE,
-    PRED_PRED,
-    TRUE_PRED,
-    TRUE_TRUE,
-    distinct_pairs,
-    pairs_of,
-    placed,
-    sorted_pairs,
-)
-from streameval.kernel.types import DONE, FULL, REFUSED
+from streameval.kernel.part cimport se_part_new
+
+from streameval.kernel.types import FULL, REFUSED
 
 cdef extern from "pairs/pairing.h" nogil:
     ctypedef struct sp_place:
@@ -47,10 +35,10 @@ cdef extern from "pairs/pairing.h" nogil:
     ctypedef struct sp_rows:
         const uint8_t* true_
         const uint8_t* pred
-        const uint8_t* hidden
+        const uint8_t* mask
         ptrdiff_t true_stride
         ptrdiff_t pred_stride
-        ptrdiff_t hidden_stride
+        ptrdiff_t mask_stride
         ptrdiff_t rows
         ptrdiff_t columns
         const uint32_t* place
@@ -58,6 +46,8 @@ cdef extern from "pairs/pairing.h" nogil:
         const int64_t* offsets
         const int64_t* columns
     uint32_t SP_NONE
+    uint64_t SP_TRUE_TRUE
+    uint64_t SP_PRED_PRED
     uint64_t sp_inner(uint64_t, uint64_t, uint64_t)
     uint64_t sp_outer(uint32_t, uint32_t)
     int sp_init(sp_table*, size_t)
@@ -67,8 +57,8 @@ cdef extern from "pairs/pairing.h" nogil:
     void sp_add(sp_table*, uint64_t, uint64_t, int64_t)
     void sp_example(sp_sink*, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
-    int sp_dense(const sp_rows*, int, int64_t*, sp_table*)
-    int sp_count_lists(ptrdiff_t, const sp_lists*, ptrdiff_t, int, int64_t*, sp_table*, int64_t*, uint32_t*)
+    int sp_dense(const sp_rows*, int, sp_table*)
+    int sp_count_lists(ptrdiff_t, const sp_lists*, ptrdiff_t, int, sp_table*, int64_t*, uint32_t*)
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t WIDTH_MAX = 1 << 30
@@ -88,123 +78,58 @@ cdef class Pairs:
 
     cdef int64_t n
     cdef int parts
-    cdef int64_t* cell
-    cdef Py_ssize_t width
     cdef sp_table table
+    cdef size_t owed  # pairs that are prepared: there is room for them
 
-    def __cinit__(self, Py_ssize_t width, int parts):
+    def __cinit__(self, root, int parts):
         self.n = 0
         self.parts = parts
-        self.width = max(width, 8)
-        self.check_width(width)
-        self.cell = <int64_t*>calloc(5 * self.width, sizeof(int64_t))
-        if self.cell == NULL or not sp_init(&self.table, 64):
+        if not sp_init(&self.table, 64):
             raise MemoryError
 
     def __dealloc__(self):
-        free(self.cell)
         free(self.table.places)
-
-    cdef int check_width(self, Py_ssize_t width) except -1:
-        if width > WIDTH_MAX:
-            raise MemoryError(f"pairs of more than {WIDTH_MAX} labels cannot be counted")
-        return 0
 
     @property
     def examples(self):
         return self.n
 
-    cpdef reserve(self, Py_ssize_t width):
-        cdef Py_ssize_t wider
-        cdef int64_t* cell
-        if width <= self.width:
-            return
-        self.check_width(width)
-        wider = max(width, 2 * self.width)
-        cell = <int64_t*>calloc(5 * wider, sizeof(int64_t))
-        if cell == NULL:
+    cdef int owe(self, size_t more, size_t* owed) except -1:
+        """Make room for pairs that are prepared."""
+        if not sp_reserve(&self.table, self.owed + more):
             raise MemoryError
-        memcpy(cell, self.cell, 5 * self.width * sizeof(int64_t))
-        free(self.cell)
-        self.cell = cell
-        self.width = wider
+        owed[0] = more
+        self.owed += more
+        return 0
 
     # -- one example --------------------------------------------------------------------------------------------------
 
-    def count_slots(self, slots, Py_ssize_t fixed, int sign):
-        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t position, count = slot.shape[0]
-        cdef sp_row row
+    def prepare_example(self, slots, int sign):
+        cdef Example example = Example(self, slots, sign)
         cdef sp_sink sink
-        cdef uint32_t* labels
-        cdef int code
-        for position in range(count):
-            if not 0 <= slot[position] < 5 * self.width:
-                raise IndexError(f"slot {slot[position]} is out of range; one object is for one thread at a time")
-        labels = <uint32_t*>malloc((count + 1) * sizeof(uint32_t))
-        if labels == NULL:
-            raise MemoryError
-        try:
-            sort_slots(slot, labels, &row)
-            sink.table, sink.blocks, sink.columns = &self.table, 0, NULL
-            if sign < 0:
-                return self.take_back(slot, fixed, &row, &sink)
-            if self.n == COUNT_MAX:
-                return FULL
-            if not sp_reserve(&self.table, sp_pairs(&row, self.parts)):
-                raise MemoryError
-            self.step(slot, 1)
-            sink.step = 1
-            sp_example(&sink, &row, self.parts)
-            return DONE
-        finally:
-            free(labels)
-
-    cdef void step(self, const int64_t[::1] slot, int64_t sign) noexcept nogil:
-        cdef Py_ssize_t position
-        for position in range(slot.shape[0]):
-            self.cell[slot[position]] += sign
-        self.n += sign
-
-    cdef object take_back(self, const int64_t[::1] slot, Py_ssize_t fixed, sp_row* row, sp_sink* sink):
-        """Take an example back, unless it cannot have been counted."""
-        cdef Py_ssize_t position, column
-        if self.n == 0:
-            return REFUSED
-        for position in range(slot.shape[0]):
-            if self.cell[slot[position]] < 1:
+        if sign < 0:
+            if self.n == 0:
                 return REFUSED
-        sink.step = 0
-        self.table.failed = 0
-        sp_example(sink, row, self.parts)
-        if self.table.failed:
-            self.table.failed = 0
-            return REFUSED
-        self.step(slot, -1)
-        for column in range(self.width):
-            if self.said(column) > self.n:
-                self.step(slot, 1)
+            sink.table, sink.blocks, sink.columns, sink.step = &self.table, 0, NULL, 0
+            sp_example(&sink, &example.row, self.parts)
+            if self.table.failed:
+                self.table.failed = 0
                 return REFUSED
-        sink.step = -1
-        sp_example(sink, row, self.parts)
-        return DONE
+        elif self.n == COUNT_MAX:
+            return FULL
+        else:
+            self.owe(sp_pairs(&example.row, self.parts), &example.owed)
+        return se_part_new(commit_example, <void*>example, release, example)
 
-    cdef int64_t said(self, Py_ssize_t column) noexcept nogil:
-        """In how many examples a column is mentioned."""
-        cdef int64_t* cell = self.cell + 5 * column
-        return cell[0] + cell[1] + cell[2] + cell[3] + cell[4]
+    # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
 
-    # -- many examples: only ever into pairs of their own, which are then merged -----------------------------------------
-
-    def count_dense(self, columns, Py_ssize_t fixed, true, pred, hidden):
+    def count_dense(self, columns, true, pred, mask):
         cdef const uint8_t[:, :] t = true
         cdef const uint8_t[:, :] p = pred
         cdef const uint8_t[:, :] m
         cdef sp_rows rows
-        cdef int64_t* local = NULL
-        cdef int64_t* cell
-        cdef Py_ssize_t j, column
         cdef int seen = 0
+        check_width(len(columns))
         place = np.append(columns, 0).astype(np.uint32)
         place[len(columns)] = SP_NONE
         cdef const uint32_t[::1] places = place
@@ -212,156 +137,81 @@ cdef class Pairs:
         if not rows.rows:
             return 0
         rows.place = &places[0]
-        rows.true_ = rows.pred = rows.hidden = NULL
-        rows.true_stride = rows.pred_stride = rows.hidden_stride = 0
+        rows.true_ = rows.pred = rows.mask = NULL
+        rows.true_stride = rows.pred_stride = rows.mask_stride = 0
         if rows.columns:
-            self.reserve(int(columns.max()) + 1)
             rows.true_, rows.true_stride = &t[0, 0], t.strides[0]
             rows.pred, rows.pred_stride = &p[0, 0], p.strides[0]
-            if hidden is not None:
-                m = hidden
-                rows.hidden, rows.hidden_stride = &m[0, 0], m.strides[0]
-        local = <int64_t*>calloc(5 * rows.columns + 1, sizeof(int64_t))
-        if local == NULL:
+            if mask is not None:
+                m = mask
+                rows.mask, rows.mask_stride = &m[0, 0], m.strides[0]
+        with nogil:
+            seen = sp_dense(&rows, self.parts, &self.table)
+        if seen < 0:
             raise MemoryError
-        try:
-            with nogil:
-                seen = sp_dense(&rows, self.parts, local, &self.table)
-            if seen < 0:
-                raise MemoryError
-            for j in range(rows.columns):
-                column = places[j]
-                cell = self.cell + 5 * column
-                if column >= fixed:
-                    cell[0] += rows.rows - local[5 * j + 1] - local[5 * j + 2] - local[5 * j + 3] - local[5 * j + 4]
-                for outcome in range(1, 5):
-                    cell[outcome] += local[5 * j + outcome]
-            self.n += rows.rows
-            return seen
-        finally:
-            free(local)
+        self.n += rows.rows
+        return seen
 
-    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t width, true, pred, mask):
         cdef const int64_t[::1] offsets
         cdef const int64_t[::1] values
-        cdef const int64_t[::1] always = everywhere
-        cdef sp_lists sides[4]
-        cdef Py_ssize_t position, column
+        cdef sp_lists sides[3]
         cdef int written
-        cdef int64_t* before = NULL
         cdef int64_t* mark = NULL
         cdef uint32_t* room = NULL
-        kept = []
-        for side, lists in enumerate((hidden, true, pred, named)):
+        check_width(width)
+        for side, lists in enumerate((mask, true, pred)):
             sides[side].offsets = sides[side].columns = NULL
             if lists is None or not len(lists[1]):
                 continue
             offsets, values = lists
-            kept.append((offsets, values))
             sides[side].offsets, sides[side].columns = &offsets[0], &values[0]
         try:
-            before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
-            mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            room = <uint32_t*>malloc((3 * self.width + 1) * sizeof(uint32_t))
-            if before == NULL or mark == NULL or room == NULL:
+            mark = <int64_t*>calloc(width + 1, sizeof(int64_t))
+            room = <uint32_t*>malloc((3 * width + 1) * sizeof(uint32_t))
+            if mark == NULL or room == NULL:
                 raise MemoryError
-            for position in range(always.shape[0]):
-                before[position] = self.said(always[position])
             with nogil:
-                written = sp_count_lists(
-                    examples, sides, self.width, self.parts, self.cell, &self.table, mark, room)
+                written = sp_count_lists(examples, sides, width, self.parts, &self.table, mark, room)
             if written == -1:
                 raise MemoryError
             if written == -2:
                 raise IndexError("a column is out of range")
-            for position in range(always.shape[0]):
-                column = always[position]
-                self.cell[5 * column] += examples - (self.said(column) - before[position])
-            for column in range(min(fixed, self.width)):
-                self.cell[5 * column] = 0
             self.n += examples
         finally:
-            free(before)
             free(mark)
             free(room)
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
-    def merge(self, Pairs other, columns):
+    def prepare_merge(self, Pairs other, columns, int sign):
+        cdef Merge merge = Merge()
         cdef const int64_t[::1] place
-        cdef Py_ssize_t column, width, outcome
         cdef size_t at
-        cdef uint64_t row_label, column_label, kind
-        cdef sp_place* here
-        if other.n > COUNT_MAX - self.n:
+        cdef sp_place* from_
+        if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
-        if columns is None:
-            self.reserve(other.width)
-            width = other.width
+        if sign < 0 and other.n > self.n:
+            return REFUSED
+        merge.pairs, merge.other, merge.sign = self, other, sign
+        if columns is not None:
+            merge.columns = np.ascontiguousarray(columns, np.int64)
+            place = merge.columns
+            merge.width = place.shape[0]
+            merge.place = &place[0] if merge.width else NULL
+            for at in range(other.table.mask + 1):
+                if other.table.places[at].count and not merge.has(other.table.places[at].outer):
+                    raise IndexError("a column is out of range")
+        if sign < 0:
+            for at in range(other.table.mask + 1):
+                from_ = other.table.places + at
+                if from_.count and from_.count > sp_find(&self.table, merge.outer(from_), from_.inner).count:
+                    return REFUSED
+        elif columns is None and self.n == 0:
+            merge.copied = copy_of(&other.table)
         else:
-            place = columns
-            width = min(other.width, place.shape[0])
-        if columns is None and self.n == 0:
-            self.take_over(&other.table)
-        elif not sp_reserve(&self.table, other.table.used):
-            raise MemoryError
-        for column in range(width):
-            for outcome in range(5):
-                self.cell[5 * (column if columns is None else place[column]) + outcome] += other.cell[5 * column + outcome]
-        for at in range(0 if columns is None and self.n == 0 else other.table.mask + 1):
-            here = other.table.places + at
-            if here.count == 0:
-                continue
-            if other is self:
-                here.count += here.count
-                continue
-            row_label, column_label = here.outer >> 32, here.outer & 0xFFFFFFFF
-            if columns is not None:
-                if row_label != SP_NONE:
-                    row_label = place[<Py_ssize_t>row_label]
-                if column_label != SP_NONE:
-                    column_label = place[<Py_ssize_t>column_label]
-                kind = here.inner >> 60
-                if row_label > column_label and (kind == 3 or kind == 5):
-                    row_label, column_label = column_label, row_label
-            sp_add(&self.table, row_label << 32 | column_label, here.inner, here.count)
-        self.n += other.n
-        return DONE
-
-    cdef int take_over(self, const sp_table* given) except -1:
-        """Hold a copy of a table instead of one that counts nothing."""
-        cdef size_t size = (given.mask + 1) * sizeof(sp_place)
-        cdef sp_place* places = <sp_place*>malloc(size)
-        if places == NULL:
-            raise MemoryError
-        memcpy(places, given.places, size)
-        free(self.table.places)
-        self.table.places, self.table.mask, self.table.used = places, given.mask, given.used
-        return 0
-
-    def cells(self, Py_ssize_t width):
-        out = np.zeros((width, 5), np.int64)
-        cdef int64_t[:, ::1] view = out
-        if width:
-            memcpy(&view[0, 0], self.cell, 5 * min(width, self.width) * sizeof(int64_t))
-        return out
-
-    def mentioned(self, Py_ssize_t width):
-        out = np.zeros(width, np.bool_)
-        cdef uint8_t[::1] view = out.view(np.uint8)
-        cdef Py_ssize_t column
-        for column in range(min(width, self.width)):
-            view[column] = self.said(column) != 0
-        return out
-
-    def at(self, slots):
-        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t position
-        out = np.empty(slot.shape[0], np.int64)
-        cdef int64_t[::1] view = out
-        for position in range(slot.shape[0]):
-            view[position] = self.cell[slot[position]] if 0 <= slot[position] < 5 * self.width else 0
-        return out
+            self.owe(other.table.used, &merge.owed)
+        return se_part_new(commit_merge, <void*>merge, release, merge)
 
     def times(self, keys):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
@@ -376,40 +226,32 @@ cdef class Pairs:
     def items(self):
         cdef size_t at, live = 0
         cdef Py_ssize_t row = 0
-        cdef sp_place* here
+        cdef sp_place* place
         for at in range(self.table.mask + 1):
             live += self.table.places[at].count != 0
         keys, times = np.empty((live, 5), np.int64), np.empty(live, np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[::1] time = times
         for at in range(self.table.mask + 1):
-            here = self.table.places + at
-            if here.count:
-                key[row, 0] = here.inner >> 60
-                key[row, 1] = column_of(here.outer >> 32)
-                key[row, 2] = column_of(here.outer & 0xFFFFFFFF)
-                key[row, 3] = here.inner >> 30 & LOW
-                key[row, 4] = here.inner & LOW
-                time[row] = here.count
+            place = self.table.places + at
+            if place.count:
+                key[row, 0] = place.inner >> 60
+                key[row, 1] = column_of(place.outer >> 32)
+                key[row, 2] = column_of(place.outer & 0xFFFFFFFF)
+                key[row, 3] = place.inner >> 30 & LOW
+                key[row, 4] = place.inner & LOW
+                time[row] = place.count
                 row += 1
         return keys, times
-
-    def held(self):
-        return self.table.used
 
     def compact(self):
         if not sp_rebuild(&self.table, 0):
             raise MemoryError
 
-    def restore(self, int64_t examples, cells, keys, times):
-        cdef const int64_t[:, ::1] cell = np.ascontiguousarray(cells, np.int64)
+    def restore(self, int64_t examples, keys, times):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
         cdef const int64_t[::1] time = np.ascontiguousarray(times, np.int64)
-        cdef Py_ssize_t row, outcome
-        self.reserve(cell.shape[0])
-        for row in range(cell.shape[0]):
-            for outcome in range(5):
-                self.cell[5 * row + outcome] = cell[row, outcome]
+        cdef Py_ssize_t row
         if not sp_reserve(&self.table, key.shape[0]):
             raise MemoryError
         for row in range(key.shape[0]):
@@ -417,29 +259,138 @@ cdef class Pairs:
                    sp_inner(key[row, 0], key[row, 3], key[row, 4]), time[row])
         self.n = examples
 
-    def copy(self):
-        cdef Pairs twin = Pairs(self.width, self.parts)
-        memcpy(twin.cell, self.cell, 5 * self.width * sizeof(int64_t))
-        twin.take_over(&self.table)
-        twin.n = self.n
+    def copy(self, root):
+        cdef Pairs twin = Pairs(root, self.parts)
+        free(twin.table.places)
+        twin.table.places = copy_of(&self.table)
+        twin.table.mask, twin.table.used, twin.n = self.table.mask, self.table.used, self.n
         return twin
 
 
-cdef void sort_slots(const int64_t[::1] slot, uint32_t* labels, sp_row* row) noexcept nogil:
-    """The labels of an example: missed, then both true and predicted, then wrongly predicted."""
-    cdef Py_ssize_t position, part, outcome
-    cdef size_t put = 0, start
-    row.labels, row.none = labels, SP_NONE
-    for part in range(3):
-        outcome = 1 if part == 0 else 3 if part == 1 else 2
-        start = put
+cdef int check_width(Py_ssize_t width) except -1:
+    if width > WIDTH_MAX:
+        raise MemoryError(f"pairs of more than {WIDTH_MAX} labels cannot be counted")
+    return 0
+
+
+cdef sp_place* copy_of(const sp_table* table) except NULL:
+    cdef size_t size = (table.mask + 1) * sizeof(sp_place)
+    cdef sp_place* places = <sp_place*>malloc(size)
+    if places == NULL:
+        raise MemoryError
+    memcpy(places, table.places, size)
+    return places
+
+
+# -- changes, prepared ---------------------------------------------------------------------------------------------------
+
+
+cdef void release(void* data) noexcept:
+    """The data of a part are the object that it keeps."""
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Example:
+    """The labels of one example, on their way into pairs, or out of them."""
+
+    cdef Pairs pairs
+    cdef uint32_t* labels
+    cdef sp_row row
+    cdef size_t owed
+    cdef int sign
+
+    def __cinit__(self, Pairs pairs, slots, int sign):
+        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
+        cdef Py_ssize_t position, part
+        cdef size_t put = 0
+        cdef int* outcomes = [1, 3, 2]
+        cdef size_t sizes[3]
+        self.pairs, self.sign = pairs, sign
+        self.labels = <uint32_t*>malloc((slot.shape[0] + 1) * sizeof(uint32_t))
+        if self.labels == NULL:
+            raise MemoryError
         for position in range(slot.shape[0]):
-            if slot[position] % 5 == outcome:
-                labels[put] = <uint32_t>(slot[position] // 5)
-                put += 1
-        if part == 0:
-            row.missed = put - start
-        elif part == 1:
-            row.both = put - start
-        else:
-            row.wrong = put - start
+            if not 0 <= slot[position] < 5 * WIDTH_MAX:
+                raise IndexError(f"slot {slot[position]} is out of range")
+        for part in range(3):
+            sizes[part] = put
+            for position in range(slot.shape[0]):
+                if slot[position] % 5 == outcomes[part]:
+                    self.labels[put] = <uint32_t>(slot[position] // 5)
+                    put += 1
+            sizes[part] = put - sizes[part]
+        self.row.labels, self.row.none = self.labels, SP_NONE
+        self.row.missed, self.row.both, self.row.wrong = sizes[0], sizes[1], sizes[2]
+
+    def __dealloc__(self):
+        if self.owed:
+            self.pairs.owed -= self.owed
+        free(self.labels)
+
+
+cdef void commit_example(void* data) noexcept:
+    cdef Example example = <Example>data
+    cdef Pairs pairs = example.pairs
+    cdef sp_sink sink
+    sink.table, sink.blocks, sink.columns, sink.step = &pairs.table, 0, NULL, example.sign
+    sp_example(&sink, &example.row, pairs.parts)
+    pairs.n += example.sign
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Merge:
+    """All that other pairs hold, on its way into pairs, or out of them. They may be the same."""
+
+    cdef Pairs pairs
+    cdef Pairs other
+    cdef object columns
+    cdef const int64_t* place  # of `columns`; NULL if columns are the same
+    cdef Py_ssize_t width
+    cdef sp_place* copied  # the places of the other, where the pairs are empty
+    cdef size_t owed
+    cdef int sign
+
+    def __dealloc__(self):
+        if self.owed:
+            self.pairs.owed -= self.owed
+        free(self.copied)
+
+    cdef bint has(self, uint64_t outer) noexcept:
+        """Whether it is known where both labels of a pair go."""
+        cdef uint64_t row = outer >> 32, column = outer & 0xFFFFFFFF
+        return (row == SP_NONE or <Py_ssize_t>row < self.width) and (column == SP_NONE or <Py_ssize_t>column < self.width)
+
+    cdef uint64_t outer(self, const sp_place* pair) noexcept:
+        """The labels of a pair, moved; the lower comes first where order does not matter."""
+        cdef uint64_t row = pair.outer >> 32, column = pair.outer & 0xFFFFFFFF, kind = pair.inner >> 60
+        if self.place == NULL:
+            return pair.outer
+        if row != SP_NONE:
+            row = <uint64_t>self.place[row]
+        if column != SP_NONE:
+            column = <uint64_t>self.place[column]
+        if row > column and (kind == SP_TRUE_TRUE or kind == SP_PRED_PRED):
+            row, column = column, row
+        return sp_outer(<uint32_t>row, <uint32_t>column)
+
+
+cdef void commit_merge(void* data) noexcept:
+    cdef Merge merge = <Merge>data
+    cdef Pairs pairs = merge.pairs, other = merge.other
+    cdef sp_place* pair
+    cdef size_t at
+    if merge.copied != NULL:  # what was there before goes with the merge
+        pairs.table.places, merge.copied = merge.copied, pairs.table.places
+        pairs.table.mask, pairs.table.used = other.table.mask, other.table.used
+    else:
+        for at in range(other.table.mask + 1):
+            pair = other.table.places + at
+            if pair.count and other is pairs:
+                pair.count += merge.sign * pair.count
+            elif pair.count:
+                sp_add(&pairs.table, merge.outer(pair), pair.inner, merge.sign * pair.count)
+    pairs.n += merge.sign * other.n
+    if pairs.table.failed:
+        abort()

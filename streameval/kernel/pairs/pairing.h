@@ -1,4 +1,4 @@
-/* Pairs of labels, counted per example, in C: what is counted is said in numpy.py.
+/* Pairs of labels, counted per example, in C: what is counted is said in pairing.py.
 
    Nothing here knows of Python. Values of dense rows are 0 and 1; the union of all bytes seen is returned, so that the
    caller learns from one pass both the counts and whether they may be believed. */
@@ -246,7 +246,7 @@ static void sp_example(sp_sink *s, const sp_row *e, int parts) {
         sp_within(s, SP_PRED_PRED, both, e->both + e->wrong);
         sp_cross(s, SP_TRUE_PRED, 1, missed, e->missed, both, e->both + e->wrong);
         sp_cross(s, SP_TRUE_PRED, 1, both, e->both, wrong, e->wrong);
-        for (size_t i = 0; i < e->both; i++) { /* all but each with itself, which the cells tell */
+        for (size_t i = 0; i < e->both; i++) { /* all but each with itself, which decisions tell */
             sp_cross(s, SP_TRUE_PRED, 1, both + i, 1, both, i);
             sp_cross(s, SP_TRUE_PRED, 1, both + i, 1, both + i + 1, e->both - i - 1);
         }
@@ -306,8 +306,8 @@ static void sp_drain(sp_sink *s) {
 /* -- dense rows of 0 and 1 ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const uint8_t *true_, *pred, *hidden; /* hidden may be NULL */
-    ptrdiff_t true_stride, pred_stride, hidden_stride;
+    const uint8_t *true_, *pred, *mask; /* mask may be NULL */
+    ptrdiff_t true_stride, pred_stride, mask_stride;
     ptrdiff_t rows, columns;
     const uint32_t *place; /* where each position is counted, and SP_NONE behind them */
 } sp_rows;
@@ -350,9 +350,8 @@ static inline size_t sp_list(uint64_t bits, uint32_t base, uint32_t *list, size_
     return count;
 }
 
-/* Count rows into `cells` (positions x 5, true negatives left out) and the table. Returns the union of all bytes, or -1
-   if memory ran out. */
-static int sp_dense(const sp_rows *in, int parts, int64_t *cells, sp_table *table) {
+/* Count the pairs of rows. Returns the union of all bytes, or -1 if memory ran out. */
+static int sp_dense(const sp_rows *in, int parts, sp_table *table) {
     const size_t q = (size_t)in->columns, side = q + 1;
     sp_sink sink = {table, 1, 0, side, in->place, {NULL}};
     sink.blocks = sp_blocks(side, in->rows);
@@ -362,23 +361,16 @@ static int sp_dense(const sp_rows *in, int parts, int64_t *cells, sp_table *tabl
     uint64_t seen = 0;
     for (ptrdiff_t r = 0; r < in->rows && !table->failed; r++) {
         const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
-        const uint8_t *m = in->hidden ? in->hidden + r * in->hidden_stride : NULL;
+        const uint8_t *m = in->mask ? in->mask + r * in->mask_stride : NULL;
         sp_row e = {list, 0, 0, 0, (uint32_t)q};
         for (ptrdiff_t j = 0; j < in->columns; j += 64) {
-            uint64_t a = sp_bits(t + j, in->columns - j, &seen), b = sp_bits(p + j, in->columns - j, &seen);
-            if (m) {
-                uint64_t hid = sp_bits(m + j, in->columns - j, &seen);
-                a &= ~hid;
-                b &= ~hid;
-                for (; hid; hid &= hid - 1) cells[5 * (j + sp_lowest(hid)) + 4]++;
-            }
+            const uint64_t known = m ? ~sp_bits(m + j, in->columns - j, &seen) : UINT64_MAX;
+            const uint64_t a = sp_bits(t + j, in->columns - j, &seen) & known;
+            const uint64_t b = sp_bits(p + j, in->columns - j, &seen) & known;
             e.missed = sp_list(a & ~b, (uint32_t)j, list, e.missed);
             e.both = sp_list(a & b, (uint32_t)j, both, e.both);
             e.wrong = sp_list(b & ~a, (uint32_t)j, wrong, e.wrong);
         }
-        for (size_t i = 0; i < e.missed; i++) cells[5 * list[i] + 1]++;
-        for (size_t i = 0; i < e.both; i++) cells[5 * both[i] + 3]++;
-        for (size_t i = 0; i < e.wrong; i++) cells[5 * wrong[i] + 2]++;
         memcpy(list + e.missed, both, e.both * sizeof(uint32_t));
         memcpy(list + e.missed + e.both, wrong, e.wrong * sizeof(uint32_t));
         sp_example(&sink, &e, parts);
@@ -398,29 +390,13 @@ typedef struct {
     const int64_t *columns;
 } sp_lists;
 
-/* Sort the columns of an example by outcome into `list`, and count them into `cells`. */
-static void sp_sorted(const uint32_t *touched, size_t count, const int64_t *mark, uint32_t *list, int64_t *cells,
-                      sp_row *e) {
+/* Marks tell the outcome of each column of an example: 8 * (row + 1) + bits, so that they need no clearing. `room` holds
+   three times `width` columns and one. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples
+   are counted then). `sides` are masked, true, predicted. */
+static int sp_count_lists(
+    ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, sp_table *table, int64_t *mark, uint32_t *room) {
+    static const int64_t bits[3] = {4, 1, 2};
     static const int order[3] = {1, 3, 2};
-    size_t *sizes[3] = {&e->missed, &e->both, &e->wrong}, put = 0;
-    for (int part = 0; part < 3; part++) {
-        const size_t start = put;
-        for (size_t i = 0; i < count; i++)
-            if ((mark[touched[i]] & 7) == order[part]) list[put++] = touched[i];
-        *sizes[part] = put - start;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const int64_t said = mark[touched[i]] & 7;
-        cells[5 * (size_t)touched[i] + (said & 4 ? 4 : said)]++;
-    }
-}
-
-/* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing. `room` holds three
-   times `width` columns and one. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples are counted
-   then). `sides` are hidden, true, predicted, named. */
-static int sp_count_lists(ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, int64_t *cells,
-                          sp_table *table, int64_t *mark, uint32_t *room) {
-    static const int64_t bits[4] = {4, 1, 2, 0};
     sp_sink sink = {table, 1, sp_blocks((size_t)width + 1, rows), (size_t)width + 1, NULL, {NULL}};
     if (sink.blocks) {
         uint32_t *columns = room + 2 * width;
@@ -428,31 +404,35 @@ static int sp_count_lists(ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width
         columns[width] = SP_NONE;
         sink.columns = columns;
     }
-    int strange = 0;
-    for (ptrdiff_t r = 0; r < rows && !table->failed && !strange; r++) {
+    int outside = 0;
+    for (ptrdiff_t r = 0; r < rows && !table->failed && !outside; r++) {
         const int64_t fresh = 8 * (r + 1);
-        size_t count = 0;
-        for (int side = 0; side < 4; side++) {
+        uint32_t *touched = room + width;
+        size_t count = 0, put = 0;
+        for (int side = 0; side < 3; side++) {
             if (!sides[side].offsets) continue;
             for (int64_t i = sides[side].offsets[r]; i < sides[side].offsets[r + 1]; i++) {
                 const int64_t column = sides[side].columns[i];
                 if ((uint64_t)column >= (uint64_t)width) {
-                    strange = 1;
+                    outside = 1;
                     break;
                 }
                 if (mark[column] < fresh) {
                     mark[column] = fresh;
-                    room[width + (ptrdiff_t)count++] = (uint32_t)column;
+                    touched[count++] = (uint32_t)column;
                 }
                 if (!(mark[column] & 4)) mark[column] |= bits[side];
             }
         }
         sp_row e = {room, 0, 0, 0, sink.blocks ? (uint32_t)width : SP_NONE};
-        sp_sorted(room + width, count, mark, room, cells, &e);
+        size_t *sizes[3] = {&e.missed, &e.both, &e.wrong};
+        for (int part = 0; part < 3; part++)
+            for (size_t i = 0; i < count; i++)
+                if ((mark[touched[i]] & 7) == order[part]) room[put++] = touched[i], ++*sizes[part];
         sp_example(&sink, &e, parts);
     }
     sp_drain(&sink);
-    return strange ? -2 : table->failed ? -1 : 0;
+    return outside ? -2 : table->failed ? -1 : 0;
 }
 
 #endif

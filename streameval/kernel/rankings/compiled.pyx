@@ -1,13 +1,15 @@
-"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
+"""The loops of `streameval.kernel.rankings.numpy`, compiled: same names, same signatures, same bits."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport abort, calloc, free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.rankings.numpy import Records
-from streameval.kernel.types import DONE, FULL, REFUSED
+from streameval.kernel.part cimport se_part_new
+
+from streameval.kernel.types import FULL, REFUSED, Records
 
 cdef extern from "rankings/ranking.h" nogil:
     ctypedef struct sr_table:
@@ -29,7 +31,7 @@ cdef extern from "rankings/ranking.h" nogil:
     ctypedef struct sr_matrix:
         const uint8_t* true_
         const uint8_t* ranked
-        const uint8_t* hidden
+        const uint8_t* mask
         const int64_t* columns
         ptrdiff_t rows
         ptrdiff_t width
@@ -38,8 +40,8 @@ cdef extern from "rankings/ranking.h" nogil:
         const int64_t* true_columns
         const int64_t* ranked_offsets
         const int64_t* ranked_columns
-        const int64_t* hidden_offsets
-        const int64_t* hidden_columns
+        const int64_t* mask_offsets
+        const int64_t* mask_columns
         const double* scores
         const int64_t* place
         ptrdiff_t rows
@@ -73,10 +75,10 @@ def vector_level(int level=-1):
     return LEVEL
 
 
-cdef int rank_matrix(columns, true, scores, ranked, hidden, bint strict, sr_sink* sink) except -1:
+cdef int rank_matrix(columns, true, scores, ranked, mask, bint strict, sr_sink* sink) except -1:
     """Rank dense rows into a sink."""
     cdef const uint8_t[:, ::1] truth = true
-    cdef const uint8_t[:, ::1] mask
+    cdef const uint8_t[:, ::1] cells
     cdef const float[:, ::1] narrow
     cdef const double[:, ::1] wide
     cdef const int64_t[::1] places = columns
@@ -88,24 +90,22 @@ cdef int rank_matrix(columns, true, scores, ranked, hidden, bint strict, sr_sink
     cdef double zero = 0.0
     cdef const float* floats = NULL
     cdef const double* doubles = &zero
-    kept = []
     rows.rows, rows.width = truth.shape[0], truth.shape[1]
-    rows.true_, rows.ranked, rows.hidden, rows.columns = &nothing, NULL, NULL, NULL
+    rows.true_, rows.ranked, rows.mask, rows.columns = &nothing, NULL, NULL, NULL
     if rows.rows and rows.width:
         if scores.shape[0] != rows.rows or scores.shape[1] != rows.width or places.shape[0] != rows.width:
             raise ValueError("shapes differ")
         rows.true_, rows.columns = &truth[0, 0], &places[0]
-        for name, part in (("ranked", ranked), ("hidden", hidden)):
+        for name, part in (("ranked", ranked), ("mask", mask)):
             if part is None:
                 continue
-            mask = part
-            if mask.shape[0] != rows.rows or mask.shape[1] != rows.width:
+            cells = part
+            if cells.shape[0] != rows.rows or cells.shape[1] != rows.width:
                 raise ValueError("shapes differ")
-            kept.append(mask)
             if name == "ranked":
-                rows.ranked = &mask[0, 0]
+                rows.ranked = &cells[0, 0]
             else:
-                rows.hidden = &mask[0, 0]
+                rows.mask = &cells[0, 0]
         if scores.dtype == np.float32:
             narrow = scores
             floats = &narrow[0, 0]
@@ -127,7 +127,7 @@ cdef int rank_matrix(columns, true, scores, ranked, hidden, bint strict, sr_sink
     return 0
 
 
-cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, true, ranked, scores, hidden, place,
+cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, true, ranked, scores, mask, place,
                      int64_t* mark, int64_t* turn, int64_t* mentions, sr_sink* sink) except -1:
     """Rank lists into a sink."""
     cdef const int64_t[::1] offsets
@@ -139,23 +139,21 @@ cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, tr
     cdef double zero = 0.0
     cdef int fine, level = LEVEL, strict = place is not None
     cdef Py_ssize_t side = 0
-    kept = []
     lists.rows, lists.width, lists.fixed = examples, width, fixed
     lists.scores = &score[0] if score.shape[0] else &zero
     lists.place = &none
-    lists.hidden_offsets = lists.hidden_columns = NULL
+    lists.mask_offsets = lists.mask_columns = NULL
     if strict:
         places = place
         if places.shape[0] < width:
             raise ValueError("a column has no place")
         if width:
             lists.place = &places[0]
-    for part in (true, ranked, hidden):
+    for part in (true, ranked, mask):
         if part is not None:
             offsets, values = part
             if offsets.shape[0] != examples + 1 or offsets[examples] > values.shape[0] or offsets[0] < 0:
                 raise ValueError("offsets and columns do not fit")
-            kept.append((offsets, values))
             if side == 0:
                 lists.true_offsets, lists.true_columns = &offsets[0], &values[0] if values.shape[0] else &none
             elif side == 1:
@@ -163,7 +161,7 @@ cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, tr
                     raise ValueError("a label has no score")
                 lists.ranked_offsets, lists.ranked_columns = &offsets[0], &values[0] if values.shape[0] else &none
             else:
-                lists.hidden_offsets, lists.hidden_columns = &offsets[0], &values[0] if values.shape[0] else &none
+                lists.mask_offsets, lists.mask_columns = &offsets[0], &values[0] if values.shape[0] else &none
         side += 1
     if lists.ranked_offsets[examples] >= RELEASE:
         with nogil:
@@ -177,8 +175,8 @@ cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, tr
     return 0
 
 
-cdef object taken(sr_list* values, Py_ssize_t wide):
-    """What a list holds, as rows of an array."""
+cdef object rows_of(sr_list* values, Py_ssize_t wide):
+    """A list as rows of an array."""
     out = np.empty((values.used // wide, wide), np.int64)
     cdef int64_t[:, ::1] view = out
     if values.used:
@@ -187,10 +185,10 @@ cdef object taken(sr_list* values, Py_ssize_t wide):
 
 
 cdef object records(sr_sink* sink):
-    return Records(taken(&sink.by_row, 9), taken(&sink.by_group, 5), taken(&sink.by_label, 4))
+    return Records(rows_of(&sink.by_row, 9), rows_of(&sink.by_group, 5), rows_of(&sink.by_label, 4))
 
 
-cdef void release(sr_sink* sink) noexcept:
+cdef void drop(sr_sink* sink) noexcept:
     free(sink.by_row.data)
     free(sink.by_group.data)
     free(sink.by_label.data)
@@ -201,13 +199,14 @@ cdef class RankCounts:
 
     cdef int64_t n
     cdef sr_table table[3]
+    cdef size_t owed[3]  # keys that are prepared: there is room for them
     cdef int64_t* mention
     cdef int64_t* mark
     cdef int64_t turn
     cdef Py_ssize_t width
     cdef Py_ssize_t marked
 
-    def __cinit__(self, Py_ssize_t width):
+    def __cinit__(self, root, Py_ssize_t width):
         cdef int place
         self.n = self.turn = 0
         self.width = max(width, 8)
@@ -259,7 +258,7 @@ cdef class RankCounts:
         sink.writes = detailed
         sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
 
-    def count_rows(self, columns, Py_ssize_t fixed, true, scores, ranked, hidden, bint strict,
+    def count_rows(self, columns, Py_ssize_t fixed, true, scores, ranked, mask, bint strict,
                    bint detailed=False):
         cdef sr_sink sink
         cdef const int64_t[::1] column = columns
@@ -269,16 +268,16 @@ cdef class RankCounts:
                 raise IndexError("a column is out of range")
         self.into(&sink, detailed)
         try:
-            rank_matrix(columns, true, scores, ranked, hidden, strict, &sink)
+            rank_matrix(columns, true, scores, ranked, mask, strict, &sink)
             for j in range(column.shape[0]):
                 if column[j] >= fixed:
                     self.mention[column[j]] += examples
             self.n += examples
             return records(&sink) if detailed else None
         finally:
-            release(&sink)
+            drop(&sink)
 
-    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, hidden, place,
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, mask, place,
                     bint detailed=False):
         cdef sr_sink sink
         cdef Py_ssize_t width = self.width if place is None else min(self.width, <Py_ssize_t>len(place))
@@ -291,48 +290,51 @@ cdef class RankCounts:
             self.marked = self.width
         self.into(&sink, detailed)
         try:
-            rank_sparse(examples, fixed, width, true, ranked, scores, hidden, place, self.mark, &self.turn,
+            rank_sparse(examples, fixed, width, true, ranked, scores, mask, place, self.mark, &self.turn,
                         self.mention, &sink)
             self.n += examples
             return records(&sink) if detailed else None
         finally:
-            release(&sink)
+            drop(&sink)
 
-    def merge(self, RankCounts other, columns, int sign):
+    cdef object merging(self, RankCounts other, columns, int sign):
+        """All that a merge needs, prepared; or why it is declined."""
+        cdef Merge merge = Merge()
         cdef const int64_t[::1] place
-        cdef Py_ssize_t column, width = other.width, to
-        cdef int at, code
-        cdef bint moved = columns is not None
-        if moved:
-            place = columns
-            width = min(width, place.shape[0])
-            for column in range(width):
-                if other.mention[column] and not 0 <= place[column] < self.width:
-                    raise IndexError("a column is out of range")
+        cdef Py_ssize_t column
+        cdef int at
+        merge.counts, merge.other, merge.sign, merge.width = self, other, sign, other.width
+        if columns is None:
+            self.reserve(other.width)
         else:
-            self.reserve(width)
+            merge.columns = np.ascontiguousarray(columns, np.int64)
+            place = merge.columns
+            merge.width = min(other.width, place.shape[0])
+            merge.place = &place[0] if merge.width else NULL
+        for column in range(merge.width):
+            if other.mention[column] and not 0 <= merge.to(column) < self.width:
+                raise IndexError("a column is out of range")
         if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
-        for column in range(width if sign < 0 else 0):
-            to = place[column] if moved else column
-            if other.mention[column] and other.mention[column] > self.mention[to]:
+        for column in range(merge.width if sign < 0 else 0):
+            if other.mention[column] and other.mention[column] > self.mention[merge.to(column)]:
                 return REFUSED
         for at in range(3):
-            code = sr_fits(&self.table[at], &other.table[at], sign)
-            if code:
+            if sr_fits(&self.table[at], &other.table[at], sign):
                 return REFUSED if sign < 0 else FULL
         for at in range(3):
-            if not sr_reserve(&self.table[at], other.table[at].used):
+            if not sr_reserve(&self.table[at], self.owed[at] + other.table[at].used):
                 raise MemoryError
-        for column in range(width):
-            if other.mention[column]:
-                self.mention[place[column] if moved else column] += sign * other.mention[column]
         for at in range(3):
-            sr_merge(&self.table[at], &other.table[at], sign)
-        self.n += sign * other.n
-        return DONE
+            merge.owed[at] = other.table[at].used
+            self.owed[at] += merge.owed[at]
+        return merge
+
+    def prepare_merge(self, RankCounts other, columns, int sign):
+        merge = self.merging(other, columns, sign)
+        return se_part_new(commit_merge, <void*>merge, release, merge) if isinstance(merge, Merge) else merge
 
     def mentions(self, Py_ssize_t width):
         out = np.zeros(width, np.int64)
@@ -345,22 +347,22 @@ cdef class RankCounts:
         cdef sr_table* table = &self.table[which]
         cdef size_t at, live = 0
         cdef Py_ssize_t row = 0, part
-        cdef uint64_t* here
+        cdef uint64_t* place
         for at in range(table.mask + 1):
             live += sr_lives(sr_place(table, at)) != 0
         keys, sums = np.empty((live, 4), np.int64), np.empty((live, table.sums), np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[:, ::1] sum_ = sums
         for at in range(table.mask + 1):
-            here = sr_place(table, at)
-            if not sr_lives(here):
+            place = sr_place(table, at)
+            if not sr_lives(place):
                 continue
-            key[row, 0] = (here[0] - 1) & LOW
-            key[row, 1] = (here[0] - 1) >> 32
-            key[row, 2] = here[1] & LOW
-            key[row, 3] = here[1] >> 32
+            key[row, 0] = (place[0] - 1) & LOW
+            key[row, 1] = (place[0] - 1) >> 32
+            key[row, 2] = place[1] & LOW
+            key[row, 3] = place[1] >> 32
             for part in range(table.sums):
-                sum_[row, part] = <int64_t>here[2 + part]
+                sum_[row, part] = <int64_t>place[2 + part]
             row += 1
         return keys[:, : 3 if which == 1 else 4], sums
 
@@ -368,14 +370,14 @@ cdef class RankCounts:
         cdef const int64_t[:, :] key = keys
         cdef sr_table* table = &self.table[which]
         cdef Py_ssize_t row, part
-        cdef uint64_t* here
+        cdef uint64_t* place
         out = np.zeros((key.shape[0], table.sums), np.int64)
         cdef int64_t[:, ::1] view = out
         for row in range(key.shape[0]):
-            here = sr_find(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
+            place = sr_find(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
                            <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32))
             for part in range(table.sums):
-                view[row, part] = <int64_t>here[2 + part] if here[0] else 0
+                view[row, part] = <int64_t>place[2 + part] if place[0] else 0
         return out
 
     def restore(self, int64_t examples, mentions, tables):
@@ -385,7 +387,7 @@ cdef class RankCounts:
         cdef sr_table* table
         cdef Py_ssize_t row, part
         cdef int which
-        cdef int64_t* here
+        cdef int64_t* place
         self.reserve(mention.shape[0])
         for row in range(mention.shape[0]):
             self.mention[row] = mention[row]
@@ -395,22 +397,58 @@ cdef class RankCounts:
             if not sr_reserve(table, key.shape[0]):
                 raise MemoryError
             for row in range(key.shape[0]):
-                here = sr_at(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
+                place = sr_at(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
                              <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32))
                 for part in range(table.sums):
-                    here[part] += sums[row, part]
+                    place[part] += sums[row, part]
         self.n = examples
 
     def compact(self):
         """Nothing to do: tables drop keys of which no example is left whenever they grow."""
 
-    def copy(self):
-        cdef RankCounts twin = RankCounts(self.width)
-        cdef int at
-        memcpy(twin.mention, self.mention, self.width * sizeof(int64_t))
-        for at in range(3):
-            if not sr_reserve(&twin.table[at], self.table[at].used):
-                raise MemoryError
-            sr_merge(&twin.table[at], &self.table[at], 1)
-        twin.n = self.n
+    def copy(self, root):
+        cdef RankCounts twin = RankCounts(root, self.width)
+        merge = twin.merging(self, None, 1)
+        commit_merge(<void*>merge)
         return twin
+
+
+cdef void release(void* data) noexcept:
+    """The data of a part are the object that it keeps."""
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Merge:
+    """All that other counts hold, on its way into counts, or out of them. They may be the same."""
+
+    cdef RankCounts counts
+    cdef RankCounts other
+    cdef object columns
+    cdef const int64_t* place  # of `columns`; NULL if columns are the same
+    cdef Py_ssize_t width
+    cdef size_t owed[3]
+    cdef int sign
+
+    def __dealloc__(self):
+        cdef int at
+        for at in range(3 if self.counts is not None else 0):
+            self.counts.owed[at] -= self.owed[at]
+
+    cdef inline Py_ssize_t to(self, Py_ssize_t column) noexcept:
+        return column if self.place == NULL else self.place[column]
+
+
+cdef void commit_merge(void* data) noexcept:
+    cdef Merge merge = <Merge>data
+    cdef RankCounts counts = merge.counts, other = merge.other
+    cdef Py_ssize_t column
+    cdef int at
+    for column in range(merge.width):
+        if other.mention[column]:
+            counts.mention[merge.to(column)] += merge.sign * other.mention[column]
+    for at in range(3):
+        if not sr_reserve(&counts.table[at], other.table[at].used):  # never: there is room
+            abort()
+        sr_merge(&counts.table[at], &other.table[at], merge.sign)
+    counts.n += merge.sign * other.n

@@ -94,7 +94,7 @@ SR_INLINE int64_t *sr_at(sr_table *table, uint64_t outer, uint64_t inner) {
 
 /* The tie groups that hold a true label, best first, and what else is counted of an example. */
 typedef struct {
-    ptrdiff_t true_, labels, unranked, hidden; /* m, l, u, h */
+    ptrdiff_t true_, labels, unranked, masked; /* m, l, u, h */
     ptrdiff_t groups;
     int64_t *above, *size, *hits; /* a, g, t of each group */
     int64_t wrong, last, lead;
@@ -189,7 +189,7 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
     static void NAME(sr_example *e, sr_scratch *s, const TYPE *x, ptrdiff_t n, ptrdiff_t r, const int64_t *place,     \
                      int strict, int sorted, int level) {                                                             \
         TYPE *v = (TYPE *)s->values;                                                                                  \
-        ptrdiff_t *order = s->order, found = 0;                                                                       \
+        ptrdiff_t *order = s->order, values = 0;                                                                      \
         int64_t *above = s->above, *size = s->size, *hits = s->hits;                                                  \
         e->above = above, e->size = size, e->hits = hits;                                                             \
         e->groups = r;                                                                                                \
@@ -210,22 +210,22 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
             }                                                                                                         \
         }                                                                                                             \
         for (ptrdiff_t i = 0; i < r; i++) { /* distinct values, and how many true labels have each */                 \
-            if (!found || v[found - 1] != v[i]) v[found] = v[i], hits[found] = 0, found++;                            \
-            hits[found - 1]++;                                                                                        \
-            s->group[order[i]] = found - 1;                                                                           \
+            if (!values || v[values - 1] != v[i]) v[values] = v[i], hits[values] = 0, values++;                       \
+            hits[values - 1]++;                                                                                       \
+            s->group[order[i]] = values - 1;                                                                          \
         }                                                                                                             \
-        e->groups = found;                                                                                            \
-        if (found <= SR_FEW) {                                                                                        \
-            for (ptrdiff_t i = found; i & 3; i++) v[i] = v[found - 1];                                                \
-            for (ptrdiff_t i = 0; i < found; i += 4) SR_CHOOSE(TYPE, level)(x, n, v + i, above + i, size + i);        \
-            for (ptrdiff_t i = 0; i < found; i++) size[i] -= above[i];                                                \
+        e->groups = values;                                                                                           \
+        if (values <= SR_FEW) {                                                                                       \
+            for (ptrdiff_t i = values; i & 3; i++) v[i] = v[values - 1];                                              \
+            for (ptrdiff_t i = 0; i < values; i += 4) SR_CHOOSE(TYPE, level)(x, n, v + i, above + i, size + i);       \
+            for (ptrdiff_t i = 0; i < values; i++) size[i] -= above[i];                                               \
         } else {                                                                                                      \
-            memset(above, 0, (size_t)found * sizeof(int64_t));                                                        \
-            memset(size, 0, (size_t)found * sizeof(int64_t));                                                         \
+            memset(above, 0, (size_t)values * sizeof(int64_t));                                                       \
+            memset(size, 0, (size_t)values * sizeof(int64_t));                                                        \
             int64_t before = 0;                                                                                       \
             for (ptrdiff_t j = 0; j < n; j++) { /* the best value that the label does not rank behind */              \
                 const TYPE score = x[j];                                                                              \
-                ptrdiff_t low = 0, length = found;                                                                    \
+                ptrdiff_t low = 0, length = values;                                                                   \
                 while (length > 1) {                                                                                  \
                     const ptrdiff_t half = length / 2;                                                                \
                     low += v[low + half - 1] > score ? half : 0;                                                      \
@@ -235,7 +235,7 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
                 above[low] += !behind && !at;                                                                         \
                 size[low] += at;                                                                                      \
             }                                                                                                         \
-            for (ptrdiff_t i = 0; i < found; i++) {                                                                   \
+            for (ptrdiff_t i = 0; i < values; i++) {                                                                  \
                 above[i] += before;                                                                                   \
                 before = above[i] + size[i];                                                                          \
             }                                                                                                         \
@@ -244,7 +244,7 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
         /* Every true label is a group of its own, from the last on so that nothing unread is overwritten. */         \
         e->groups = r;                                                                                                \
         ptrdiff_t to = r;                                                                                             \
-        for (ptrdiff_t i = found - 1; i >= 0; i--) {                                                                  \
+        for (ptrdiff_t i = values - 1; i >= 0; i--) {                                                                 \
             const int64_t first = above[i], members = size[i], mine = hits[i];                                        \
             to -= (ptrdiff_t)mine;                                                                                    \
             if (members == 1) {                                                                                       \
@@ -256,7 +256,7 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
                 if (x[j] == v[i]) s->tied[seen++] = place ? place[j] : j;                                             \
             if (place) qsort(s->tied, (size_t)seen, sizeof(int64_t), sr_descending);                                  \
             /* The true labels of the group stand in order[to ... to + mine]; in order of their ranks they are */     \
-            /* found in one walk over both. */                                                                        \
+            /* reached in one walk over both. */                                                                      \
             for (ptrdiff_t p = to; p < to + mine; p++) { /* insertion by position, best first */                      \
                 const ptrdiff_t which = order[p];                                                                     \
                 const int64_t mark = place ? place[s->at[which]] : s->at[which];                                      \
@@ -269,8 +269,8 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
             }                                                                                                         \
             ptrdiff_t rank = 0;                                                                                       \
             for (ptrdiff_t p = to; p < to + mine; p++) {                                                              \
-                const ptrdiff_t here = s->at[order[p]];                                                               \
-                while (s->tied[rank] != (place ? place[here] : here)) rank++;                                         \
+                const ptrdiff_t stands = s->at[order[p]];                                                             \
+                while (s->tied[rank] != (place ? place[stands] : stands)) rank++;                                     \
                 above[p] = first + rank, size[p] = hits[p] = 1;                                                       \
             }                                                                                                         \
         }                                                                                                             \
@@ -347,7 +347,7 @@ static int sr_count_example(const sr_example *e, sr_sink *sink) {
     }
     if (e->groups)
         sr_at(sink->first, sr_pack((uint64_t)e->above[0], (uint64_t)e->size[0]), (uint64_t)e->hits[0])[0]++;
-    int64_t *row = sr_at(sink->rows, outer, sr_pack((uint64_t)e->unranked, (uint64_t)e->hidden));
+    int64_t *row = sr_at(sink->rows, outer, sr_pack((uint64_t)e->unranked, (uint64_t)e->masked));
     row[0]++;
     row[1] += e->wrong;
     row[2] += e->last;
@@ -360,7 +360,7 @@ static int sr_count_example(const sr_example *e, sr_sink *sink) {
 static int sr_write_example(const sr_example *e, int64_t row, sr_sink *sink) {
     int64_t *to = sr_more(&sink->by_row, SR_ROW), before = 0;
     if (!to) return 0;
-    to[0] = e->true_, to[1] = e->labels, to[2] = e->unranked, to[3] = e->hidden;
+    to[0] = e->true_, to[1] = e->labels, to[2] = e->unranked, to[3] = e->masked;
     to[4] = e->wrong, to[5] = e->last, to[6] = e->wrong > 0;
     to[7] = e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
     to[8] = e->lead;
@@ -383,24 +383,24 @@ SR_INLINE int sr_write_label(int64_t row, int64_t column, int64_t above, int64_t
 /* -- dense rows -------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const uint8_t *true_, *ranked, *hidden; /* the last two may be NULL; rows follow each other without gaps */
+    const uint8_t *true_, *ranked, *mask; /* the last two may be NULL; rows follow each other without gaps */
     const int64_t *columns;
     ptrdiff_t rows, width;
 } sr_matrix;
 
 /* Where the ones of a row are; how many. */
 SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
-    ptrdiff_t found = 0, j = 0;
+    ptrdiff_t count = 0, j = 0;
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (; j + 8 <= width; j += 8) {
         uint64_t word;
         memcpy(&word, row + j, 8);
-        for (word &= 0x0101010101010101ull; word; word &= word - 1) at[found++] = j + __builtin_ctzll(word) / 8;
+        for (word &= 0x0101010101010101ull; word; word &= word - 1) at[count++] = j + __builtin_ctzll(word) / 8;
     }
 #endif
     for (; j < width; j++)
-        if (row[j] & 1) at[found++] = j;
-    return found;
+        if (row[j] & 1) at[count++] = j;
+    return count;
 }
 
 /* Returns 0 if memory ran out. Rows with labels that do not take part are copied without them. */
@@ -408,22 +408,22 @@ SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
     static int NAME(const sr_matrix *in, const TYPE *scores, int strict, int level, sr_sink *sink) {                  \
         sr_scratch s;                                                                                                 \
         int fine = sr_scratch_init(&s, in->width, in->width);                                                         \
-        const int copies = in->ranked || in->hidden;                                                                  \
+        const int copies = in->ranked || in->mask;                                                                    \
         for (ptrdiff_t r = 0; fine && r < in->rows; r++) {                                                            \
             const uint8_t *truth = in->true_ + r * in->width;                                                         \
             const uint8_t *ranked = in->ranked ? in->ranked + r * in->width : NULL;                                   \
-            const uint8_t *hidden = in->hidden ? in->hidden + r * in->width : NULL;                                   \
+            const uint8_t *mask = in->mask ? in->mask + r * in->width : NULL;                                         \
             const TYPE *x = scores + r * in->width;                                                                   \
             sr_example e;                                                                                             \
             ptrdiff_t trues = 0;                                                                                      \
             if (copies) {                                                                                             \
                 TYPE *to = (TYPE *)s.scores;                                                                          \
-                e.true_ = e.labels = e.hidden = 0;                                                                    \
+                e.true_ = e.labels = e.masked = 0;                                                                    \
                 for (ptrdiff_t j = 0; j < in->width; j++) {                                                           \
-                    const int known = !hidden || !hidden[j], there = known && (!ranked || ranked[j]);                 \
-                    e.hidden += !known;                                                                               \
+                    const int known = !mask || !mask[j], scored = known && (!ranked || ranked[j]);                    \
+                    e.masked += !known;                                                                               \
                     e.true_ += known && truth[j];                                                                     \
-                    if (!there) continue;                                                                             \
+                    if (!scored) continue;                                                                            \
                     if (truth[j]) s.at[trues++] = e.labels;                                                           \
                     to[e.labels++] = x[j];                                                                            \
                 }                                                                                                     \
@@ -431,7 +431,7 @@ SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
             } else {                                                                                                  \
                 trues = e.true_ = sr_ones(truth, in->width, s.at);                                                    \
                 e.labels = in->width;                                                                                 \
-                e.hidden = 0;                                                                                         \
+                e.masked = 0;                                                                                         \
             }                                                                                                         \
             e.unranked = e.true_ - trues;                                                                             \
             GROUPS(&e, &s, x, e.labels, trues, NULL, strict, 0, level);                                               \
@@ -441,10 +441,10 @@ SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
             fine = fine && sr_write_example(&e, r, sink);                                                             \
             trues = 0;                                                                                                \
             for (ptrdiff_t j = 0; fine && j < in->width; j++) {                                                       \
-                if (!truth[j] || (hidden && hidden[j])) continue;                                                     \
-                const int there = !ranked || ranked[j];                                                               \
-                const ptrdiff_t group = there ? s.group[trues++] : 0;                                                 \
-                fine = sr_write_label(r, in->columns[j], there ? e.above[group] : -1, there ? e.size[group] : 0, sink); \
+                if (!truth[j] || (mask && mask[j])) continue;                                                         \
+                const int scored = !ranked || ranked[j];                                                              \
+                const ptrdiff_t group = scored ? s.group[trues++] : 0;                                                \
+                fine = sr_write_label(r, in->columns[j], scored ? e.above[group] : -1, scored ? e.size[group] : 0, sink); \
             }                                                                                                         \
         }                                                                                                             \
         free(s.memory);                                                                                               \
@@ -459,18 +459,18 @@ SR_ROWS(sr_rows_double, double, sr_groups_double)
 typedef struct {
     const int64_t *true_offsets, *true_columns;
     const int64_t *ranked_offsets, *ranked_columns;
-    const int64_t *hidden_offsets, *hidden_columns; /* NULL where nothing is hidden */
+    const int64_t *mask_offsets, *mask_columns; /* NULL where nothing is masked */
     const double *scores;
     const int64_t *place; /* canonical positions of columns; NULL where ties are shared */
     ptrdiff_t rows, width, fixed;
 } sr_lists;
 
 #define SR_TRUE 1
-#define SR_HIDDEN 2
+#define SR_MASKED 2
 #define SR_RANKED 4
 
-/* What an example says of a column: 8 * turn + bits, so that marks need no clearing. */
-SR_INLINE int64_t sr_hear(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
+/* What an example has mentioned of a column: 8 * turn + bits, so that marks need no clearing. */
+SR_INLINE int64_t sr_mention(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
     if (mark[column] >= fresh) return mark[column] - fresh;
     mark[column] = fresh;
     if (column >= fixed) mentions[column]++;
@@ -491,10 +491,10 @@ static int sr_outside(const int64_t *offsets, const int64_t *columns, ptrdiff_t 
    the number of examples. */
 static int sr_rank_lists(
     const sr_lists *in, int strict, int level, int64_t *mark, int64_t *turn, int64_t *mentions, sr_sink *sink) {
-    ptrdiff_t labels, trues, hides = 0;
+    ptrdiff_t labels, trues, masked = 0;
     if (sr_outside(in->ranked_offsets, in->ranked_columns, in->rows, in->width, &labels) ||
         sr_outside(in->true_offsets, in->true_columns, in->rows, in->width, &trues) ||
-        (in->hidden_offsets && sr_outside(in->hidden_offsets, in->hidden_columns, in->rows, in->width, &hides)))
+        (in->mask_offsets && sr_outside(in->mask_offsets, in->mask_columns, in->rows, in->width, &masked)))
         return -2;
     sr_scratch s;
     int fine = sr_scratch_init(&s, labels, trues);
@@ -504,25 +504,26 @@ static int sr_rank_lists(
         sr_example e;
         ptrdiff_t hits = 0;
         int sorted = 1;
-        e.true_ = e.labels = e.hidden = 0;
-        for (int64_t i = in->hidden_offsets ? in->hidden_offsets[r] : 0;
-             i < (in->hidden_offsets ? in->hidden_offsets[r + 1] : 0); i++) {
-            const int64_t column = in->hidden_columns[i];
-            e.hidden += !sr_hear(mark, fresh, column, in->fixed, mentions);
-            mark[column] = fresh + SR_HIDDEN;
+        e.true_ = e.labels = e.masked = 0;
+        for (int64_t i = in->mask_offsets ? in->mask_offsets[r] : 0;
+             i < (in->mask_offsets ? in->mask_offsets[r + 1] : 0); i++) {
+            const int64_t column = in->mask_columns[i];
+            e.masked += !sr_mention(mark, fresh, column, in->fixed, mentions);
+            mark[column] = fresh + SR_MASKED;
         }
         for (int64_t i = in->true_offsets[r]; i < in->true_offsets[r + 1]; i++) {
             const int64_t column = in->true_columns[i];
-            if (sr_hear(mark, fresh, column, in->fixed, mentions)) continue;
+            if (sr_mention(mark, fresh, column, in->fixed, mentions)) continue;
             mark[column] = fresh + SR_TRUE;
             e.true_++;
         }
         for (int64_t i = in->ranked_offsets[r]; i < in->ranked_offsets[r + 1]; i++) {
-            const int64_t column = in->ranked_columns[i], said = sr_hear(mark, fresh, column, in->fixed, mentions);
+            const int64_t column = in->ranked_columns[i];
+            const int64_t before = sr_mention(mark, fresh, column, in->fixed, mentions);
             const double score = in->scores[i];
-            if (said & SR_HIDDEN) continue;
-            if (said & SR_TRUE) {
-                if (said & SR_RANKED || hits >= trues) continue; /* never, since columns are distinct */
+            if (before & SR_MASKED) continue;
+            if (before & SR_TRUE) {
+                if (before & SR_RANKED || hits >= trues) continue; /* never, since columns are distinct */
                 mark[column] = fresh + SR_TRUE + SR_RANKED;
                 s.at[hits++] = e.labels;
             }
@@ -577,9 +578,9 @@ static int sr_fits(const sr_table *table, const sr_table *other, int sign) {
         if (!sr_lives(from)) continue;
         const uint64_t *to = sr_find(table, from[0] - 1, from[1]);
         for (int i = 0; i < table->sums; i++) {
-            const int64_t here = to[0] ? (int64_t)to[2 + i] : 0, there = (int64_t)from[2 + i];
-            if (sign > 0 && here > INT64_MAX - there) return SR_FULL;
-            after[i] = sign > 0 ? here + there : here - there;
+            const int64_t before = to[0] ? (int64_t)to[2 + i] : 0, change = (int64_t)from[2 + i];
+            if (sign > 0 && before > INT64_MAX - change) return SR_FULL;
+            after[i] = sign > 0 ? before + change : before - change;
         }
         if (sign < 0 && !sr_possible(after, table->sums)) return SR_REFUSED;
     }

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streameval import kernel
-from streameval.kernel.rankings import numpy as _ranked_numpy
 from streameval.kernel.types import DONE, FULL, REFUSED
+from tests.support.twins import BACKENDS, Twin, needs_compiled, twins
 
-needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
-
-if kernel.BACKEND == "compiled":
-    from streameval.kernel.rankings import compiled as _ranked
+if "compiled" in BACKENDS:
+    from streameval.kernel.rankings import compiled
 
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 1), (3, 2), (4, 7), (4, 8), (4, 9), (3, 31), (3, 63), (3, 64), (3, 65),
@@ -45,17 +42,21 @@ def everything(counts: object, width: int) -> tuple:
     return counts.examples, counts.mentions(width).tolist(), tables
 
 
-def both(width: int) -> tuple[object, object]:
-    return _ranked.RankCounts(width), _ranked_numpy.RankCounts(width)
+def both(width: int) -> list[Twin]:
+    return twins("rankings", "RankCounts", width)
+
+
+def same(pair: list[Twin], width: int) -> bool:
+    return everything(pair[0].table, width) == everything(pair[1].table, width)
 
 
 @pytest.fixture(params=[0, 1], ids=["portable", "vectors"])
 def level(request: pytest.FixtureRequest):
-    before = _ranked.vector_level()
-    _ranked.vector_level(request.param)  # or the best this machine has
+    before = compiled.vector_level()
+    compiled.vector_level(request.param)  # or the best this machine has
     yield
-    _ranked.vector_level(9)
-    assert _ranked.vector_level() == before
+    compiled.vector_level(9)
+    assert compiled.vector_level() == before
 
 
 @needs_compiled
@@ -70,15 +71,16 @@ def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type, le
         scores = scores_of(rng, shape, fill, kind)
         columns = rng.permutation(width)[: shape[1]].astype(np.int64)
         for masks in ((None, None), (0.3, None), (None, 0.3), (0.3, 0.8), (1.0, 0.0)):
-            ranked, hidden = (None if p is None else (rng.random(shape) < p).astype(np.uint8) for p in masks)
+            ranked, mask = (None if p is None else (rng.random(shape) < p).astype(np.uint8) for p in masks)
             given = scores if ranked is None else np.where(ranked, scores, kind(np.nan))
             for strict in (False, True):
-                twins = both(width)
-                found = [c.count_rows(columns, 2, true, given, ranked, hidden, strict, True) for c in twins]
-                for mine, other in zip(*found, strict=True):
+                pair = both(width)
+                rows = (columns, 2, true, given, ranked, mask, strict, True)
+                answers = [twin.table.count_rows(*rows) for twin in pair]
+                for mine, other in zip(*answers, strict=True):
                     assert mine.dtype == other.dtype == np.int64
                     assert mine.tolist() == other.tolist()
-                assert everything(twins[0], width) == everything(twins[1], width)
+                assert same(pair, width)
 
 
 def lists_of(rng: np.random.Generator, examples: int, width: int, most: int, distinct: bool) -> tuple:
@@ -96,20 +98,20 @@ def test_twins_rank_lists_alike(seed: int, level: None):
     rng = np.random.default_rng(seed)
     examples, width = int(rng.choice([0, 1, 2, 30])), int(rng.choice([1, 2, 9, 65, 400]))
     ranked = lists_of(rng, examples, width, 70, True)
-    true, hidden = lists_of(rng, examples, width, 9, False), lists_of(rng, examples, width, 4, False)
+    true, hides = lists_of(rng, examples, width, 9, False), lists_of(rng, examples, width, 4, False)
     fill = SCORES[seed % len(SCORES)]
     scores = scores_of(rng, (1, len(ranked[1])), fill, np.float64).reshape(-1)
-    for mask in (None, hidden):
+    for mask in (None, hides):
         for place in (None, rng.permutation(width).astype(np.int64)):
-            twins = both(width)
+            pair = both(width)
             lists = examples, width // 2, true, ranked, scores, mask, place
-            found = [counts.count_lists(*lists, True) for counts in twins]
-            assert found[0].rows.tolist() == found[1].rows.tolist()
-            assert found[0].groups.tolist() == found[1].groups.tolist()
-            assert in_order(found[0].labels) == in_order(found[1].labels)
-            for counts in twins:  # again, into counts that are not empty
-                assert counts.count_lists(*lists) is None
-            assert everything(twins[0], width) == everything(twins[1], width)
+            answers = [twin.table.count_lists(*lists, True) for twin in pair]
+            assert answers[0].rows.tolist() == answers[1].rows.tolist()
+            assert answers[0].groups.tolist() == answers[1].groups.tolist()
+            assert in_order(answers[0].labels) == in_order(answers[1].labels)
+            for twin in pair:  # again, into counts that are not empty
+                assert twin.table.count_lists(*lists) is None
+            assert same(pair, width)
 
 
 @needs_compiled
@@ -120,10 +122,9 @@ def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: in
     true, scores = (rng.random((4, 1500)) < share).astype(np.uint8), rng.integers(0, distinct, (4, 1500))
     for kind in (np.float32, np.float64):
         for strict in (False, True):
-            twins = both(1500)
             given = np.arange(1500), 0, true, scores.astype(kind), None, None, strict, True
-            found = [counts.count_rows(*given) for counts in twins]
-            for mine, other in zip(*found, strict=True):
+            answers = [twin.table.count_rows(*given) for twin in both(1500)]
+            for mine, other in zip(*answers, strict=True):
                 assert mine.tolist() == other.tolist()
 
 
@@ -131,97 +132,95 @@ def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: in
 def test_wide_batches_without_the_lock_count_alike():
     rng = np.random.default_rng(0)
     true, scores = (rng.random((700, 100)) < 0.1).astype(np.uint8), rng.random((700, 100)).astype(np.float32)
-    twins = both(100)
-    for counts in twins:
-        counts.count_rows(np.arange(100), 0, true, scores, None, None, False)
-    assert everything(twins[0], 100) == everything(twins[1], 100)
+    pair = both(100)
+    for twin in pair:
+        twin.table.count_rows(np.arange(100), 0, true, scores, None, None, False)
+    assert same(pair, 100)
 
 
 @needs_compiled
 def test_columns_out_of_range_are_never_written_to():
     one, none = (np.array([0, 1]), np.array([9])), (np.array([0, 0]), np.zeros(0, np.int64))
-    for true, ranked, hidden in ((one, none, None), (none, one, None), (none, none, one)):
-        counts = _ranked.RankCounts(8)
+    for true, ranked, mask in ((one, none, None), (none, one, None), (none, none, one)):
+        counts = both(8)[0].table
         with pytest.raises(IndexError):
-            counts.count_lists(1, 0, true, ranked, np.ones(1), hidden, None)
-        assert everything(counts, 8) == everything(_ranked.RankCounts(8), 8)
+            counts.count_lists(1, 0, true, ranked, np.ones(1), mask, None)
+        assert everything(counts, 8) == everything(both(8)[0].table, 8)
     for column in (-1, 8):
         with pytest.raises(IndexError):
             counts.count_rows(np.array([column]), 0, np.ones((1, 1), np.uint8), np.ones((1, 1)), None, None, False)
 
 
-@needs_compiled
-def test_twins_merge_revert_copy_and_restore_alike():
-    parts = []
-    for kind in (_ranked.RankCounts, _ranked_numpy.RankCounts):
-        rng = np.random.default_rng(7)
-        counts = []
-        for width in (9, 30):
-            true, scores = (
-                (rng.random((40, width)) < 0.3).astype(np.uint8),
-                rng.integers(0, 9, (40, width)).astype(float),
-            )
-            counts.append(kind(width))
-            counts[-1].count_rows(np.arange(width), 2, true, scores, None, None, False)
-        first, second = counts
-        first.reserve(60)
-        steps = [everything(first, 60)]
+def rows_of(rng: np.random.Generator, rows: int, width: int, kinds: int) -> tuple:
+    true = (rng.random((rows, width)) < 0.4).astype(np.uint8)
+    return np.arange(width), 2, true, rng.integers(0, kinds, (rows, width)).astype(float), None, None, False
+
+
+def test_twins_merge_unmerge_copy_and_restore_alike():
+    histories = []
+    for made in both(9):
+        rng, first, second = np.random.default_rng(7), made, Twin(*made.made, 30)
+        for twin, width in ((first, 9), (second, 30)):
+            twin.table.count_rows(*rows_of(rng, 40, width, 9))
+        first.table.reserve(60)
+        steps = [everything(first.table, 60)]
         place = rng.permutation(60)[:30].astype(np.int64)
         for sign in (1, 1, -1):
             assert first.merge(second, place, sign) == DONE
-            steps.append(everything(first, 60))
-        assert first.merge(first.copy(), None, 1) == DONE
-        assert first.merge(first, None, 1) == DONE
-        steps.append(everything(first, 60))
-        fresh = kind(0)
-        fresh.restore(first.examples, first.mentions(60), [first.entries(which) for which in range(3)])
-        assert everything(fresh, 60) == everything(first, 60) == everything(first.copy(), 60)
-        keys = first.entries(0)[0]
+            steps.append(everything(first.table, 60))
+        assert steps[1] == steps[3] != steps[2]
+        assert first.merge(first.copy()) == DONE
+        assert first.merge(first) == DONE
+        steps.append(everything(first.table, 60))
+        fresh, counts = Twin(*made.made, 0), first.table
+        fresh.table.restore(counts.examples, counts.mentions(60), [counts.entries(which) for which in range(3)])
+        assert everything(fresh.table, 60) == everything(counts, 60) == everything(first.copy().table, 60)
+        keys = counts.entries(0)[0]
         order = np.lexsort(keys.T)
-        steps.append(first.sums_of(0, keys[order]).tolist())
-        steps.append(first.sums_of(1, np.array([[99, 1, 1]])).tolist())
+        steps.append(counts.sums_of(0, keys[order]).tolist())
+        steps.append(counts.sums_of(1, np.array([[99, 1, 1]])).tolist())
         assert first.merge(second, None, -1) == REFUSED
-        assert first.merge(first, None, -1) == DONE
-        first.compact()
-        assert everything(first, 60) == everything(kind(60), 60)
-        second.clear()
-        assert everything(second, 30) == everything(kind(30), 30)
-        parts.append(steps)
-    assert parts[0] == parts[1]
+        part = counts.prepare_merge(counts, None, -1)
+        assert everything(counts, 60) == everything(fresh.table, 60)
+        first.root.commit([part])
+        counts.compact()
+        assert everything(counts, 60) == everything(Twin(*made.made, 60).table, 60)
+        second.table.clear()
+        assert everything(second.table, 30) == everything(Twin(*made.made, 30).table, 30)
+        histories.append(steps)
+    assert histories[0] == histories[-1]
 
 
 @needs_compiled
-def test_twins_refuse_to_take_back_what_was_never_counted():
-    rng = np.random.default_rng(2)
+def test_twins_refuse_to_unmerge_what_was_never_merged():
+    rng, done = np.random.default_rng(2), set()
     for _ in range(300):
-        batches = [
-            ((rng.random((2, 4)) < 0.5).astype(np.uint8), rng.integers(0, 3, (2, 4)).astype(float)) for _ in range(2)
-        ]
-        codes = []
-        for kind in (_ranked.RankCounts, _ranked_numpy.RankCounts):
-            counts = []
-            for true, scores in batches:
-                counts.append(kind(4))
-                counts[-1].count_rows(np.arange(4), 0, true, scores, None, None, False)
-            before = everything(counts[0], 4)
-            codes.append(counts[0].merge(counts[1], None, -1))
-            if codes[-1] == REFUSED:
-                assert everything(counts[0], 4) == before
+        batches, codes = [rows_of(rng, int(rows), 3, 2) for rows in rng.integers(1, 4, 2)], []
+        for twin in both(4):
+            other = Twin(*twin.made, 4)
+            for table, batch in zip((twin.table, other.table), batches, strict=True):
+                table.count_rows(*batch)
+            before = everything(twin.table, 4), everything(other.table, 4)
+            codes.append(twin.merge(other, None, -1))
+            if codes[-1] == DONE:
+                assert twin.merge(other) == DONE
+            assert (everything(twin.table, 4), everything(other.table, 4)) == before
         assert codes[0] == codes[1]
+        done.add(codes[0])
+    assert done == {DONE, REFUSED}
 
 
-@needs_compiled
 def test_twins_are_full_at_the_same_sum():
-    for counts in both(8):
+    for twin in both(8):
         true, scores = np.ones((1, 8), np.uint8), np.arange(8.0).reshape(1, 8)
-        counts.count_rows(np.arange(8), 0, true, scores, None, None, False)
-        one = counts.copy()
+        twin.table.count_rows(np.arange(8), 0, true, scores, None, None, False)
+        one = twin.copy()
         for _ in range(59):  # the last true label adds 8 to its sum of t L
-            assert counts.merge(counts, None, 1) == DONE
-        before = everything(counts, 8)
-        assert counts.merge(counts, None, 1) == FULL
-        assert everything(counts, 8) == before
-        rest = counts.copy()
+            assert twin.merge(twin) == DONE
+        before = everything(twin.table, 8)
+        assert twin.merge(twin) == FULL
+        assert everything(twin.table, 8) == before
+        rest = twin.copy()
         assert rest.merge(one, None, -1) == DONE
-        assert counts.merge(rest, None, 1) == DONE
-        assert counts.merge(one, None, 1) == FULL
+        assert twin.merge(rest) == DONE
+        assert twin.merge(one) == FULL

@@ -1,0 +1,311 @@
+"""Bins of scores: what a bin is, and that the compiled kernel and the numpy one hold and answer the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streameval.kernel.backend import curves
+from streameval.kernel.curves import bins as meaning
+from streameval.kernel.types import DONE, FULL, REFUSED
+from tests.support.curve_oracle import nasty_scores
+from tests.support.effort import cases
+from tests.support.twins import Twin, needs_compiled, twins
+
+
+def bins_of_width(width: int) -> list[Twin]:
+    return twins("curves", "Bins", width)
+
+
+# -- bins -------------------------------------------------------------------------------------------------------------
+
+
+def sorted_extremes() -> np.ndarray:
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 2**64, 30000, dtype=np.uint64).view(np.float64)
+    spots = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 0.25, 0.5, 0.75, 1.0, 2.0, 1.7976931348623155e308]
+    around = [np.nextafter(spot, way) for spot in spots for way in (np.inf, -np.inf)]
+    near_one = 1 - 10.0 ** -rng.uniform(0, 17, 30000)
+    every = np.concatenate([bits, spots, np.negative(spots), around, np.negative(around), near_one, rng.random(30000)])
+    return np.sort(every[np.isfinite(every)])
+
+
+def test_bins_never_fall_as_scores_rise():
+    bins, residuals = curves.bins_of(sorted_extremes())
+    assert (np.diff(bins) >= 0).all()
+    assert bins.min() == 0
+    assert bins.max() == meaning.BINS - 1
+    assert residuals.min() >= 0
+    assert residuals.max() < 2**meaning.DROPPED
+
+
+def test_minus_zero_is_zero():
+    assert curves.bins_of(np.array([-0.0]))[0] == curves.bins_of(np.array([0.0]))[0]
+    assert curves.bins_of(np.array([-5e-324]))[0] < curves.bins_of(np.array([0.0]))[0]
+
+
+def test_a_score_is_known_again_from_its_bin_and_residual():
+    scores = sorted_extremes()
+    assert (meaning.scores_of(*curves.bins_of(scores)) == scores).all()
+
+
+def test_the_edge_of_a_bin_is_the_least_score_in_it_or_above():
+    scores = sorted_extremes()
+    bins = curves.bins_of(scores)[0]
+    edges = meaning.edges_of(bins)
+    assert (edges <= scores).all()
+    assert (curves.bins_of(edges)[0] >= bins).all()
+    lower = edges[bins > 0]
+    assert (curves.bins_of(np.nextafter(lower, -np.inf))[0] < bins[bins > 0]).all()
+
+
+def test_twins_agree_about_bins():
+    for mine, its in zip(curves.bins_of(sorted_extremes()), meaning.bins_of(sorted_extremes()), strict=True):
+        assert (mine == its).all()
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def everything(bins: Any, width: int) -> list[object]:
+    columns = np.arange(width)
+    # Pairs are read first: scores need not be in bins for that, but are afterwards.
+    arrays = [*bins.pairs(columns), *bins.read(columns, True), bins.sides(columns), bins.mentioned(width)]
+    assert [part.tolist() for part in bins.pairs(columns)] == [part.tolist() for part in arrays[:2]]
+    return [bins.examples, bins.scores, *(array.tolist() for array in arrays)]
+
+
+def same(pair: list[Twin], width: int) -> bool:
+    return everything(pair[0].table, width) == everything(pair[-1].table, width)
+
+
+def random_lists(rng: np.random.Generator, examples: int, width: int, *, repeats: bool) -> tuple:
+    rows = [
+        rng.integers(0, width, rng.integers(0, 5)) if repeats else rng.permutation(width)[: rng.integers(0, 5)]
+        for _ in range(examples)
+    ]
+    return np.cumsum([0, *map(len, rows)]).astype(np.int64), np.concatenate([*rows, []]).astype(np.int64)
+
+
+def random_rows(rng: np.random.Generator, rows: int, width: int) -> tuple:
+    """Columns, truths, scores, ranked, mask."""
+    columns = rng.permutation(width)[: rng.integers(0, width + 1)].astype(np.int64)
+    shape = (rows, len(columns))
+    scores = np.ascontiguousarray(nasty_scores(rng, shape)[1])
+    true = (rng.random(shape) < 0.3).astype(np.uint8)
+    mask = (rng.random(shape) < 0.1).astype(np.uint8) if rng.random() < 0.3 else None
+    ranked = (rng.random(shape) < 0.8).astype(np.uint8) if rng.random() < 0.3 else None
+    if mask is not None:
+        scores[mask == 1] = np.nan
+    return columns, true, scores, ranked, mask
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", range(cases(30)))
+def test_twins_agree_about_any_history(seed: int):
+    rng = np.random.default_rng([7, seed])
+    width = int(rng.integers(1, 40))
+    pair, fixed = bins_of_width(width), int(rng.integers(0, width + 1))
+    single: list[tuple[str, tuple]] = []
+    for _ in range(int(rng.integers(1, 20))):
+        action = int(rng.integers(9))
+        if action < 3:
+            rows = int(rng.choice([0, 1, 2, 5, 127, 128, 129, 3000 if seed % 4 == 0 else 40]))
+            columns, *rest = random_rows(rng, rows, width)
+            given = (columns, fixed, *rest)
+            if rows == 1:
+                assert [twin.change("prepare_row", *given, 1) for twin in pair] == [DONE, DONE]
+                single.append(("prepare_row", given))
+            else:
+                assert [twin.table.count_rows(*given) for twin in pair] == [DONE, DONE]
+        elif action < 5:
+            examples = int(rng.choice([0, 1, 3, 50]))
+            true, ranked = (random_lists(rng, examples, width, repeats=again) for again in (True, False))
+            mask = random_lists(rng, examples, width, repeats=True) if rng.random() < 0.3 else None
+            scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
+            given = (fixed, true, ranked, scores, mask)
+            if examples == 1 and rng.random() < 0.7:
+                assert [twin.change("prepare_lists", *given, 1) for twin in pair] == [DONE, DONE]
+                single.append(("prepare_lists", given))
+            else:
+                assert [twin.table.count_lists(examples, *given) for twin in pair] == [DONE, DONE]
+        elif action == 5 and single:
+            name, given = single[rng.integers(len(single))]  # at times one that was taken back before
+            codes = [twin.change(name, *given, -1) for twin in pair]
+            assert codes[0] == codes[1]
+        elif action == 6:
+            for twin in pair:
+                twin.table.compact()
+            pair = [twin.copy() for twin in pair] if rng.random() < 0.5 else pair
+        elif action == 7:
+            place = rng.permutation(width).astype(np.int64) // int(rng.integers(1, 5))  # several columns into one
+            grown = bins_of_width(width)
+            for more, twin in zip(grown, pair, strict=True):
+                assert more.merge(twin, place) == DONE
+                assert more.merge(twin) == DONE
+                assert more.merge(more) == DONE
+            assert same(grown, width)
+        else:
+            place, (columns, *rest) = rng.permutation(width).astype(np.int64), random_rows(rng, 9, width)
+            for twin in pair:
+                added, before = Twin(*twin.made, width), everything(twin.table, width) if rng.random() < 0.5 else None
+                assert added.table.count_rows(columns, fixed, *rest) == DONE
+                assert twin.merge(added, place) == DONE
+                assert twin.merge(added, place, -1) == DONE
+                assert before is None or everything(twin.table, width) == before
+        if rng.random() < 0.4:
+            assert same(pair, width)
+    assert same(pair, width)
+    offsets, bins, counts, _, words = pair[1].table.read(np.arange(width), True)
+    fresh = bins_of_width(0)[0].table
+    fresh.restore(pair[1].table.examples, pair[1].table.sides(np.arange(width)), offsets, bins, counts, words)
+    assert everything(fresh, width) == everything(pair[1].table, width)
+
+
+@needs_compiled
+@pytest.mark.parametrize("seed", range(cases(300)))
+def test_twins_refuse_to_unmerge_what_was_never_merged(seed: int):
+    rng = np.random.default_rng([11, seed])
+    width, few = 3, np.array([0.1, 0.1000001, 0.5, 0.7], np.float32)
+    batches = []
+    for rows in rng.integers(1, 4, 2):
+        true = (rng.random((rows, width)) < 0.5).astype(np.uint8)
+        mask = (rng.random((rows, width)) < 0.2).astype(np.uint8)
+        ranked = (rng.random((rows, width)) < 0.8).astype(np.uint8)
+        batches.append((np.arange(width), 1, true, rng.choice(few, (rows, width)), ranked, mask))
+    codes = []
+    for twin in bins_of_width(width):
+        other = Twin(*twin.made, width)
+        assert twin.table.count_rows(*batches[0]) == other.table.count_rows(*batches[1]) == DONE
+        before = everything(twin.copy().table, width), everything(other.copy().table, width)
+        codes.append(twin.merge(other, None, -1))
+        if codes[-1] == REFUSED:
+            assert (everything(twin.table, width), everything(other.table, width)) == before
+        else:
+            assert twin.merge(other) == DONE
+            assert everything(twin.table, width) == before[0]
+    assert codes[0] == codes[1] in (DONE, REFUSED)
+
+
+def test_what_is_unmerged_from_itself_leaves_nothing():
+    rng = np.random.default_rng(2)
+    for twin in bins_of_width(9):
+        columns, *rest = random_rows(rng, 200, 9)
+        assert twin.table.count_rows(columns, 4, *rest) == DONE
+        assert twin.merge(twin, None, -1) == DONE
+        assert everything(twin.table, 9) == everything(Twin(*twin.made, 9).table, 9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_part_that_is_not_committed_changes_nothing(sign: int):
+    rng = np.random.default_rng(3)
+    for twin in bins_of_width(9):
+        columns, *rest = random_rows(rng, 1, 9)
+        row = (columns, 4, *rest)
+        assert twin.change("prepare_row", *row, 1) == twin.merge(twin) == DONE
+        other, before = twin.copy(), everything(twin.table, 9)
+        parts = [twin.table.prepare_row(*row, sign), twin.table.prepare_merge(other.table, None, sign)]
+        assert everything(twin.table, 9) == before
+        del parts
+        assert everything(twin.table, 9) == before
+        assert twin.merge(other, None, sign) == DONE
+        assert twin.table.examples == 2 + 2 * sign
+
+
+def test_bins_may_be_read_between_preparing_a_merge_and_committing_it():
+    rng = np.random.default_rng(4)
+    answers = []
+    for twin in bins_of_width(5):
+        other = Twin(*twin.made, 5)
+        for table in (twin.table, other.table):
+            scores = rng.random((300, 5), np.float32)
+            assert table.count_rows(np.arange(5), 5, (scores > 0.9).astype(np.uint8), scores, None, None) == DONE
+        everything(other.table, 5)
+        part = twin.table.prepare_merge(other.table, None, 1)
+        everything(twin.table, 5)
+        twin.table.compact()
+        twin.root.commit([part])
+        answers.append((twin, other))
+    assert all(twin.table.examples == 600 for twin, _ in answers)
+    for twin, other in answers:
+        sums = [table.read(np.arange(5), True)[2].sum() for table in (twin.table, other.table)]
+        assert sums[0] == 2 * sums[1] == 3000
+
+
+FLOATS = {
+    "between 0 and 1": lambda rng, shape: rng.random(shape, np.float32),
+    "rare": lambda rng, shape: np.exp(rng.normal(-9, 3, shape)).astype(np.float32),
+    "logits": lambda rng, shape: rng.normal(0, 4, shape).astype(np.float32),
+    "both zeros and ones": lambda rng, shape: rng.choice(np.array([-0.0, 0.0, 1.0, 0.5], np.float32), shape),
+    "subnormal": lambda rng, shape: rng.random(shape, np.float32) * np.float32(1e-39),
+    "far apart": lambda rng, shape: rng.integers(0, 255 << 23, shape, dtype=np.uint32).view(np.float32),
+    "one bin": lambda rng, shape: (rng.integers(0, 4096, shape, dtype=np.uint32) + (124 << 23)).view(np.float32),
+}
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", FLOATS)
+def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
+    rng = np.random.default_rng(17)
+    columns, pair = np.arange(2), bins_of_width(2)
+    for rows in (9, 300, 17000, 64, 3000, 1, 300):
+        scores = FLOATS[kind](rng, (rows, 2))
+        true = (rng.random((rows, 2)) < 0.02).astype(np.uint8)
+        fresh = Twin(*pair[0].made, 2)
+        assert fresh.table.count_rows(columns, 2, true, scores, None, None) == DONE
+        assert pair[0].merge(fresh, columns[::-1].copy()) == DONE
+        assert pair[1].table.count_rows(columns[::-1].copy(), 2, true, scores, None, None) == DONE
+        if rows in (17000, 3000, 1):
+            answers = [[part.tolist() for part in twin.table.pairs(columns)] for twin in pair]
+            assert answers[0] == answers[1]
+        if rows == 64:
+            assert same(pair, 2)
+            row = (columns, 2, true[:1], scores[:1, ::-1].copy(), None, None, -1)
+            codes = [twin.change("prepare_row", *row) for twin in pair]
+            assert codes[0] == codes[1]
+    assert same([pair[0].copy(), pair[1]], 2)
+    assert same(pair, 2)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind: type):
+    """The residuals are as large as they can be, so that every limb overflows where it may."""
+    score = np.nextafter(kind(0.25), kind(0))
+    given = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
+    for bins in bins_of_width(1):
+        assert bins.change("prepare_row", *given, 1) == DONE
+        for _ in range(42):
+            assert bins.merge(bins) == DONE
+        rest = bins.copy()
+        assert rest.change("prepare_row", *given, -1) == DONE
+        assert bins.table.scores == 2**42
+        assert bins.merge(rest) == DONE
+        assert bins.table.scores == bins.table.examples == 2**43 - 1
+        before = everything(bins.table, 1)
+        assert bins.change("prepare_row", *given, 1) == FULL
+        assert bins.merge(bins) == FULL
+        assert everything(bins.table, 1) == before
+        _, _, counts, common, words = bins.table.read(np.zeros(1, np.int64), True)
+        residual = int(curves.bins_of(np.array([float(score)]))[1][0])
+        low, high, square, square_high = words[0, 1].tolist()
+        assert counts.tolist() == [[0, 2**43 - 1]]
+        assert low + (high << 64) == residual * (2**43 - 1)
+        assert square + (square_high << 64) == residual**2 * (2**43 - 1)
+        assert common[0].tolist() == [-2, residual]
+        assert bins.merge(rest, None, -1) == DONE
+        assert bins.table.scores == 2**42
+        assert bins.merge(bins, None, -1) == DONE
+        assert bins.table.read(np.zeros(1, np.int64), True)[1].tolist() == []
+
+
+def test_columns_out_of_range_are_an_error_and_change_nothing():
+    one = np.zeros((2, 1), np.uint8), np.zeros((2, 1))
+    for twin in bins_of_width(8):
+        with pytest.raises(IndexError):
+            twin.table.count_rows(np.array([8]), 0, *one, None, None)
+        lists = np.array([0, 1]), np.array([9])
+        with pytest.raises(IndexError):
+            twin.table.prepare_lists(0, lists, (np.array([0, 0]), np.zeros(0, np.int64)), np.zeros(0), None, 1)
+        assert twin.table.examples == twin.table.scores == 0

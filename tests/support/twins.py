@@ -1,0 +1,50 @@
+"""Tables of the kernel, each over a root of its own, changed by preparing and committing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from streameval import kernel
+from streameval.kernel.types import DONE
+
+BACKENDS = ("compiled", "numpy") if kernel.BACKEND == "compiled" else ("numpy",)
+"""The implementations that can be tested here."""
+
+needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
+
+
+class Twin:
+    """A table of one implementation."""
+
+    def __init__(self, backend: str, subject: str, name: str, *arguments: Any) -> None:
+        self.made = (backend, subject, name)
+        self.root = import_module(f"streameval.kernel.commit.{backend}").Root()
+        self.table: Any = getattr(import_module(f"streameval.kernel.{subject}.{backend}"), name)(self.root, *arguments)
+
+    def change(self, method: str, *arguments: Any) -> int:
+        """What a method answers, whose part is committed."""
+        answer = getattr(self.table, method)(*arguments)
+        if isinstance(answer, int):
+            return answer
+        self.root.commit([answer])
+        return DONE
+
+    def merge(self, other: Twin, columns: Any = None, sign: int = 1) -> int:
+        """Merge another table of the same implementation, or unmerge it."""
+        return self.change("prepare_merge", other.table, columns, sign)
+
+    def copy(self) -> Twin:
+        """A copy of the table, over a root of its own."""
+        copied = Twin.__new__(Twin)
+        copied.made = self.made
+        copied.root = type(self.root)()
+        copied.table = self.table.copy(copied.root)
+        return copied
+
+
+def twins(subject: str, name: str, *arguments: Any) -> list[Twin]:
+    """One table of each implementation."""
+    return [Twin(backend, subject, name, *arguments) for backend in BACKENDS]
