@@ -43,18 +43,18 @@ Actual = Annotated[str, typer.Option("--actual", "-a", metavar="COLUMN", help="T
 Predicted = Annotated[str | None, typer.Option("--predicted", "-p", metavar="COLUMN", help="The predicted labels.")]
 Scores = Annotated[str | None, typer.Option("--scores", "-s", metavar="COLUMN", help="A score for each label.")]
 Weight = Annotated[str | None, typer.Option("--weight", metavar="COLUMN", help="How much each row counts.")]
-Mask = Annotated[str | None, typer.Option("--mask", metavar="COLUMN", help="Labels whose truth is unknown.")]
+Mask = Annotated[str | None, typer.Option("--mask", metavar="COLUMN", help="Masked labels: truth unknown.")]
 By = Annotated[list[str] | None, typer.Option("--by", metavar="COLUMN", help="Slice by these columns.")]
 Metrics = Annotated[list[str] | None, typer.Option("--metrics", "-m", metavar="NAMES", help="f1_micro,ndcg(k=5),...")]
 Beta = Annotated[float | None, typer.Option("--beta", metavar="NUMBER", help="For fbeta: the weight of recall.")]
 Threshold = Annotated[
     str | None,
-    typer.Option("--threshold", "-t", metavar="NUMBER", help="From which score on; or a .json file."),
+    typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels scoring at or above it; or a .json file."),
 ]
 ZeroDivision = Annotated[str | None, typer.Option("--zero-division", metavar="NUMBER", help="What 0/0 is: 0, 1, nan.")]
 LastRows = Annotated[int | None, typer.Option("--window", "-w", metavar="N", help="Also the last N rows.")]
 How = Annotated[Format, typer.Option("--format", "-f", help="How results are written.")]
-Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels are shown.")]
+Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels to show.")]
 Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save the state, to merge or show it.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
 Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell of CSV.")]
@@ -172,7 +172,7 @@ def show_state(
     how: How = Format.table,
     top: Top = 20,
 ) -> None:
-    """Show a saved state: its metrics, or any others that it can answer."""
+    """Show a saved state: its metrics, or any others that it can be read for."""
     check_writable(report)
     loaded = load_state(state)
     undefined = number_of(zero_division, "--zero-division")
@@ -257,7 +257,7 @@ def thresholds(
     scores: Scores = None,
     weight: Weight = None,
     mask: Mask = None,
-    beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="What to make great: F-beta.")] = 1.0,
+    beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="Maximise F-beta with this beta.")] = 1.0,
     how: How = Format.table,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE.json", help="Write them, for evaluate --threshold.")
@@ -294,7 +294,9 @@ def thresholds(
         (printable(label), choice.threshold, choice.value, "" if choice.exact else f"at most {choice.bound:.4f}")
         for label, choice in best.items()
     ]
-    table = Table("thresholds", "", listed(("label", "threshold", name, ""), ("label", "share", "bar", "text"), rows))
+    table = Table(
+        "thresholds", "", listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
+    )
     show_tables([table], Result.of(state).report.headline, how)
     return code
 

@@ -35,7 +35,7 @@ def _rows(number: int) -> Iterator[dict[str, Any]]:
     for at in range(number):
         region = made.choice(("eu", "us"))
         sure = 0.32 if region == "eu" else 0.2
-        tags = [tag for tag, share in _TAGS.items() if made.random() < share]
+        tags = [tag for tag, fraction in _TAGS.items() if made.random() < fraction]
         scores = {
             tag: round(min(1.0, max(0.0, made.gauss(0.5 + (sure if tag in tags else -sure), 0.25))), 3) for tag in _TAGS
         }

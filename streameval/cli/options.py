@@ -130,7 +130,9 @@ class RunOptions:
         if not self.sep:
             raise UserError("--sep must be at least one character")
         if self.scores is not None and not self.metrics and self.threshold is None and self.beta is not None:
-            raise UserError("--beta is for decisions; say with --threshold from which score on a label is predicted")
+            raise UserError(
+                "--beta is for binary predictions; give --threshold, to predict labels scoring at or above it"
+            )
         empty = self._evaluator()
         job = Job.of(
             empty, actual=self.actual, predicted=self.predicted, scores=self.scores, weight=self.weight,

@@ -81,7 +81,7 @@ def tables_of(result: Result, *, top: int) -> list[Table]:
             rows.append([name, counts.examples, *(item.number for item in values)])
         title = axis if isinstance(axis, str) else " x ".join(axis)
         names = [item.spec.key for item in items]
-        kinds = ["label", "count", *("share" if number else "bar" for number in range(len(names)))]
+        kinds = ["label", "count", *("fraction" if number else "bar" for number in range(len(names)))]
         tables.append(Table("slices", "", listed([title, "examples", *names], kinds, rows)))  # type: ignore[arg-type]
     labels = _labels(result, top)
     return tables + ([labels] if labels is not None else [])
@@ -95,7 +95,7 @@ def _metrics(result: Result) -> Table:
     ]
     for name, counts in result.windows.items():
         values = report_of(counts).values(item.spec for item in items)
-        columns.append(Column(name, "share", [value.number for value in values]))
+        columns.append(Column(name, "fraction", [value.number for value in values]))
     return Table("metrics", "", [*columns, Column("", "text", [item.direction for item in items])])
 
 
@@ -111,7 +111,7 @@ def _labels(result: Result, top: int) -> Table | None:
         chosen = chosen or report.label_values(result.zero_division)
         order = largest_first(report.support) if len(order) > top else order
     last = next(reversed(chosen), "")
-    columns += [Column(name, "bar" if name == last else "share", values) for name, values in chosen.items()]
+    columns += [Column(name, "bar" if name == last else "fraction", values) for name, values in chosen.items()]
     if not order or not columns or top == 0:
         return None
     left, order = len(order) - top, order[:top]
@@ -145,4 +145,4 @@ def difference_tables(first: Result, second: Result, names: tuple[str, str], *, 
     return tables
 
 
-_CHANGE: tuple[Any, ...] = ("label", "share", "share", "change")
+_CHANGE: tuple[Any, ...] = ("label", "fraction", "fraction", "change")

@@ -116,14 +116,14 @@ class Evaluator(Accumulator):
         return certified(_spec_of(metric), self._readings())
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
-        """A table of every label and the averages, then the chosen metrics; these alone where nothing is decided.
+        """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
 
         Parameters
         ----------
         digits
-            Decimals shown.
+            Decimals of each value.
         max_labels
-            Beyond it only the labels with the largest support are shown.
+            Beyond it only the labels with the largest support have a line.
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
@@ -140,8 +140,8 @@ class Evaluator(Accumulator):
         """The report as a page: one file that needs nothing else, for screens of any size, dark mode and paper.
 
         It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of
-        labels, curves and rankings where they are kept. It loads nothing from anywhere, and is readable without its
-        script. Equal evaluators give equal pages.
+        labels, curves and rankings where there are such states. It loads nothing from anywhere, and is readable
+        without its script. Equal evaluators give equal pages.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Evaluator(Accumulator):
         write_file(path, page.encode())
 
     def to_dict(self) -> dict[str, object]:
-        """The report as plain Python: what was evaluated, the chosen metrics, and where decided averages and labels.
+        """The report as plain Python: what was evaluated, chosen metrics; of binary predictions averages and labels.
 
         ``"examples"``, ``"weight"``, ``"metrics"`` (what `get` returns), ``"averages"`` (precision, recall and F1 by
         average) and ``"labels"`` (columns of equal length, those of `to_pandas`).
@@ -211,10 +211,10 @@ class Evaluator(Accumulator):
         --------
         >>> ev = Evaluator(["f1_micro"])
         >>> ev.update({"cat", "bird"}, {"cat", "dog"})
-        >>> told = ev.to_dict()
-        >>> told["metrics"], told["averages"]["macro"]
+        >>> report = ev.to_dict()
+        >>> report["metrics"], report["averages"]["macro"]
         ({'f1_micro': 0.5}, {'precision': 0.3333333333333333, 'recall': 0.3333333333333333, 'f1': 0.3333333333333333})
-        >>> told["labels"]["label"], told["labels"]["f1"]
+        >>> report["labels"]["label"], report["labels"]["f1"]
         (['bird', 'cat', 'dog'], [0.0, 1.0, 0.0])
         """
         from streameval.report.columns import dict_report
@@ -232,7 +232,7 @@ class Evaluator(Accumulator):
         Raises
         ------
         MetricError
-            If a metric has no value per label, or needs what is not kept.
+            If a metric has no value per label, or requires a state that there is not.
         DependencyError
             If pandas is not installed.
 
@@ -259,10 +259,10 @@ class Evaluator(Accumulator):
         return to_polars(label_columns(report_of(self), specs_of(metrics)))
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{spec.key}={self._told(spec)}" for spec in self._specs)
+        values = ", ".join(f"{spec.key}={self._number(spec)}" for spec in self._specs)
         return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
 
-    def _told(self, spec: MetricSpec) -> str:
+    def _number(self, spec: MetricSpec) -> str:
         try:
             value = self.get(spec)
         except MetricError:  # such as log loss of scores that are no probabilities

@@ -50,7 +50,8 @@ _ANNOTATED = 16
 """Up to so many rows and columns, numbers are written into the cells."""
 
 _UNITS = {
-    "true": "share of the true label", "pred": "share of the predicted label", "all": "share of all", None: "examples",
+    "true": "fraction of the true label", "pred": "fraction of the predicted label", "all": "fraction of all",
+    None: "examples",
 }  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def plot_confusion(
     normalize
         As in `Matrix.dense`: "true" colours each row by what became of the true label. None shows the sums.
     numbers
-        Whether to write numbers into the cells, shares in per cent; by default, where labels are few.
+        Whether to write numbers into the cells, fractions in per cent; by default, where labels are few.
     title
         Text above the picture.
 
@@ -92,15 +93,15 @@ def plot_confusion(
     cells = matrix.dense(normalize)
     names = [named(label) for label in matrix.labels]
     ax = heat_axes(ax, len(names), len(names))
-    share = normalize is not None
+    fraction = normalize is not None
     image = _heat(ax, cells, names, names, top=1.0 if normalize in ("true", "pred") else None)
     if len(names) > 1 and matrix.labels[-1] is None:  # "none" is no label: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
     if numbers if numbers is not None else len(names) <= _ANNOTATED:
-        annotate(ax, image, cells, share=share, size=8.5 if len(names) <= 10 else 7)
-    unit = _UNITS[normalize] if share or matrix.den == 1 else "weight of examples"
-    slim_bar(ax, image, unit, percent=share)
+        annotate(ax, image, cells, fraction=fraction, size=8.5 if len(names) <= 10 else 7)
+    unit = _UNITS[normalize] if fraction or matrix.den == 1 else "weight of examples"
+    slim_bar(ax, image, unit, percent=fraction)
     _axis_names(ax, "predicted label", "true label", title)
     return ax
 
@@ -149,7 +150,7 @@ def plot_cooccurrence(
     ax = heat_axes(ax, *values.shape)
     image = _heat(ax, values, names[rows], names[columns])
     if numbers if numbers is not None else len(names) <= _ANNOTATED:
-        annotate(ax, image, values, share=False, size=8.5 if len(names) <= 10 else 7)
+        annotate(ax, image, values, fraction=False, size=8.5 if len(names) <= 10 else 7)
     slim_bar(ax, image, name or ("examples" if isinstance(pairs, Matrix) and pairs.den == 1 else "value"))
     below = "grey: never together" if np.isneginf(values).any() else ""
     _axis_names(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title)
@@ -178,8 +179,8 @@ def plot_label_panels(
 ) -> Figure:
     """Draw a 2x2 table for each label: of an evaluator, of what its `per_label` returned, or of columns of numbers.
 
-    Rows are the truth, columns the prediction; each row is coloured by its shares, so rare labels can be compared with
-    frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
+    Rows are the truth, columns the prediction; each row is coloured by its fractions, so that rare labels can be compared
+    with frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
 
     Returns
     -------
@@ -223,11 +224,11 @@ def plot_label_panels(
 
 def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) -> None:
     whole = table.sum(axis=1, keepdims=True)
-    shares = np.divide(table, whole, out=np.zeros((2, 2)), where=whole > 0)
-    image = ax.imshow(shares, cmap=colours(), vmin=0, vmax=1, aspect="equal")
+    fractions = np.divide(table, whole, out=np.zeros((2, 2)), where=whole > 0)
+    image = ax.imshow(fractions, cmap=colours(), vmin=0, vmax=1, aspect="equal")
     for row in range(2):
         for column in range(2):
-            ink = ink_on(image.cmap(float(shares[row, column])))
+            ink = ink_on(image.cmap(float(fractions[row, column])))
             text = short(float(table[row, column])) or "0"
             ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     ax.set_title(named(label, 20), fontsize=8, color=INK, pad=4)

@@ -123,7 +123,7 @@ def plot_precision_recall(
     curves, background, ax, title
         As in `plot_roc`; of what `precision_recall_curve` returned.
     prevalence
-        The share of positives, which guessing has as its precision; drawn as a dotted line.
+        The fraction of positives, which guessing has as its precision; drawn as a dotted line.
     """
     ax = _unit_axes(ax, "recall", "precision", title)
     if prevalence is not None:
@@ -150,7 +150,7 @@ def plot_reliability(
     Parameters
     ----------
     predicted, observed
-        For each bin the mean score and the share of positives; NaN where the bin is empty. Or what `reliability`
+        For each bin the mean score and the fraction of positives; NaN where the bin is empty. Or what `reliability`
         returned.
     counts
         For each bin the number of scores; drawn on a logarithmic axis.
@@ -172,7 +172,7 @@ def plot_reliability(
         if x.ndim != 1 or not x.shape == y.shape == many.shape or len(bounds) != len(many) + 1:
             raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
         left, right = bounds[:-1], bounds[1:]
-    ax = _unit_axes(ax, "", "share that is true", title)
+    ax = _unit_axes(ax, "", "fraction that is true", title)
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
     defined = np.isfinite(x) & np.isfinite(y) & (many > 0)
     colour = _COLOURS[0]

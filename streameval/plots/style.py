@@ -37,11 +37,11 @@ def named(label: Label | None, longest: int = 24) -> str:
     return text.replace("$", r"\$")
 
 
-def short(value: float, *, share: bool = False) -> str:
-    """A number in at most five characters: shares as per cent, large counts with a unit; nothing for 0."""
+def short(value: float, *, fraction: bool = False) -> str:
+    """A number in at most five characters: fractions as per cent, large counts with a unit; nothing for 0."""
     if value == 0 or not math.isfinite(value):
         return ""
-    if share:
+    if fraction:
         return f"{100 * value:.0f}" if value >= 0.005 else "<1"
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= unit:
@@ -145,9 +145,9 @@ def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:
     bar.update_ticks()
 
 
-def annotate(ax: Axes, image: Any, cells: FloatArray, *, share: bool, size: float) -> None:
+def annotate(ax: Axes, image: Any, cells: FloatArray, *, fraction: bool, size: float) -> None:
     """Write numbers into the cells that hold something."""
     for row, column in np.argwhere(np.isfinite(cells) & (cells != 0)).tolist():
         value = float(cells[row, column])
         ink = ink_on(image.cmap(image.norm(value)))
-        ax.text(column, row, short(value, share=share), ha="center", va="center", color=ink, fontsize=size)
+        ax.text(column, row, short(value, fraction=fraction), ha="center", va="center", color=ink, fontsize=size)

@@ -35,7 +35,7 @@ AVERAGES = {
 _LARGE = 1e15  # from here on a count is rounded
 
 Cell: TypeAlias = str | int | float | None
-Kind: TypeAlias = Literal["label", "text", "count", "share", "bar", "number", "change"]
+Kind: TypeAlias = Literal["label", "text", "count", "fraction", "bar", "number", "change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[
 # -- numbers and names ------------------------------------------------------------------------------------------------
 
 
-def cell_text(value: Cell, kind: Kind = "share", digits: int = 4) -> str:
+def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     """A cell as plain text; fractions and changes with so many decimals."""
     if value is None or isinstance(value, str):
         return "-" if value is None else value

@@ -64,7 +64,7 @@ def test_a_confusion_matrix_names_its_labels_and_tells_its_shares():
     assert ax.get_ylim() == (3.5, -0.5)
     bar = ax.figure.axes[-1]
     assert bar is not ax
-    assert bar.get_ylabel() == "share of the true label"
+    assert bar.get_ylabel() == "fraction of the true label"
     assert [text.get_text() for text in bar.get_yticklabels()][-1] == "100%"
 
 
@@ -217,7 +217,7 @@ def test_what_is_drawn_is_said_once():
     table = ev.tables("pairs")
     with pytest.raises(se.MetricError, match=r"reads confusions, .* keep=\['confusions'\]"):
         plot_confusion(ev)
-    with pytest.raises(se.MetricError, match="not kept"):
+    with pytest.raises(se.MetricError, match="requires the 'pairs' state"):
         plot_cooccurrence(se.Evaluator())
     for call, told in (
         (lambda: plot_confusion(matrix_of(["a"], []), values="counts"), "values"),
@@ -248,7 +248,7 @@ def test_numbers_are_short(value: float, text: str):
 
 
 def test_shares_are_per_cent():
-    shown = [parts.short(value, share=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
+    shown = [parts.short(value, fraction=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
     assert shown == ["", "<1", "<1", "1", "67", "100"]
 
 

@@ -18,8 +18,8 @@ _NAMED = 30
 _WORST = 8
 _PER_LABEL: dict[str, tuple[str, tuple[str, ...]]] = {
     "f1": ("harmonic mean of precision and recall", ("support", "predicted")),
-    "precision": ("share of the predictions of the label that are true", ("predicted",)),
-    "recall": ("share of the examples with the label for which it is predicted", ("support",)),
+    "precision": ("fraction of the predictions of the label that are true", ("predicted",)),
+    "recall": ("fraction of the examples with the label for which it is predicted", ("support",)),
 }
 """What each means, and the columns that are 0 where it is 0/0."""
 
@@ -84,10 +84,15 @@ def _scored(report: Report) -> list[Column]:
     area, precision = (report.per_label(build_spec(name, average=None)) for name in ("roc_auc", "average_precision"))
     return [
         *columns,
-        Column("ROC AUC", "share", area, "chance that a positive has a greater score than a negative"),
-        Column("avg. precision", "share", precision, "mean over the positives of the precision at their score"),
-        Column("best threshold", "number", [choice.threshold for choice in best], "from which score on F1 is greatest"),
-        Column("best F1", "share", [choice.value for choice in best], "F1 at the best threshold, on these examples"),
+        Column("ROC AUC", "fraction", area, "chance that a positive has a greater score than a negative"),
+        Column("avg. precision", "fraction", precision, "mean over the positives of the precision at their score"),
+        Column(
+            "best threshold",
+            "number",
+            [choice.threshold for choice in best],
+            "F1 is greatest for labels scoring at or above it",
+        ),
+        Column("best F1", "fraction", [choice.value for choice in best], "F1 at the best threshold, on these examples"),
     ]
 
 
@@ -98,7 +103,7 @@ def _chosen(report: Report) -> list[Column]:
     for item in report.values(spec for spec in report.specs if spec.average is None and spec not in usual):
         if item.error is None:
             values = [item.value[label] for label in report.labels] if isinstance(item.value, dict) else []
-            columns.append(Column(item.column, "share", values, item.entry.summary))
+            columns.append(Column(item.column, "fraction", values, item.entry.summary))
     return columns
 
 

@@ -61,7 +61,7 @@ def _code(item: MetricValue) -> str:
 
 
 def _number(item: MetricValue) -> str:
-    return f'<data class="value" value="{item.value!r}">{number_text(item.value, "share")}</data>'
+    return f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
 
 
 def _direction(item: MetricValue) -> str:
@@ -69,13 +69,13 @@ def _direction(item: MetricValue) -> str:
 
 
 def interval_text(interval: Interval) -> str:
-    """What is certain of a value that was read from bins: rounded outwards."""
+    """The guaranteed bounds of a value that was read from bins, rounded outwards."""
     if math.isnan(interval.value):
         return "not defined"
     if interval.exact or math.isinf(interval.high):
         return "exact"
     low, high = math.floor(interval.low * 1e5) / 1e5, math.ceil(interval.high * 1e5) / 1e5
-    return f"certainly between {low:.5f} and {high:.5f}"
+    return f"between {low:.5f} and {high:.5f} (guaranteed)"
 
 
 def metric_list(report: Report, state: str) -> str:

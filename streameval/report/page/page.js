@@ -23,7 +23,7 @@
     if (value === null) return "–";
     if (value === "inf") return "∞";
     if (value === "-inf") return "−∞";
-    if (kind === "share" || kind === "bar") return minus(fixed(value));
+    if (kind === "fraction" || kind === "bar") return minus(fixed(value));
     if (kind === "count" && Math.abs(value) < 1e15 && (Number.isInteger(value) || Math.abs(value) >= 1000)) {
       const digits = Number.isInteger(value) ? 0 : 1;
       return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });

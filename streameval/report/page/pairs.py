@@ -20,7 +20,7 @@ _LEAST = 0.005
 _DEEP = 0.55  # from here on a cell is so dark that its number must be light
 _MEANING = (
     "<p>A label that is missed was taken for the labels that are wrongly predicted in the same example, in equal "
-    "parts, or for no label if there are none. Right decisions are on the diagonal.</p>"
+    "parts, or for no label if there are none. Correct predictions are on the diagonal.</p>"
 )
 
 
@@ -57,7 +57,7 @@ def _table(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArr
             Column("true label", "label", [names[row] for row in matrix.row[top].tolist()]),
             Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()]),
             Column("examples", "count", values[top].tolist(), "each divided over what it was taken for"),
-            Column("share", "bar", parts[top].tolist(), "of the examples with the true label"),
+            Column("fraction", "bar", parts[top].tolist(), "of the examples with the true label"),
         ],
         by="examples",
         first=_SIDE,
@@ -78,11 +78,11 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
 
     def cell(row: int, column: int) -> str:
         at = cells.get((row, column))
-        many, share = (0.0, 0.0) if at is None else (float(values[at]), float(parts[at]))
+        many, fraction = (0.0, 0.0) if at is None else (float(values[at]), float(parts[at]))
         title = f' title="{escaped(f"{names[row]} → {names[column]}: {count_text(many)}")}"' if many else ""
-        marks = ("hit" if row == column else "miss") + (" deep" if share > _DEEP else "")
-        text = f"{100 * share:.0f}" if share >= _LEAST else ""
-        return f'<td class="{marks}" style="--v:{share:.3f}"{title}>{text}</td>'
+        marks = ("hit" if row == column else "miss") + (" deep" if fraction > _DEEP else "")
+        text = f"{100 * fraction:.0f}" if fraction >= _LEAST else ""
+        return f'<td class="{marks}" style="--v:{fraction:.3f}"{title}>{text}</td>'
 
     heads = "".join(f'<th scope="col"{_named(names[at])}><span>{_isolated(names[at])}</span></th>' for at in drawn)
     body = "".join(

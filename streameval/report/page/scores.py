@@ -22,8 +22,7 @@ __all__ = ["curve_section", "ranking_section"]
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = (
-    "<p>Scores are counted in bins. Bounds tell what the bins leave open: the exact value certainly lies between them, "
-    "and where nothing is open the value is exact.</p>"
+    "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; a value without bounds is exact.</p>"
 )
 _ALL = "all labels together"
 
@@ -61,7 +60,7 @@ def _area(report: Report, name: str) -> tuple[str, list[float]]:
     areas = report.per_label(build_spec(name, average=None))
     if interval is None or math.isnan(interval.value):
         return "not defined", areas
-    return f"{number_text(interval.value, 'share')} ({interval_text(interval)})", areas
+    return f"{number_text(interval.value, 'fraction')} ({interval_text(interval)})", areas
 
 
 def _roc(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
@@ -76,7 +75,7 @@ def _roc(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> s
     chart.diagonal()
     for name, place in drawn:
         line = curve_line(roc_curve(tables, tables.labels[place]))
-        area = number_text(areas[place], "share")
+        area = number_text(areas[place], "fraction")
         chart.line(f"{name}, area {area}", line.x, line.y, f"faint of{place}", legend=False)
     pooled = curve_line(roc_curve(tables))
     if pooled.band is not None:
@@ -96,7 +95,7 @@ def _precision_recall(report: Report, tables: CurveTables, drawn: list[tuple[str
     )
     for name, place in drawn:
         line = curve_line(precision_recall_curve(tables, tables.labels[place]))
-        name = f"{name}, average precision {number_text(areas[place], 'share')}"
+        name = f"{name}, average precision {number_text(areas[place], 'fraction')}"
         chart.line(name, line.x, line.y, f"faint of{place}", steps=True, legend=False)
     pooled = curve_line(precision_recall_curve(tables))
     cells = tables.pooled.of(0)
@@ -116,13 +115,13 @@ def _thresholds(tables: CurveTables) -> str:
         return ""
     best = best_threshold(tables)
     low, high = float(at[0]), float(at[-1])
-    bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'share')}"
+    bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'fraction')}"
     chart = Chart(
         "Thresholds",
-        f"Precision, recall and F1 over the threshold; F1 is greatest from {best.threshold:.4g} on.",
+        f"Precision, recall and F1 over the threshold; F1 is greatest at {best.threshold:.4g}.",
         _unit("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high),
         _unit(""),
-        note=f"From {number_text(best.threshold)} on, micro F1 is greatest: {number_text(best.value, 'share')}{bound}.",
+        note=f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}.",
     )
     if math.isfinite(best.threshold):
         chart.rule(x=best.threshold, word="best")
@@ -142,9 +141,9 @@ def _reliability(tables: CurveTables) -> list[str]:
         return []
     chart = Chart(
         "Reliability",
-        "How often what was given a score was true, against the mean score.",
+        "Fraction of labels that are true, against their mean score.",
         _unit("mean score"),
-        _unit("share that is true"),
+        _unit("fraction that is true"),
         note="On the dotted line scores are probabilities; below it they are too high.",
     )
     chart.diagonal()

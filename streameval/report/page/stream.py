@@ -28,7 +28,7 @@ def slice_section(slices: Sequence[tuple[Label, Report]]) -> Section | None:
     for items in zip(*(report.values() for _, report in slices), strict=True):
         values = [math.nan if item.number is None else item.number for item in items]
         if any(not math.isnan(value) for value in values):
-            columns.append(Column(items[0].spec.key, "share", values))
+            columns.append(Column(items[0].spec.key, "fraction", values))
     table = Table("slices", "The same metrics for parts of the data", columns, by="examples")
     return Section("slices", "Slices", table_html(table), {"slices": table_data(table)})
 

@@ -411,7 +411,7 @@ def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float,
 def test_numbers_are_written_for_people():
     assert number_text(math.nan) == "\N{EN DASH}"
     assert number_text(-math.inf) == "\N{MINUS SIGN}∞"
-    assert number_text(-0.25, "share") == "\N{MINUS SIGN}0.2500"
+    assert number_text(-0.25, "fraction") == "\N{MINUS SIGN}0.2500"
     assert [number_text(value, "count") for value in (1234.0, 1234.56, 0.125)] == ["1,234", "1,234.6", "0.125"]
 
 
