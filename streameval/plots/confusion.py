@@ -179,7 +179,7 @@ def plot_label_panels(
 ) -> Figure:
     """Draw a 2x2 table for each label: of an evaluator, of what its `per_label` returned, or of columns of numbers.
 
-    Rows are the truth, columns the prediction; each row is coloured by its fractions, so that rare labels can be compared
+    Rows are the truth, columns the prediction; each row is coloured by its fractions, so rare labels can be compared
     with frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
 
     Returns
