@@ -1,0 +1,200 @@
+"""A reader of the byte format, written from ``docs/format.md`` alone: no streameval, no numpy."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+KEYS, SUMS = (4, 3, 4, 2, 7, 3, 2), (3, 1, 6, 1, 3, 0, 0)  # of tables of rankings; 0: sums of any size
+
+
+def read(data: bytes) -> dict[str, Any]:
+    """What bytes of any holder hold; every byte is consumed, and the checksums agree."""
+    assert data[:7] == b"\x89SEV\r\n\x02", "magic and version"
+    assert zlib.crc32(data[:-4]) == struct.unpack("<I", data[-4:])[0], "checksum"
+    holder, reader = data[7], Reader(data[8:-4])
+    content = reader.ledger() if holder == 48 else reader.checkpoint() if holder == 49 else reader.counted(holder)
+    assert reader.at == len(reader.data), "bytes left"
+    return {"holder": holder, **content}
+
+
+class Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def raw(self, size: int) -> bytes:
+        assert size <= len(self.data) - self.at, "too short"
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def byte(self) -> int:
+        return self.raw(1)[0]
+
+    def varint(self) -> int:
+        value, shift, part = 0, 0, 128
+        while part & 128:
+            part = self.byte()
+            value, shift = value | (part & 127) << shift, shift + 7
+        assert (part or shift == 7) and value < 2**64  # noqa: PT018
+        return value
+
+    def many(self, form: Any) -> list[Any]:
+        return [form() for _ in range(self.varint())]
+
+    def zigzag(self) -> int:
+        return (value := self.varint()) >> 1 ^ -(value & 1)
+
+    def integer(self) -> int:
+        raw = self.raw(self.varint())
+        assert not raw or raw[-1]
+        return int.from_bytes(raw, "little")
+
+    def float(self, form: str = "<d") -> Any:
+        return struct.unpack(form, self.raw(struct.calcsize(form)))[0]
+
+    def string(self) -> str:
+        return self.raw(self.varint()).decode()
+
+    def label(self) -> str | int:
+        raw = self.raw((size := self.varint()) >> 1)
+        value = int.from_bytes(raw, "little", signed=True)
+        assert not size & 1 or len(raw) == abs(value).bit_length() // 8 + 1
+        return value if size & 1 else raw.decode()
+
+    def numbers(self) -> dict[str | int, Any]:
+        return dict(self.many(lambda: (self.label(), self.float())))
+
+    def column(self, length: int, least: int = 0) -> list[int]:
+        width = self.byte()
+        values = [int.from_bytes(self.raw(width), "little") for _ in range(length)] if width else [0] * length
+        assert width == max(least, (max(values, default=0).bit_length() + 7) // 8)
+        return values
+
+    def columns(self, length: int, count: int, least: int = 0) -> list[list[int]]:
+        return [self.column(length, least) for _ in range(count)]
+
+    def wide(self, length: int) -> list[int]:
+        width, zeros = self.raw(2)
+        return [int.from_bytes(self.raw(width), "little") << zeros for _ in range(length)]
+
+    def weights(self, size: int) -> dict[str, Any]:
+        return {"scale": self.varint(), "weights": [self.integer() for _ in range(size)]} if self.byte() else {}
+
+    def head(self) -> dict[str, Any]:
+        bits = self.varint()
+        assert bits in range(1, 16, 2)
+        forms: dict[int, Any] = {
+            1: lambda: self.many(self.label), 2: self.byte, 3: lambda: self.numbers() if self.byte() else self.float(),
+            4: self.byte, 64: self.byte, 65: self.integer, 66: lambda: self.many(self.integer), 67: self.integer,
+            68: self.numbers, 96: self.varint,
+        }  # fmt: skip
+        options = self.many(lambda: (number := self.varint(), forms[number]()))
+        assert options == sorted(options, key=lambda pair: pair[0])
+        return {"bits": bits, "options": dict(options), "metrics": self.many(self.string)}
+
+    def counted(self, holder: int) -> dict[str, Any]:
+        assert holder in (1, 2) or self.byte() in (1, 2)
+        head = self.head()
+        if holder > 2:
+            return head | (self.slices(head) if holder == 32 else self.window(head, holder))
+        return head | {"states": self.states(head)}
+
+    def states(self, head: dict[str, Any], least: int = 0) -> dict[str, Any]:
+        states = {"decisions": self.decisions(declared := head["options"].get(1, []), least)}
+        labels = states["decisions"]["labels"]
+        for bit, name in enumerate(("rankings", "curves", "pairs"), 1):
+            if head["bits"] >> bit & 1:
+                missing = self.column(self.varint())
+                own = [label for place, label in enumerate(labels) if place - len(declared) not in missing]
+                content = getattr(self, name)(len(own), len(declared), head["options"].get(96, 5))
+                states[name] = content | {"labels": own}
+        return states
+
+    def decisions(self, declared: list[Any], least: int) -> dict[str, Any]:
+        examples, labels = self.varint(), declared + self.many(self.label)
+        cells, size = self.columns(len(labels), 5, least), self.varint()
+        content = {"examples": examples, "labels": labels, "cells": cells, "keys": self.columns(size, 4)}
+        return content | {"times": self.column(size)} | self.weights(4 * len(labels) + size)
+
+    def rankings(self, size: int, declared: int, _: int) -> dict[str, Any]:
+        mentions, tables = [0] * declared + self.column(size - declared), []
+        for keys, sums in zip(KEYS, SUMS, strict=True):
+            key = self.columns(length := self.varint(), keys)
+            tables.append((key, self.columns(length, sums) or [[self.integer() for _ in range(length)]]))
+        content = {"mentions": mentions, "tables": tables, "gain_scale": self.varint()}
+        return content | self.weights(sum(bool(n) for _, sums in tables for part in sums for n in part))
+
+    def curves(self, size: int, declared: int, _: int) -> dict[str, Any]:
+        sides = [[0] * declared + self.column(size - declared), *self.columns(size, 2)]
+        lengths, bins, sums = self.column(size), list[int](), []
+        filled = sum(map(bool, lengths))
+        firsts, steps = iter(self.column(filled, 1)), iter(self.column(sum(lengths) - filled))
+        for length in lengths:
+            for place in range(length):
+                bins.append(bins[-1] + next(steps) if place else next(firsts))
+        for column in self.columns(len(bins), 2):
+            totals, squares = iter(self.wide(sum(n > 0 for n in column))), iter(self.wide(sum(n > 1 for n in column)))
+            moments = [(n, next(totals) if n else 0) for n in column]
+            sums.append([(n, total, next(squares) if n > 1 else total * total) for n, total in moments])
+        content = {"sides": sides, "lengths": lengths, "bins": bins, "sums": sums}
+        if self.byte():
+            content |= {"scale": self.varint(), "weight": self.integer()}
+            content["side_weights"] = [[self.integer(), self.integer()] for _ in range(size)]
+            moments = [one for pair in zip(*sums, strict=True) for one in pair]
+            counts = [0 if not n else 1 if n * squares == total * total else 3 for n, total, squares in moments]
+            content["bin_weights"] = [[self.integer() for _ in range(count)] for count in counts]
+        return content
+
+    def pairs(self, _size: int, _declared: int, parts: int) -> dict[str, Any]:
+        pairs, listed = list[tuple[int, ...]](), bool(parts & 8)
+        for kind, bit in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 4)):
+            if parts & bit:
+                size = self.varint()
+                row, column = ([place - 1 for place in self.column(size)] for _ in range(2))
+                num = self.column(size) if kind == 2 else [1] * size
+                den = self.column(size) if kind < 3 else [1] * size
+                pairs += zip([kind] * size, row, column, num, den, self.column(size), strict=True)
+        lengths = self.column(self.varint()) if listed else []
+        members = iter(self.column(sum(lengths)) if listed else ())
+        sets = [tuple(next(members) - 1 for _ in range(length)) for length in lengths]
+        content = {"pairs": pairs, "sets": sets, "times": self.column(len(sets)) if listed else []}
+        return content | self.weights(len(pairs) + len(sets))
+
+    def window(self, head: dict[str, Any], holder: int) -> dict[str, Any]:
+        numbers = self.many(self.zigzag)
+        if holder in (18, 19):
+            return {"numbers": numbers, "blocks": self.many(lambda: (self.zigzag(), self.states(head, 1)))}
+        labels, lengths = head["options"].get(1, []) + self.many(self.label), self.column(self.varint())
+        content = {"numbers": numbers, "labels": labels, "lengths": [length - 1 for length in lengths]}
+        content["cells"] = [divmod(cell - 1, 5) for cell in self.column(self.varint())]
+        content["weights"] = [self.float() for _ in lengths] if self.byte() else [1.0] * len(lengths)
+        content["times"] = [self.float("<q") for _ in lengths] if holder == 17 else None
+        if head["bits"] & 6:
+            scored, columns, width = self.column(len(lengths)), self.column(self.varint()), self.byte()
+            content |= {"scored": scored, "scores": [(c, self.float({4: "<f", 8: "<d"}[width])) for c in columns]}
+        return content
+
+    def value(self) -> Any:
+        return self.label() if (kind := self.byte()) == 3 else (None, False, True)[kind]
+
+    def slices(self, head: dict[str, Any]) -> dict[str, Any]:
+        most = self.varint()
+        names = self.many(lambda: (self.string(), [self.value() for _ in range(self.varint() - 1)]))
+        crosses = self.many(lambda: self.many(self.varint))
+        axes = []
+        for width in [1] * len(names) + [len(cross) for cross in crosses]:
+            slices = self.many(lambda size=width: ([self.value() for _ in range(size)], self.states(head, 1)))
+            axes.append((slices, self.states(head, 1)))
+        return {"most": most, "names": names, "crosses": crosses, "axes": axes}
+
+    def ledger(self) -> dict[str, Any]:
+        raw, sums = self.raw(self.varint()), []
+        for _ in range(self.varint()):
+            size = self.varint()
+            shards = [(self.label(), self.varint(), self.varint(), self.raw(16 * (size > 1))) for _ in range(size)]
+            sums.append((shards, read(self.raw(self.varint()))))
+        return {"empty": read(raw) if raw else None, "sums": sums}
+
+    def checkpoint(self) -> dict[str, Any]:
+        return {"position": self.varint(), "state": read(self.raw(self.varint()))}

@@ -1,0 +1,155 @@
+"""The page of the format says every byte: a reader written from it alone reads what the package wrote."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.evaluation.counting import core_of
+from streameval.evaluation.kinds import KINDS
+from streameval.wire.envelope import _HOLDERS
+from tests.golden import write
+from tests.support import reader
+from tests.wire.test_decisions import sealed
+
+FILES = sorted(write.FOLDER.glob("*.bin"))
+PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
+
+
+def integers(value: Any) -> Any:
+    """Nested lists of Python numbers."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [integers(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def agree(states: dict[str, Any], holder: Any) -> None:
+    """What the reader read of the states of an evaluator or a metric is what the package holds."""
+    contents = core_of(holder).states.content()
+    assert list(states) == list(contents)
+    for name, content in contents.items():
+        assert states[name]["labels"] == list(content.labels)
+        assert states[name].get("scale") == content.scale
+        COMPARED[name](states[name], content)
+
+
+def compare_decisions(state: dict[str, Any], content: Any) -> None:
+    assert state["examples"] == content.examples
+    assert integers(state["cells"]) == integers(content.cells.T)
+    assert state["keys"] == integers(content.keys.T)
+    assert state["times"] == integers(content.times)
+    if content.scale is not None:
+        cells = [value for sums in content.cell_weights for value in sums[1:]]
+        assert state["weights"] == cells + content.key_weights
+
+
+def compare_rankings(state: dict[str, Any], content: Any) -> None:
+    assert state["mentions"] == integers(content.mentions)
+    assert state["gain_scale"] == content.gain_scale
+    for (keys, sums), table in zip(state["tables"], content.tables, strict=True):
+        assert keys == integers(table.keys.T)
+        assert sums == integers(table.sums.T)
+
+
+def compare_curves(state: dict[str, Any], content: Any) -> None:
+    assert state["sides"] == integers(content.sides.T)
+    assert state["bins"] == integers(content.bins)
+    assert state["lengths"] == integers(np.diff(content.offsets))
+    for part in (0, 1):
+        words = content.sums[:, part].tolist()
+        sums = [(low | high << 64, least | most << 64) for low, high, least, most in words]
+        assert state["sums"][part] == [
+            (n, *pair) for n, pair in zip(content.counts[:, part].tolist(), sums, strict=True)
+        ]
+    assert state.get("weight") == content.weight
+
+
+def compare_pairs(state: dict[str, Any], content: Any) -> None:
+    assert [list(pair[:5]) for pair in state["pairs"]] == integers(content.pairs)
+    assert [pair[5] for pair in state["pairs"]] == integers(content.times)
+    assert state["sets"] == list(content.sets)
+    assert state["times"] == list(content.set_times)
+
+
+COMPARED = {
+    name.removeprefix("compare_"): compare for name, compare in globals().items() if name.startswith("compare_")
+}
+
+
+def test_every_kind_of_state_is_compared_and_has_a_golden_file():
+    assert set(COMPARED) == {"decisions", *KINDS}
+    bits = 0
+    for path in FILES:
+        bits |= reader.read(path.read_bytes()).get("bits", 0)
+    assert bits == 1 | sum(1 << kind.bit for kind in KINDS.values())
+    assert {reader.read(path.read_bytes())["holder"] for path in FILES} == set(_HOLDERS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_reader_reads_all_of_every_golden_file_and_finds_the_counts_of_the_package(path: Path):
+    read, target = reader.read(path.read_bytes()), se.load(path)
+    compare(read, target)
+
+
+def compare(read: dict[str, Any], target: Any) -> None:
+    if isinstance(target, se.Checkpoint):
+        assert read["position"] == target.position
+        compare(read["state"], target.evaluator)
+    elif isinstance(target, se.Ledger):
+        shards = [(name, (epoch, sequence)) for names, _ in read["sums"] for name, epoch, sequence, _ in names]
+        assert sorted(shards, key=str) == sorted(((name, tuple(at)) for name, at in target.shards().items()), key=str)
+        assert sum(state["states"]["decisions"]["examples"] for _, state in read["sums"]) == target.examples
+        for names, state in read["sums"]:
+            if len(names) == 1:
+                compare(state, target.state(names[0][0]))
+    elif isinstance(target, se.Sliced):
+        assert [name for name, _ in read["names"]] == list(target.by)
+        for axis, (slices, rest) in zip((*target.by, *target.cross), read["axes"], strict=True):
+            states = [*(part for _, part in slices), rest]
+            assert sum(part["decisions"]["examples"] for part in states) == target.examples
+            for part, state in zip(target.slices(axis), states, strict=False):  # an empty rest is not shown
+                agree(state, part.evaluator)
+    elif isinstance(target, se.Rolling | se.TimeRolling):
+        assert len(read["lengths"]) == target.examples
+        true = sum(outcome in (1, 3) for _, outcome in read["cells"])
+        assert true == core_of(target.snapshot()).states.content()["decisions"].cells[:, [1, 3]].sum()
+    elif isinstance(target, se.Tumbling | se.Fading):
+        total = sum(states["decisions"]["examples"] for _, states in read["blocks"])
+        closed = sum(window.evaluator.examples for window in target.closed) if isinstance(target, se.Tumbling) else 0
+        assert total == closed + target.examples
+        assert len(read["blocks"][0][1]) == read["bits"].bit_count()
+    else:
+        assert [spec.key for spec in target._specs] == read["metrics"]
+        agree(read["states"], target)
+
+
+def test_the_reader_refuses_what_is_damaged():
+    data = write.MAKE["everything"]().to_bytes()
+    for damaged in (data[:-1], data + b"\0", b"\0" + data, sealed(data[:-4] + b"\0"), sealed(data[:-5])):
+        with pytest.raises((AssertionError, IndexError)):
+            reader.read(damaged)
+
+
+def test_the_reader_is_short_and_needs_the_standard_library_alone():
+    source = Path(reader.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 200
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            assert set(names) <= sys.stdlib_module_names
+
+
+def test_the_page_names_every_kind_and_option():
+    for kind in KINDS.values():
+        assert f"bit {kind.bit} {kind.name}" in PAGE
+        for option in kind.code().written:
+            assert option.number in range(48 + 16 * kind.bit, 64 + 16 * kind.bit)
+            assert f"\n| {option.number} | {kind.name}: " in PAGE
+    for number, name in _HOLDERS.items():
+        assert f"| {name.split()[-1]} | {number} |" in PAGE or f"| single {name.split()[-1]} | {number} |" in PAGE
