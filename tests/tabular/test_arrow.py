@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,11 +10,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import streameval as se
-from tests.support.effort import cases
 
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
 TRUE = [["a", "b"], [], ["c"], ["a"], ["b", "c"]]
@@ -206,71 +202,6 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
     assert made.merged([made.state([table[:1], table[1:]])]) == expected
 
 
-# -- jobs -------------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=cases(30), deadline=None)
-@given(
-    st.lists(st.tuples(*(st.lists(st.sampled_from("abcd"), max_size=3),) * 2, st.sampled_from("xyz")), max_size=15),
-    st.data(),
-)
-def test_any_cut_into_workers_and_batches_gives_the_same_bytes(rows: list[Any], data: st.DataObject):
-    true, pred, where = ([row[place] for row in rows] for place in range(3))
-    kind = pa.list_(pa.string())
-    table = pa.table(
-        {"actual": pa.array(true, kind), "predicted": pa.array(pred, kind), "x": pa.array(where, pa.string())}
-    )
-    made = pickle.loads(pickle.dumps(job(by=data.draw(st.sampled_from([None, "x"])))))
-    states, start = [], 0
-    while start < len(rows):
-        stop = data.draw(st.integers(start + 1, len(rows)))
-        states.append(made.state(table[start:stop].to_batches(max_chunksize=data.draw(st.integers(1, 5)))))
-        start = stop
-    found = made.merged(data.draw(st.permutations(states)))
-    assert found.to_bytes() == made.state([table])
-
-
-def test_a_job_is_bytes_and_strings_and_knows_what_to_scan():
-    made = job(by=["region", "actual"], weight="w")
-    assert isinstance(made.empty, bytes)
-    assert made.columns == se.Columns("actual", "predicted", weight="w", by=("region", "actual"))
-    assert made.columns.names == ("actual", "predicted", "w", "region")
-    assert pickle.loads(pickle.dumps(made)) == made
-    assert hash(made) == hash(pickle.loads(pickle.dumps(made)))
-    assert se.Columns("a", "b", by="c").by == se.Columns("a", "b", by=["c"]).by == ("c",)
-
-
-def test_objects_are_copied_and_must_be_empty():
-    own = se.Evaluator(METRICS)
-    made = job(metrics=own)
-    made.add(made.fresh(), pa.table({"actual": TRUE, "predicted": PRED}))
-    assert own.examples == 0
-    own.update({"a"}, {"a"})
-    with pytest.raises(se.InputError, match="has counted 1 examples"):
-        job(metrics=own)
-    with pytest.raises(se.InputError, match="there is no Rolling of them"):
-        job(metrics=se.Rolling(se.Evaluator(), size=3))
-    with pytest.raises(se.InputError, match="metrics is an object"):
-        job(metrics=se.Evaluator(), threshold=0.5)
-
-
-def test_a_sliced_says_itself_what_it_is_by():
-    made = job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), most=7))
-    assert made.columns.by == ("region", "day")
-    assert isinstance(made.fresh(), se.Sliced)
-    with pytest.raises(se.InputError, match="leave by out"):
-        job(metrics=se.Sliced(se.Evaluator(), by="region"), by="day")
-
-
-def test_states_of_another_job_do_not_merge():
-    with pytest.raises(se.MergeError, match="metrics differ"):
-        job().merged([job(metrics=["f1_micro"]).state([])])
-    with pytest.raises(se.MergeError, match="Evaluator and Sliced differ"):
-        job().merged([job(by="x").state([])])
-    with pytest.raises(se.FormatError):
-        job().merged([b"nothing"])
-
-
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
@@ -339,21 +270,6 @@ def test_scores_beside_labels_must_be_as_many():
     made = se.Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
     with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 scores"):
         made.state([pa.table({"actual": [["a"]], "predicted": [["a", "b"]], "scores": [[0.5]]})])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"actual": 3}, "actual must be the name of a column, not 3"),
-        ({"predicted": None}, "neither predicted nor scores names a column"),
-        ({"null": "no"}, "null must be 'error' or 'empty'"),
-        ({"by": 3}, "by must be a name of a column, or several"),
-        ({"scores": "s"}, "nothing reads scores here; give threshold="),
-    ],
-)
-def test_jobs_that_cannot_be_are_refused(options: dict[str, Any], message: str):
-    with pytest.raises(se.InputError, match=message):
-        job(**options)
 
 
 def test_two_columns_of_one_name_are_refused():

@@ -1,0 +1,50 @@
+"""What adapters share, over plain functions in place of an engine."""
+
+from __future__ import annotations
+
+import pytest
+
+import streameval as se
+from streameval.adapters.engine import check_job, check_number, raise_ours, tree
+
+
+@pytest.mark.parametrize("split_every", [2, 3, 16])
+@pytest.mark.parametrize("size", range(9))
+def test_a_tree_merges_everything_once_and_no_more_at_a_time_than_asked(size: int, split_every: int):
+    widths = []
+
+    def merge(*states: tuple[int, ...]) -> tuple[int, ...]:
+        widths.append(len(states))
+        return sum(states, ())
+
+    assert tree(merge, [(number,) for number in range(size)], split_every) == tuple(range(size))
+    assert all(width <= split_every for width in widths)
+    assert widths == [] if size == 1 else widths
+
+
+class WrappedError(Exception):
+    def __init__(self, inner: object) -> None:
+        super().__init__("a long trace")
+        self.inner = inner
+
+
+def test_errors_of_this_package_are_raised_as_what_they_were():
+    with pytest.raises(se.LabelError, match=r"^no such label$") as caught, raise_ours(WrappedError, lambda e: e.inner):
+        raise WrappedError(se.LabelError("no such label"))
+    assert isinstance(caught.value.__cause__, WrappedError)
+
+
+def test_errors_of_others_stay_as_they_are():
+    for inner in (ValueError("theirs"), None):
+        with pytest.raises(WrappedError), raise_ours(WrappedError, lambda error: error.inner):
+            raise WrappedError(inner)
+
+
+def test_arguments_are_checked_in_the_same_words():
+    check_number("tasks", 1, 1)
+    for wrong in (0, True, 1.0, None):
+        with pytest.raises(se.InputError, match="tasks must be an integer of at least 1, not"):
+            check_number("tasks", wrong, 1)
+    check_job(se.Job.of(actual="a", predicted="b"))
+    with pytest.raises(se.InputError, match="job must be a Job"):
+        check_job("f1")

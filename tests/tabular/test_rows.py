@@ -1,0 +1,118 @@
+"""Rows that are Python objects give the bytes that the same rows give in a table."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from dataclasses import make_dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import streameval as se
+from streameval.tabular.rows import add_items, is_table
+from tests.tabular.test_arrow import PRED, TRUE, job, reference
+
+ROWS = [{"actual": true, "predicted": pred} for true, pred in zip(TRUE, PRED, strict=True)]
+FORMS: dict[str, Any] = {
+    "mappings": dict,
+    "named tuples": lambda row: namedtuple("Row", row)(**row),  # noqa: PYI024  # made of any names
+    "objects": lambda row: make_dataclass("Row", row)(**row),
+    "sets": lambda row: {name: set(labels) for name, labels in row.items()},
+    "truths": lambda row: {name: dict.fromkeys(labels, True) for name, labels in row.items()},
+}
+
+
+def counted(rows: list[Any], **options: Any) -> Any:
+    what = job(**options)
+    state = what.fresh()
+    add_items(what, state, rows)
+    return state
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_row_may_be_a_mapping_or_have_its_columns_as_attributes(form: str):
+    assert counted([FORMS[form](row) for row in ROWS]).to_bytes() == reference().to_bytes()
+
+
+def test_tables_may_stand_among_rows():
+    frame, table = pd.DataFrame(ROWS[:2]), pa.Table.from_pylist(ROWS[2:4])
+    assert is_table(frame)
+    assert is_table(table)
+    assert not is_table(ROWS[0])
+    assert counted([frame, ROWS[4], table]).to_bytes() == reference().to_bytes()
+
+
+def test_lists_of_booleans_are_rows_in_the_order_of_the_labels():
+    rows = [{"actual": [True, False], "predicted": [True, True]}]
+    found = counted(rows, metrics=se.Evaluator(["f1_micro"], labels=["x", "y"]))
+    assert found.get() == {"f1_micro": 2 / 3}
+
+
+SCORES: dict[str, Any] = {
+    "mapping": {"a": 0.9, "b": 0.2},
+    "pairs": [("a", 0.9), ("b", 0.2)],
+    "list": [0.9, 0.2],
+    "array": np.array([0.9, 0.2]),
+}
+
+
+@pytest.mark.parametrize("form", SCORES)
+def test_scores_may_stand_in_any_form(form: str):
+    empty = se.Evaluator(["one_error", "roc_auc_micro"], labels=["a", "b"])
+    rows = [{"actual": ["b"], "scores": SCORES[form]}]
+    expected = empty.copy()
+    expected.update(["b"], {"a": 0.9, "b": 0.2})
+    assert counted(rows, metrics=empty, predicted=None, scores="scores").to_bytes() == expected.to_bytes()
+
+
+def test_scores_may_go_with_the_labels_of_another_column():
+    empty = se.Evaluator(["one_error"])
+    expected = empty.copy()
+    expected.update(["b"], {"a": 0.9, "b": 0.2})
+    row = {"actual": ["b"], "predicted": ["a", "b"], "scores": [0.9, 0.2]}
+    assert counted([row], metrics=empty, scores="scores").to_bytes() == expected.to_bytes()
+    for scores, message in (
+        ([0.9], "columns 'predicted' and 'scores' hold a row of 2 labels and 1 scores"),
+        ([0.9, None], "holds a null score for label 'b'"),
+    ):
+        with pytest.raises(se.InputError, match=message):
+            counted([row | {"scores": scores}], metrics=empty, scores="scores")
+    with pytest.raises(se.InputError, match="names a label twice in one row"):
+        counted([row | {"predicted": ["a", "a"]}], metrics=empty, scores="scores")
+
+
+def test_weights_masks_and_slices_are_columns():
+    rows = [row | {"w": 2.0, "m": ["c"], "region": "eu"} for row in ROWS]
+    found = counted(rows, weight="w", mask="m", by="region")
+    expected = se.Evaluator(["f1_micro", "f1_macro", "recall_samples"])
+    expected.update_many(TRUE, PRED, weights=[2.0] * len(TRUE), mask=[["c"]] * len(TRUE))
+    assert found.total().to_bytes() == expected.to_bytes()
+    with pytest.raises(se.InputError, match="column 'w' holds 5 nulls; every row needs a weight"):
+        counted([row | {"w": None} for row in ROWS], weight="w")
+
+
+def test_nulls_are_refused_unless_they_are_said_to_be_empty():
+    rows = [{"actual": None, "predicted": ["a"]}]
+    with pytest.raises(se.InputError, match="column 'actual' holds 1 nulls; drop those rows"):
+        counted(rows)
+    assert counted(rows, null="empty").to_bytes() == reference([[]], [["a"]]).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"actual": ["a"], "predictd": ["a"]}, r"no column 'predicted' \(predicted\); did you mean 'predictd'"),
+        (make_dataclass("Row", ["actual"])(["a"]), "no column 'predicted'"),
+        ("a row", "a row must be a mapping or have the columns as attributes"),
+        ({"actual": "cat", "predicted": ["a"]}, r"^column 'actual' is the string 'cat'"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_refused_and_nothing_is_counted(row: Any, message: str):
+    what = job()
+    state = what.fresh()
+    with pytest.raises(se.InputError, match=message):
+        add_items(what, state, [ROWS[0], row])
+    assert state == what.fresh()
