@@ -68,20 +68,22 @@ class _Table:
         self.parts = parts
         self.root = backend.commit.Root()
         self.pairs = backend.pairs.Pairs(self.root, parts)
-        self.cells_ = _cell_table(width)
+        self.cells_ = _cell_table(self.root, width)
 
     @property
     def examples(self) -> int:
         return self.pairs.examples
 
     def count_slots(self, slots: IntArray, fixed: int, sign: int) -> int:
-        part = self.pairs.prepare_example(slots, sign)
-        if isinstance(part, int):
-            return part
-        code = self.cells_.count_slots(slots, (0, 0, 0, 0), fixed, sign)
-        if code == DONE:
-            self.root.commit([part])
-        return code
+        cells = self.cells_.prepare_example(slots, (0, 0, 0, 0), fixed, sign)
+        return self._done(self.pairs.prepare_example(slots, sign), cells)
+
+    def _done(self, *parts: Any) -> int:
+        for part in parts:
+            if isinstance(part, int):
+                return part
+        self.root.commit([*parts])
+        return DONE
 
     def count_dense(self, columns: IntArray, fixed: int, true: Any, pred: Any, hidden: Any) -> int:
         self.cells_.count_dense(columns, fixed, true, pred, hidden)
@@ -96,13 +98,8 @@ class _Table:
         self.pairs.count_lists(examples, width, true, pred, hidden)
 
     def merge(self, other: _Table, columns: IntArray | None) -> int:
-        part = self.pairs.prepare_merge(other.pairs, columns, 1)
-        if isinstance(part, int):
-            return part
-        code = self.cells_.merge(other.cells_, columns)
-        if code == DONE:
-            self.root.commit([part])
-        return code
+        cells = self.cells_.prepare_merge(other.cells_, columns, 0, 1)
+        return self._done(self.pairs.prepare_merge(other.pairs, columns, 1), cells)
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
         self.pairs.restore(examples, keys, times)
@@ -110,7 +107,7 @@ class _Table:
 
     def copy(self) -> _Table:
         copied = _Table(0, self.parts)
-        copied.pairs, copied.cells_ = self.pairs.copy(copied.root), self.cells_.copy()
+        copied.pairs, copied.cells_ = self.pairs.copy(copied.root), self.cells_.copy(copied.root)
         return copied
 
     def compact(self) -> None:
@@ -120,8 +117,8 @@ class _Table:
         return getattr(self.pairs if name in ("items", "times") else self.cells_, name)
 
 
-def _cell_table(width: int) -> Any:
-    return backend.decisions.Counts(width)
+def _cell_table(root: Any, width: int) -> Any:
+    return backend.decisions.Counts(root, width)
 
 
 class Pairs:
