@@ -14,6 +14,7 @@ from typing import Any
 from streameval.cli.rows import UserError
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
+from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.tabular.columns import Columns
@@ -155,6 +156,6 @@ class RunOptions:
             raise UserError("what was predicted? name its column with --predicted, or with --scores")
         specs = self.specs()
         for spec in specs:
-            if self.scores is None and entry_of(spec.name).scored:
+            if self.scores is None and reads_scores(entry_of(spec.name)):
                 raise UserError(f"{spec.key} is read from scores; name their column with --scores")
         return Evaluator(specs, threshold=_threshold(self.threshold))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.catalogue import entry_of
+from streameval.metrics.catalogue import Entry, entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import without_decisions
 from streameval.schema.config import Config, StateOptions
@@ -32,7 +32,7 @@ __all__ = [
     "checked_state",
     "fresh_states",
     "options_for",
-    "reads_decisions",
+    "reads_scores",
 ]
 
 
@@ -205,15 +205,14 @@ def checked_state(name: str) -> str:
     return name
 
 
-def reads_decisions(spec: MetricSpec) -> bool:
-    """Whether a metric is read from decisions, or from a state that counts decisions."""
-    kind = KINDS.get(entry_of(spec.name).state)
-    return kind is None or kind.reads == "decisions"
+def reads_scores(entry: Entry) -> bool:
+    """Whether a metric is read from a state that counts scores, not decisions."""
+    return entry.state in KINDS and KINDS[entry.state].reads == "scores"
 
 
 def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:
     """Raise if a metric of decisions is to be read where nothing makes decisions of scores."""
     if not config.decides:
         for spec in specs:
-            if reads_decisions(spec):
+            if not reads_scores(entry_of(spec.name)):
                 raise MetricError(without_decisions(spec))

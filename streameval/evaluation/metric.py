@@ -9,6 +9,7 @@ from typing import ClassVar, Self, cast
 from streameval.errors import FormatError, MetricError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
+from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate, parse_spec
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
@@ -177,9 +178,9 @@ def class_of(entry: Entry) -> type[Metric]:
 
 def options_of(entry: Entry) -> dict[str, object]:
     """The arguments that a metric has because of the state that it is read from, with their defaults."""
-    options: dict[str, object] = {"nan": "error"} if entry.scored else {}
-    if entry.state == "rankings":
-        options["ties"] = "shared"
+    options: dict[str, object] = {"nan": "error"} if reads_scores(entry) else {}
+    if entry.state in KINDS:
+        options |= KINDS[entry.state].options.parameters
     return options | dict.fromkeys(entry.arguments)
 
 

@@ -199,8 +199,11 @@ def _ragged(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader:
 
 def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader) -> list[Lists]:
     """The labels scoring at or above the threshold."""
-    if piece.numeric is not None and "curves" in reader.config.states and not piece.numeric.all():
-        raise InputError("y_pred holds ranked lists, but curves need scores; give {label: score}, or TopK with scores")
+    state = reader.config.needs_numbers
+    if piece.numeric is not None and state is not None and not piece.numeric.all():
+        raise InputError(
+            f"y_pred holds ranked lists, but {state} need scores; give {{label: score}}, or TopK with scores"
+        )
     if not reader.reads_scores:
         return []
     above = scores >= reader.threshold_row(ranked.places)

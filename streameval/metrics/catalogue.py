@@ -68,7 +68,7 @@ class Entry:
         What it says in one sentence, in symbols (tp, fp, fn, tn are the outcomes of a label, of an example, or pooled,
         according to the average), and where it comes from.
     state
-        What it is read from: ``"decisions"``, ``"rankings"``, ``"curves"`` or ``"pairs"``.
+        What it is read from: ``"decisions"``, or another kind of state by its name.
     read
         The value as a function of the view of that state.
     low, high
@@ -123,11 +123,6 @@ class Entry:
     def direction(self) -> str:
         """The direction in words."""
         return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
-
-    @property
-    def scored(self) -> bool:
-        """Whether it is read from scores, not from decisions."""
-        return self.state in ("rankings", "curves")
 
 
 _ENTRIES: dict[str, list[Entry]] = {}  # by module, in the order of its lines

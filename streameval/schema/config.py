@@ -32,6 +32,10 @@ class StateOptions:
     """The name of the kind."""
     reads: ClassVar[Literal["decisions", "scores"]]
     """What it is given of an example."""
+    needs_numbers: ClassVar[bool] = False
+    """Whether it needs the scores themselves, not only the order of labels."""
+    parameters: ClassVar[Mapping[str, object]] = {}
+    """The arguments of `of` that every metric of this kind has, with their defaults."""
 
     @classmethod
     def of(
@@ -121,6 +125,11 @@ class Config:
     def scored(self) -> bool:
         """Whether some state reads scores."""
         return any(options.reads == "scores" for options in self.options)
+
+    @property
+    def needs_numbers(self) -> str | None:
+        """The first state that ranked lists without scores do not serve."""
+        return next((options.kind for options in self.options if options.needs_numbers), None)
 
     def options_of(self, state: str) -> StateOptions | None:
         """What a state counts; None if there is no such state."""

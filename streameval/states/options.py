@@ -49,6 +49,7 @@ class RankingOptions(StateOptions):
 
     kind: ClassVar[str] = "rankings"
     reads: ClassVar[Literal["decisions", "scores"]] = "scores"
+    parameters: ClassVar[Mapping[str, object]] = {"ties": "shared"}
 
     ties: Ties = "shared"
     label_ranks: int = 0
@@ -113,6 +114,7 @@ class CurveOptions(StateOptions):
 
     kind: ClassVar[str] = "curves"
     reads: ClassVar[Literal["decisions", "scores"]] = "scores"
+    needs_numbers: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sklearn import metrics as sk
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from streameval.evaluation.kinds import reads_scores
 from streameval.inputs.topk import TopK
 from streameval.metrics.interval import Interval
 from tests.support.effort import cases
@@ -562,7 +563,7 @@ def test_single_metrics_of_scores_read_as_evaluators_do():
         choices = {"inverse_propensities": {label: 2.0 + label for label in range(5)}} if entry.name[:2] == "ps" else {}
         single = se.metric(entry.name, **choices)
         ev = se.Evaluator([single], **choices)
-        many, pred = (scores, {2: 0.25, 1: 0.75, 0: 0.5}) if entry.scored else (scores > 0.5, {1, 2})
+        many, pred = (scores, {2: 0.25, 1: 0.75, 0: 0.5}) if reads_scores(entry) else (scores > 0.5, {1, 2})
         for target in (single, ev):
             target.update_many(true, many, weights=weights)
             target.update({1, 2}, pred)
@@ -570,7 +571,7 @@ def test_single_metrics_of_scores_read_as_evaluators_do():
         assert single.get() == ev.get(single.spec)
         assert repr(single.interval()) == repr(ev.interval(single.spec))
         assert str(single.examples) in repr(single)
-        assert single.reads_scores == entry.scored
+        assert single.reads_scores == reads_scores(entry)
 
 
 def test_the_best_k_of_each_example_are_in_public():

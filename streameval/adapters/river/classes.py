@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from streameval.adapters.river.metric import CountedMetric
+from streameval.evaluation.kinds import reads_scores
 from streameval.evaluation.metric import signature_of, summary_of
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import Average
@@ -53,7 +54,7 @@ CLASSES: dict[str, type[CountedMetric]] = {
     _name_of(entry, average): _class_of(entry, average)
     for entry in catalogue()
     for average in entry.averages
-    if average is not None and not entry.scored  # River wants one number, and passes no scores
+    if average is not None and not reads_scores(entry)  # River wants one number, and passes no scores
 }
 globals().update(CLASSES)
 
