@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import re
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -14,13 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
 from streameval.errors import InputError
-from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
-from streameval.report.page.markup import label_text, label_texts, number_text, safe_json
+from streameval.report.page.markup import label_texts
 from streameval.schema.text import printable
 from tests.support.effort import cases
 from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
@@ -316,24 +314,6 @@ def test_names_stay_text_whatever_they_hold(labels: list, title: str):
     assert sorted(row[0] for row in page.rows("labels")) == sorted(label_texts(labels))
 
 
-@given(
-    st.recursive(
-        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
-def test_embedded_json_reads_back_and_holds_no_mark_of_html(value: object):
-    text = safe_json(value)
-    assert json.loads(text) == value
-    assert not set("<>&\u2028\u2029") & set(text)
-
-
-def test_integer_labels_and_strings_of_digits_are_told_apart():
-    assert label_texts([7, "7", "x"]) == ["7", '"7"', "x"]
-    assert label_texts(["7", "x"]) == ["7", "x"]
-    assert label_text("") == "(empty)"
-    assert label_text("a" * 3000) == "a" * 199 + "…"
-
-
 # -- size -------------------------------------------------------------------------------------------------------------
 
 
@@ -351,68 +331,6 @@ def test_curves_are_drawn_with_as_many_points_as_can_be_seen():
     page = ev.to_html()
     assert len(page) < 600_000
     assert "(the 40 most frequent)" in page
-
-
-# -- charts -----------------------------------------------------------------------------------------------------------
-
-
-@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
-@example(0.0, 5e-324)
-@example(5e-324, 5e-324)
-@example(-1e-310, 1e-310)
-def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
-    low, high = sorted((one, two))
-    axis = nice_axis("x", low, high)
-    slack = 1e-6 * max(abs(low), abs(high), 1e-300)
-    assert axis.low <= low + slack
-    assert axis.high >= high - slack
-    assert 2 <= len(axis.ticks) <= 8
-    assert axis.at([axis.low, axis.high]).tolist() == [0, 1]
-
-
-@given(st.floats(1e-6, 1e12), st.floats(1e-6, 1e12))
-def test_logarithmic_axes_hold_their_values_and_have_ticks(one: float, two: float):
-    axis = log_axis("x", min(one, two), max(one, two))
-    assert axis.low < min(one, two)
-    assert axis.high > max(one, two)
-    assert 1 <= len(axis.ticks) <= 13
-    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=50))
-def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, float]]):
-    x, y = np.array(points).T
-    kept = thinned(x, y)
-    assert kept[0] == 0
-    assert kept[-1] == len(x) - 1
-    for place in range(len(x)):
-        before = kept[np.searchsorted(kept, place, "right") - 1]
-        assert max(abs(x[place] - x[before]), abs(y[place] - y[before])) <= 0.002 + 1e-12
-
-
-@settings(max_examples=cases(50), deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
-def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float, float, float]]):
-    x, one, two = np.array(sorted(points)).T
-    low, high = np.minimum(one, two), np.maximum(one, two)
-    chart = Chart("", "", Axis("x", 0, 1, ()), Axis("y", 0, 1, ()))
-    drawn = chart.band(x, low, high)
-    assert drawn == (float((high - low).max()) * 500 >= 1)
-    if not drawn:
-        return
-    places = np.array(re.findall(r"(\d+) (\d+)", chart.plot().split('class="band')[1]), int)
-    upper, lower = places[: len(places) // 2], places[len(places) // 2 :]
-    for across, bottom, top in zip(x, low, high, strict=True):
-        here = np.abs(upper[:, 0] - 1000 * across) <= 2
-        assert upper[here, 1].min() <= 1000 * (1 - top) + 1
-        assert lower[np.abs(lower[:, 0] - 1000 * across) <= 2, 1].max() >= 1000 * (1 - bottom) - 1
-
-
-def test_numbers_are_written_for_people():
-    assert number_text(math.nan) == "\N{EN DASH}"
-    assert number_text(-math.inf) == "\N{MINUS SIGN}∞"
-    assert number_text(-0.25, "fraction") == "\N{MINUS SIGN}0.2500"
-    assert [number_text(value, "count") for value in (1234.0, 1234.56, 0.125)] == ["1,234", "1,234.6", "0.125"]
 
 
 # -- files and errors -------------------------------------------------------------------------------------------------

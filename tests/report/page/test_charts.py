@@ -1,0 +1,64 @@
+"""Axes, and how curves and bands are drawn."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
+from tests.support.effort import cases
+
+
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+@example(0.0, 5e-324)
+@example(5e-324, 5e-324)
+@example(-1e-310, 1e-310)
+def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
+    low, high = sorted((one, two))
+    axis = nice_axis("x", low, high)
+    slack = 1e-6 * max(abs(low), abs(high), 1e-300)
+    assert axis.low <= low + slack
+    assert axis.high >= high - slack
+    assert 2 <= len(axis.ticks) <= 8
+    assert axis.at([axis.low, axis.high]).tolist() == [0, 1]
+
+
+@given(st.floats(1e-6, 1e12), st.floats(1e-6, 1e12))
+def test_logarithmic_axes_hold_their_values_and_have_ticks(one: float, two: float):
+    axis = log_axis("x", min(one, two), max(one, two))
+    assert axis.low < min(one, two)
+    assert axis.high > max(one, two)
+    assert 1 <= len(axis.ticks) <= 13
+    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=50))
+def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, float]]):
+    x, y = np.array(points).T
+    kept = thinned(x, y)
+    assert kept[0] == 0
+    assert kept[-1] == len(x) - 1
+    for place in range(len(x)):
+        before = kept[np.searchsorted(kept, place, "right") - 1]
+        assert max(abs(x[place] - x[before]), abs(y[place] - y[before])) <= 0.002 + 1e-12
+
+
+@settings(max_examples=cases(50), deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
+def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float, float, float]]):
+    x, one, two = np.array(sorted(points)).T
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    chart = Chart("", "", Axis("x", 0, 1, ()), Axis("y", 0, 1, ()))
+    drawn = chart.band(x, low, high)
+    assert drawn == (float((high - low).max()) * 500 >= 1)
+    if not drawn:
+        return
+    places = np.array(re.findall(r"(\d+) (\d+)", chart.plot().split('class="band')[1]), int)
+    upper, lower = places[: len(places) // 2], places[len(places) // 2 :]
+    for across, bottom, top in zip(x, low, high, strict=True):
+        here = np.abs(upper[:, 0] - 1000 * across) <= 2
+        assert upper[here, 1].min() <= 1000 * (1 - top) + 1
+        assert lower[np.abs(lower[:, 0] - 1000 * across) <= 2, 1].max() >= 1000 * (1 - bottom) - 1
