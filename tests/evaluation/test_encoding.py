@@ -273,7 +273,7 @@ def sound(data: bytes) -> bool:
         assert se.Evaluator.from_bytes(twin.to_bytes()) == twin
     for entry in catalogue():
         kept = entry.state in ev._config.states or (entry.state == "decisions" and ev._config.decides)
-        if not kept or (entry.needs(build_spec(entry.name)).options and entry.state == "rankings"):
+        if not kept or (entry.needs(build_spec(entry.name)) and entry.state == "rankings"):
             continue
         try:
             value = ev.get(entry.name)
