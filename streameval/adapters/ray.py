@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval import errors
 from streameval.adapters.engine import check_number, raise_ours, require, tree
+from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
-from streameval.windows.loading import restored
 
 with require("ray"):
     import pyarrow as pa

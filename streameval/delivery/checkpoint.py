@@ -14,9 +14,9 @@ from typing import Any, Generic, Self, TypeVar, cast
 from streameval.delivery.compatible import refuse_foreign, refuse_unlike
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
+from streameval.delivery.states import AnyState, restored
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.schema.text import number_or_none, quoted
-from streameval.windows.loading import AnyState, restored
 from streameval.wire.envelope import LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
 

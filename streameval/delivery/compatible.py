@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 from streameval.delivery.encoding import SavedSum
+from streameval.delivery.states import KINDS, AnyState
 from streameval.errors import InputError, MergeError
 from streameval.evaluation.counting import Accumulator
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
-from streameval.windows.loading import KINDS, AnyState
 
 __all__ = ["StateT", "add", "emptied", "refuse_foreign", "refuse_unlike", "refuse_unmergeable", "summed"]
 

@@ -16,6 +16,7 @@ from streameval.delivery.compatible import (
     summed,
 )
 from streameval.delivery.encoding import MOST, Given, SavedSum, decode_ledger, digest, encode_ledger
+from streameval.delivery.states import AnyState, restored
 from streameval.delivery.versions import covers, not_separable
 from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
@@ -23,7 +24,6 @@ from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
-from streameval.windows.loading import AnyState, restored
 from streameval.wire.files import write_file
 
 __all__ = ["Ledger", "Version"]

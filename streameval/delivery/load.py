@@ -7,7 +7,7 @@ from typing import Any
 
 from streameval.delivery.checkpoint import Checkpoint
 from streameval.delivery.ledger import Ledger
-from streameval.windows.loading import AnyState, restored
+from streameval.delivery.states import AnyState, restored
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import naming_file, read_file
 

@@ -16,7 +16,7 @@ from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.tabular.columns import Columns, Null
 from streameval.windows.base import Window
-from streameval.windows.loading import restored
+from streameval.wire.envelope import METRIC, SLICED, holder_of
 
 __all__ = ["Job", "JobOptions", "Metrics", "RowOptions", "State", "Threshold"]
 
@@ -184,7 +184,7 @@ class Job:
         """
         total = self.fresh()
         for state in states:
-            part = restored(state)
+            part = _restored(state)
             total.merge(part)  # type: ignore[arg-type]  # merge refuses what is of another class
         return total
 
@@ -210,7 +210,13 @@ def _built(metrics: Metrics, threshold: Threshold) -> State:
 @lru_cache(maxsize=4)
 def _empty(data: bytes) -> State:
     """The state that these bytes hold; never changed, so that many may be copied from it."""
-    return _checked(restored(data))
+    return _restored(data)
+
+
+def _restored(data: bytes) -> State:
+    """A state from bytes; `Evaluator` says what is wrong with those of anything else."""
+    classes: dict[int | None, type[State]] = {METRIC: Metric, SLICED: Sliced}
+    return classes.get(holder_of(data), Evaluator).from_bytes(data)
 
 
 def _checked(state: object) -> State:

@@ -19,17 +19,28 @@ MODULES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 
-LAYERS = (
-    "errors", "kernel", "schema", "inputs", "states", "metrics", "wire", "report", "evaluation", "slices", "windows",
-    "plots", "delivery", "testing", "tabular", "progressive", "", "adapters", "cli", "__main__",
-)  # fmt: skip
-"""From the ground up; "" is the package itself. A folder imports from those before it, or from itself."""
+FLOORS = (
+    ("errors", "kernel"),
+    ("schema",),
+    ("inputs", "states"),
+    ("metrics", "wire"),
+    ("report",),
+    ("evaluation",),
+    ("windows", "slices", "plots"),
+    ("progressive", "tabular", "delivery"),
+    ("", "testing"),
+    ("adapters", "cli"),
+    ("__main__",),
+)
+"""From the ground up; "" is the package itself. A folder imports from the floors below it, or from itself."""
+
+FLOOR_OF = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 
 TABLES = ("streameval.tabular.arrow", "streameval.tabular.files", "streameval.tabular.sources")
 """Modules of the core that are imported only once a table is read, and import pyarrow themselves."""
 
 
-def layer_of(module: str) -> str:
+def folder_of(module: str) -> str:
     return module.removeprefix("streameval").removeprefix(".").split(".")[0]
 
 
@@ -54,24 +65,32 @@ def imports() -> list[tuple[str, str]]:
     ]
 
 
-def test_every_module_belongs_to_a_layer():
+def test_every_module_stands_on_a_floor():
     modules = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
-    assert modules - {"__init__", "__pycache__"} == set(LAYERS) - {""}
+    assert modules - {"__init__", "__pycache__"} == {*FLOOR_OF} - {""}
 
 
 def test_imports_go_only_downward():
     upward = [
         (module, name)
         for module, name in imports()
-        if name.startswith("streameval") and LAYERS.index(layer_of(name)) > LAYERS.index(layer_of(module))
+        if name.startswith("streameval")
+        and folder_of(name) != folder_of(module)
+        and FLOOR_OF[folder_of(name)] >= FLOOR_OF[folder_of(module)]
     ]
     assert upward == []
 
 
-def test_modules_of_one_layer_do_not_import_each_other_in_a_circle():
+def test_there_are_at_most_eleven_floors_and_few_files_at_the_top():
+    assert len(FLOORS) <= 11
+    top = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert top == {"__init__.py", "__main__.py", "errors.py", "testing.py", "py.typed"}
+
+
+def test_modules_of_one_folder_do_not_import_each_other_in_a_circle():
     graph: dict[str, set[str]] = {}
     for module, name in imports():
-        if name.startswith("streameval.") and layer_of(name) == layer_of(module) and name != module:
+        if name.startswith("streameval.") and folder_of(name) == folder_of(module) and name != module:
             graph.setdefault(module, set()).add(name)
 
     def reaches(start: str, goal: str, seen: set[str]) -> bool:
@@ -89,7 +108,7 @@ def foreign(names: Iterable[str]) -> set[str]:
 
 def test_the_core_imports_other_libraries_only_where_it_needs_them():
     """Within a function, or for types alone; importing the package is tried below."""
-    outside = [path for path in MODULES if layer_of(path) not in ("adapters", "cli") and path not in TABLES]
+    outside = [path for path in MODULES if folder_of(path) not in ("adapters", "cli") and path not in TABLES]
     at_the_top = {
         (module, name)
         for module in outside
@@ -102,7 +121,7 @@ def test_the_core_imports_other_libraries_only_where_it_needs_them():
 def test_what_the_core_can_use_is_brought_by_an_extra():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {re.split(r"[\[<>=]", one)[0] for extra in project["optional-dependencies"].values() for one in extra}
-    used = foreign(name for module, name in imports() if layer_of(module) not in ("adapters", "cli"))
+    used = foreign(name for module, name in imports() if folder_of(module) not in ("adapters", "cli"))
     assert used - brought == set()
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from apache_beam.coders import Coder, registry
 
+from streameval.delivery.states import restored
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, class_of
 from streameval.metrics.catalogue import catalogue
 from streameval.slices import Sliced
 from streameval.tabular.job import State
-from streameval.windows.loading import restored
 
 __all__ = ["StateCoder"]
 

@@ -10,10 +10,10 @@ import apache_beam as beam
 from apache_beam.transforms.trigger import AccumulationMode
 from apache_beam.transforms.window import GlobalWindow
 
+from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError
 from streameval.schema.text import quoted
 from streameval.tabular.job import State
-from streameval.windows.loading import restored
 
 __all__ = ["Firing", "Firings", "Panes", "Place"]
 
