@@ -56,7 +56,7 @@ class Result:
     @property
     def has_labels(self) -> bool:
         """Whether precision, recall and F1 of each label can be shown."""
-        return isinstance(self.counts, Evaluator) and self.report.views.decides
+        return isinstance(self.counts, Evaluator) and self.report.has_decisions
 
     def slices(self, axis: str | tuple[str, ...] | None = None) -> Iterator[tuple[dict[str, Any], Counts]]:
         """The slices by one name or by several together, or all of them: the values that make each, and its counts."""

@@ -20,7 +20,7 @@ def dict_report(report: Report) -> dict[str, object]:
             raise item.error
         metrics[item.spec.key] = item.value
     content: dict[str, object] = {"examples": report.tables.examples, "weight": report.weight, "metrics": metrics}
-    if report.views.decides:
+    if report.has_decisions:
         averages = report.averages().items()
         content["averages"] = {average: dict(zip(PER_LABEL, values, strict=True)) for average, values in averages}
         content["labels"] = label_columns(report, [build_spec(name, average=None) for name in PER_LABEL])
@@ -30,7 +30,7 @@ def dict_report(report: Report) -> dict[str, object]:
 def label_columns(report: Report, specs: Iterable[MetricSpec]) -> dict[str, list[object]]:
     """The labels, their counts of binary predictions, and one column for each metric, without its average."""
     columns: dict[str, list[object]] = {"label": list(report.labels)}
-    if report.views.decides:
+    if report.has_decisions:
         columns = {name: list(values) for name, values in report.counts.to_dict().items()}
     for spec in map(_without_average, specs):
         columns[MetricValue(spec, None).column] = list(report.per_label(spec))

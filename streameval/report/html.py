@@ -18,7 +18,7 @@ def html_report(report: Report) -> str:
     """The chosen metrics, averages, and the labels with the largest support; of scores alone only the metrics."""
     metrics = "".join(_row(item.spec.key, [cell_text(item.value)]) for item in report.single() if item.error is None)
     top = f"<div><p><b>streameval</b>: {report.headline}</p><table><tbody>{metrics}</tbody></table>"
-    if not report.views.decides:
+    if not report.has_decisions:
         return top + "</div>"
     head = "".join(f"<th>{name}</th>" for name in PER_LABEL)
     averages = "".join(_row(name, map(cell_text, values)) for name, values in report.averages().items())

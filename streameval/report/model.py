@@ -94,6 +94,17 @@ class Report:
         return self.tables.labels
 
     @property
+    def has_decisions(self) -> bool:
+        """Whether there are binary predictions."""
+        return self.views.decides
+
+    def view(self, state: str) -> Any | None:
+        """What metrics of a state read; None where the state is not there, or no label or example is."""
+        if not self.views.keeps(state) or not self.tables.examples or not self.labels:
+            return None
+        return self.views.named(state, "the report")
+
+    @property
     def weight(self) -> float:
         """The weights of all examples together."""
         return as_float(self.tables.weight * self.tables.unit)

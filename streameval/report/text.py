@@ -24,7 +24,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
         if item.error is not None:
             raise item.error
     names = [item.spec.key for item in single]
-    if not report.views.decides:
+    if not report.has_decisions:
         return "\n".join([report.headline, "", *_metric_lines(single, max(map(len, names), default=0), digits)])
     positions, values, averages = report.most_frequent(max_labels), report.label_values(), report.averages()
     labels = [printable(report.labels[at]) for at in positions]

@@ -39,7 +39,7 @@ def label_section(report: Report, max_labels: int) -> Section | None:
         columns = [Column(c.name, c.kind, [c.values[row] for row in rows], c.note, c.unless) for c in columns]
     left = f", the {len(rows):,} most frequent of {len(names):,}" if len(rows) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
-    pictures = _pictures(table) if report.views.decides else ""
+    pictures = _pictures(table) if report.has_decisions else ""
     return Section("labels", "Labels", pictures + _FILTER + table_html(table), {"labels": table_data(table)})
 
 
@@ -53,7 +53,7 @@ _FILTER = (
 
 def _binary(report: Report) -> list[Column]:
     """What follows from binary predictions."""
-    if not report.views.decides:
+    if not report.has_decisions:
         return []
     table, values = report.counts, report.label_values()
     return [
@@ -78,7 +78,7 @@ def _scored(report: Report) -> list[Column]:
     tables = report.views.named("curves", "the report")
     best = list(best_thresholds(tables).values())
     columns = []
-    if not report.views.decides:
+    if not report.has_decisions:
         positives = [as_float(int(tables.steps.of(place).tp[-1]) * tables.unit) for place in range(tables.size)]
         columns.append(Column("support", "count", positives, _SUPPORT))
     area, precision = (report.per_label(build_spec(name, average=None)) for name in ("roc_auc", "average_precision"))

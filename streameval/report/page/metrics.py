@@ -28,7 +28,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     pairs = [("examples", f"{tables.examples:,}"), ("labels", f"{len(report.labels):,}")]
     if tables.weighted:
         pairs.append(("total weight", count_text(report.weight)))
-    if report.views.decides and tables.examples:
+    if report.has_decisions and tables.examples:
         for name, word in (("label_cardinality", "true"), ("predicted_cardinality", "predicted")):
             pairs.append((f"labels {word} per example", number_text(report.value(name).value)))
     if threshold is not None:
@@ -95,7 +95,7 @@ def metric_list(report: Report, state: str) -> str:
 
 def averages_section(report: Report) -> Section | None:
     """Precision, recall and F1 in every average."""
-    if not report.views.decides:
+    if not report.has_decisions:
         return None
     rows = ""
     for name, values in report.averages().items():

@@ -25,10 +25,11 @@ _MEANING = (
 
 
 def pair_section(report: Report) -> Section | None:
-    """Confusion of labels, if pairs are kept."""
-    if not report.views.keeps("pairs") or not report.tables.examples or not report.labels:
+    """Confusion of labels, if pairs are counted."""
+    view = report.view("pairs")
+    if view is None:
         return None
-    matrix = confusion_matrix(report.views.named("pairs", "the report"), values="shares")
+    matrix = confusion_matrix(view, values="shares")
     names = label_texts(matrix.labels)
     values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))

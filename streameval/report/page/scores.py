@@ -33,10 +33,8 @@ def _unit(title: str) -> Axis:
 
 def curve_section(report: Report) -> Section | None:
     """ROC, precision and recall, thresholds, reliability: of all labels together, and of single labels behind."""
-    if not report.views.keeps("curves"):
-        return None
-    tables: CurveTables = report.views.named("curves", "the report")
-    if not tables.size or not report.tables.examples:
+    tables: CurveTables | None = report.view("curves")
+    if tables is None:
         return None
     positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
     ranked = sorted(range(tables.size), key=lambda place: -positives[place])
@@ -159,7 +157,7 @@ def _reliability(tables: CurveTables) -> list[str]:
 
 def ranking_section(report: Report) -> Section | None:
     """How well scores put the true labels first."""
-    if not report.views.keeps("rankings") or not report.tables.examples or not report.labels:
+    if report.view("rankings") is None:
         return None
     last = min(10, len(report.labels))
     ends = range(1, max(last, 2) + 1)
