@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ import numpy as np
 import pytest
 
 import streameval as se
+from streameval.evaluation import encoding
 from streameval.evaluation.counting import core_of
 from streameval.evaluation.kinds import KINDS
+from streameval.schema.config import Config
 from streameval.wire.envelope import _HOLDERS
+from streameval.wire.fields import Option, Source, put_integer
 from tests.golden import write
 from tests.support import reader
-from tests.wire.test_decisions import sealed
+from tests.wire.test_decisions import sealed, varint
 
 FILES = sorted(write.FOLDER.glob("*.bin"))
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
@@ -153,3 +157,67 @@ def test_the_page_names_every_kind_and_option():
             assert f"\n| {option.number} | {kind.name}: " in PAGE
     for number, name in _HOLDERS.items():
         assert f"| {name.split()[-1]} | {number} |" in PAGE or f"| single {name.split()[-1]} | {number} |" in PAGE
+
+
+# -- what a newer version wrote ---------------------------------------------------------------------------------------
+
+
+def head(bits: int, options: bytes, *metrics: bytes) -> bytes:
+    """The bytes of an evaluator that has counted nothing."""
+    names = b"".join(varint(len(name)) + name for name in metrics)
+    nothing = se.Evaluator([]).to_bytes()[11:-4]
+    return sealed(b"\x89SEV\r\n\x02\x01" + varint(bits) + options + varint(len(metrics)) + names + nothing)
+
+
+def test_the_helper_writes_what_the_package_writes():
+    assert head(1, b"\0") == se.Evaluator([]).to_bytes()
+    assert head(1, b"\1\4\1") == se.Evaluator([], nan="missing").to_bytes()
+
+
+NEWER = {
+    "a holder": sealed(b"\x89SEV\r\n\x02\x03" + bytes(40)),
+    "a state": head(1 | 1 << 30, b"\0"),
+    "an option of the configuration": head(1, b"\1\x3f\0"),
+    "an option of a state": head(3, b"\1\x4f\0"),
+    "an option of a state that is not there": head(1, b"\1\x40\1"),
+    "an option beyond all": head(1, b"\1" + varint(2**40) + b"\0"),
+    "a part of pairs": head(9, b"\1\x60\x10"),
+}
+
+
+@pytest.mark.parametrize("what", NEWER)
+def test_what_a_newer_version_wrote_is_refused_as_that(what: str):
+    with pytest.raises(se.FormatError, match="written by a newer version; upgrade streameval") as caught:
+        se.Evaluator.from_bytes(NEWER[what])
+    assert "damaged" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        b"\1\2\0",  # at its default
+        b"\1\4\0",
+        b"\2\4\1\3\0" + bytes(8),  # not in order
+        b"\2\4\1\4\1",  # twice
+        b"\1\4\2",  # no such choice
+        b"\1\1\2\2a\2a",  # a label twice
+    ],
+)
+def test_options_are_written_in_one_way(options: bytes):
+    with pytest.raises(se.FormatError, match="the bytes are damaged"):
+        se.Evaluator.from_bytes(head(1, options))
+
+
+def test_later_options_change_no_byte_that_is_written_today(monkeypatch: pytest.MonkeyPatch):
+    @dataclasses.dataclass(frozen=True)
+    class Later(Config):
+        later: int = 0
+
+    data = se.Evaluator(["f1_micro"], nan="missing", labels=["a"]).to_bytes()
+    monkeypatch.setattr(encoding, "_OPTIONS", (*encoding._OPTIONS, Option(5, "later", put_integer, Source.integer)))
+    parts: list[bytes] = []
+    encoding._put_head(parts, Later(("a",), nan="missing"), ("f1_micro",))
+    assert b"".join(parts) == data[8 : 8 + len(b"".join(parts))]
+    parts = []
+    encoding._put_head(parts, Later(later=7), ())
+    assert b"".join(parts) == b"\1\1\5\1\7\0"
