@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
-from streameval.delivery.compatible import refuse_foreign, refuse_unlike
+from streameval.delivery.compatible import check_class, check_compatible
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.states import AnyState, restored
@@ -33,7 +33,7 @@ class Checkpoint(Generic[HeldT]):
     Attributes
     ----------
     evaluator
-        An evaluator, a metric, a window or a ledger; a copy of what was given.
+        An evaluator, a metric, a window or a ledger; a copy.
     position
         How many items of the stream are counted in it.
 
@@ -50,7 +50,7 @@ class Checkpoint(Generic[HeldT]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.evaluator, Ledger):
-            refuse_foreign(self.evaluator, "Checkpoint")
+            check_class(self.evaluator, "Checkpoint")
         object.__setattr__(self, "position", _whole(self.position, "position", 0))
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
@@ -136,7 +136,7 @@ class Checkpointer(Generic[HeldT]):
         if self._every is None and self._seconds is None:
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
         if not isinstance(evaluator, Ledger):
-            refuse_foreign(evaluator, "Checkpointer")
+            check_class(evaluator, "Checkpointer")
         fresh = evaluator.copy()
         fresh.reset()
         if fresh.to_bytes() != evaluator.to_bytes():
@@ -162,26 +162,26 @@ class Checkpointer(Generic[HeldT]):
         except FileNotFoundError:
             return
         with naming_file(self._path):
-            found: Checkpoint[Any] = Checkpoint.from_bytes(data)
+            loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
         fresh = self._evaluator
-        told = f"{self._path} does not fit to the {type(fresh).__name__} given"
-        if isinstance(fresh, Ledger) and isinstance(found.evaluator, Ledger):
+        described = f"{self._path} does not fit to the {type(fresh).__name__} given"
+        if isinstance(fresh, Ledger) and isinstance(loaded.evaluator, Ledger):
             try:
-                cast("Ledger[Any]", fresh).copy().merge(found.evaluator)
+                cast("Ledger[Any]", fresh).copy().merge(loaded.evaluator)
             except MergeError as error:
-                raise MergeError(f"{told}: {error}") from None
-        elif isinstance(fresh, Ledger) or isinstance(found.evaluator, Ledger):
-            raise MergeError(f"{told}: it holds one of class {type(found.evaluator).__name__}; use another file")
+                raise MergeError(f"{described}: {error}") from None
+        elif isinstance(fresh, Ledger) or isinstance(loaded.evaluator, Ledger):
+            raise MergeError(f"{described}: it holds one of class {type(loaded.evaluator).__name__}; use another file")
         else:
-            refuse_unlike(fresh, found.evaluator, told)
-        _become(fresh, found.evaluator)
-        self._position = found.position
+            check_compatible(fresh, loaded.evaluator, described)
+        _become(fresh, loaded.evaluator)
+        self._position = loaded.position
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def evaluator(self) -> HeldT:
-        """The object that was given, which the loop updates."""
+        """The object that the loop updates."""
         return self._evaluator
 
     @property

@@ -1,4 +1,4 @@
-"""States of any class that are built alike: emptied, compared, summed."""
+"""States of any class that are built alike: fresh_like, compared, summed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from streameval.evaluation.counting import Accumulator
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["StateT", "add", "emptied", "refuse_foreign", "refuse_unlike", "refuse_unmergeable", "summed"]
+__all__ = ["StateT", "add", "check_class", "check_compatible", "check_has_merge", "fresh_like", "summed"]
 
 StateT = TypeVar("StateT", bound=AnyState)
 
 
-def refuse_foreign(state: object, name: str) -> None:
+def check_class(state: object, name: str) -> None:
     """Raise unless this is one of our states; ``name`` is who asks."""
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
@@ -25,37 +25,37 @@ def refuse_foreign(state: object, name: str) -> None:
         raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {quoted(state)}")
 
 
-def emptied(state: AnyState, name: str) -> AnyState:
+def fresh_like(state: AnyState, name: str) -> AnyState:
     """A state that is built alike and has counted nothing; ``name`` is who asks."""
-    refuse_foreign(state, name)
+    check_class(state, name)
     fresh = state.copy()
     fresh.reset()
     return fresh
 
 
-def refuse_unmergeable(fresh: AnyState) -> None:
+def check_has_merge(fresh: AnyState) -> None:
     """Raise `MergeError` if states of this class cannot be merged."""
     add(fresh.copy(), fresh)
 
 
-def refuse_unlike(fresh: AnyState, state: AnyState, told: str) -> None:
+def check_compatible(fresh: AnyState, state: AnyState, context: str) -> None:
     """Raise `MergeError` unless a state is built like an empty one."""
     if type(state) is not type(fresh):
         names = f"{type(fresh).__name__} and {type(state).__name__}"
-        raise MergeError(f"{told}: {names} differ; use objects of one class")
+        raise MergeError(f"{context}: {names} differ; use objects of one class")
     try:
         if isinstance(state, Window) and isinstance(fresh, Window):
-            fresh._refuse_other(state)  # since not every window merges, and what it says then does not help here
+            fresh._refuse_other(state)  # since not every window merges, and its reason does not matter
             return
         if isinstance(state, Accumulator) and isinstance(fresh, Accumulator):
             if state._config == fresh._config and state._specs == fresh._specs:
                 return
-        elif emptied(state, told).to_bytes() == fresh.to_bytes():
+        elif fresh_like(state, context).to_bytes() == fresh.to_bytes():
             return
-        add(fresh.copy(), emptied(state, told))
+        add(fresh.copy(), fresh_like(state, context))
     except MergeError as error:
-        raise MergeError(f"{told}: {str(error).removeprefix('cannot merge: ')}") from None
-    raise MergeError(f"{told}: they were built differently; build all alike")
+        raise MergeError(f"{context}: {str(error).removeprefix('cannot merge: ')}") from None
+    raise MergeError(f"{context}: they were built differently; build all alike")
 
 
 def add(state: AnyState, other: AnyState) -> None:
@@ -84,4 +84,4 @@ def _add_one_of(state: AnyState, other: AnyState, part: SavedSum) -> None:
     try:
         add(state, other)
     except MergeError as error:
-        raise MergeError(f"shard {next(iter(part.shards))!r} does not fit to the others: {error}") from None
+        raise MergeError(f"shard {next(iter(part.shards))!r} does not fit to the rest: {error}") from None

@@ -2,7 +2,7 @@
 
 A ledger is the bytes of an empty state of its configuration, or nothing; then its sums, in the order of their first
 shards. A sum is the shards in it, each with epoch and sequence, and the bytes of their state; where it is of several
-shards, a digest of what was given for each of them follows its sequence.
+shards, a digest of the state of each of them follows its sequence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, seale
 from streameval.wire.fields import Source, ascending, put_label, varint
 
 __all__ = [
-    "MOST", "Given", "SavedLedger", "SavedSum", "decode_checkpoint", "decode_ledger", "digest", "encode_checkpoint",
+    "MOST",
+    "SavedLedger",
+    "SavedSum",
+    "ShardVersion",
+    "decode_checkpoint",
+    "decode_ledger",
+    "digest",
+    "encode_checkpoint",
     "encode_ledger",
 ]  # fmt: skip
 
@@ -26,7 +33,7 @@ MOST = 2**63 - 1
 _DIGEST = 16
 
 
-class Given(NamedTuple):
+class ShardVersion(NamedTuple):
     """What is known of a shard: how new its state is, and which one it was."""
 
     epoch: int
@@ -37,7 +44,7 @@ class Given(NamedTuple):
 class SavedSum(NamedTuple):
     """The state of some shards, as bytes; the shards are sorted."""
 
-    shards: dict[Label, Given]
+    shards: dict[Label, ShardVersion]
     state: bytes
 
 
@@ -58,17 +65,17 @@ def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
     parts = [varint(len(template)), template, varint(len(sums))]
     for shards, state in sums:
         parts.append(varint(len(shards)))
-        for shard, given in shards.items():
+        for shard, version in shards.items():
             put_label(parts, shard)
-            parts += (varint(given.epoch), varint(given.sequence))
+            parts += (varint(version.epoch), varint(version.sequence))
             if len(shards) > 1:
-                parts.append(given.digest)
+                parts.append(version.digest)
         parts += (varint(len(state)), state)
     return sealed(LEDGER, parts)
 
 
 def decode_ledger(data: bytes) -> SavedLedger:
-    """What `encode_ledger` was given, or `FormatError`. The bytes of the states have still to be read."""
+    """The arguments of `encode_ledger`, or `FormatError`. The bytes of the states have still to be read."""
     _, source = opened(data, (LEDGER,))
     with decoding():
         template = source.raw(source.varint())
@@ -84,17 +91,19 @@ def _take_sum(source: Source) -> SavedSum:
     many = source.count()
     if not many:
         raise FormatError("a state of no shards")
-    found: list[tuple[Label, int, int, bytes]] = []
+    entries: list[tuple[Label, int, int, bytes]] = []
     for _ in range(many):
         shard, epoch, sequence = source.label(), source.varint(), source.varint()
         if max(epoch, sequence) > MOST:
             raise FormatError("an epoch or a sequence beyond 63 bits")
-        found.append((shard, epoch, sequence, source.raw(_DIGEST) if many > 1 else b""))
-    if not ascending([shard for shard, *_ in found]):
+        entries.append((shard, epoch, sequence, source.raw(_DIGEST) if many > 1 else b""))
+    if not ascending([shard for shard, *_ in entries]):
         raise FormatError("shards are repeated or not in order")
     state = source.raw(source.varint())
     own = digest(state) if many == 1 else b""
-    return SavedSum({shard: Given(epoch, sequence, told or own) for shard, epoch, sequence, told in found}, state)
+    return SavedSum(
+        {shard: ShardVersion(epoch, sequence, digest_ or own) for shard, epoch, sequence, digest_ in entries}, state
+    )
 
 
 def encode_checkpoint(position: int, state: bytes) -> bytes:
@@ -103,7 +112,7 @@ def encode_checkpoint(position: int, state: bytes) -> bytes:
 
 
 def decode_checkpoint(data: bytes) -> tuple[int, bytes]:
-    """What `encode_checkpoint` was given, or `FormatError`. The bytes of the state have still to be read."""
+    """The arguments of `encode_checkpoint`, or `FormatError`. The bytes of the state have still to be read."""
     _, source = opened(data, (CHECKPOINT,))
     with decoding():
         position = source.varint()

@@ -9,15 +9,15 @@ from typing import Any, Generic, NamedTuple, Self, cast, overload
 from streameval.delivery.compatible import (
     StateT,
     add,
-    emptied,
-    refuse_foreign,
-    refuse_unlike,
-    refuse_unmergeable,
+    check_class,
+    check_compatible,
+    check_has_merge,
+    fresh_like,
     summed,
 )
-from streameval.delivery.encoding import MOST, Given, SavedSum, decode_ledger, digest, encode_ledger
+from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
 from streameval.delivery.states import AnyState, restored
-from streameval.delivery.versions import covers, not_separable
+from streameval.delivery.versions import conflict, supersedes
 from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
@@ -40,7 +40,7 @@ class Ledger(Mergeable, Generic[StateT]):
     """The newest state of each shard; their sum is the result.
 
     Where messages arrive twice, late or out of order, merging what they bring counts examples twice. Instead, each
-    shard sends its whole state so far with a sequence number, and the ledger keeps the newest. Putting or merging
+    shard sends its whole state so far with a sequence number, and the ledger stores the newest. Putting or merging
     the same again changes nothing, and neither does the order.
 
     Parameters
@@ -61,6 +61,9 @@ class Ledger(Mergeable, Generic[StateT]):
     The shard is where examples come from: a partition, a file, a worker's own stream; the sequence says how far its
     state has come, for example the offset of its last example. A shard that starts again from nothing takes a new
     epoch, whose sequences start again. A call that raises changes nothing.
+
+    There is no ``unmerge``, for merging again changes nothing: to retract a shard, put an empty state with a higher
+    sequence number.
 
     Examples
     --------
@@ -88,13 +91,13 @@ class Ledger(Mergeable, Generic[StateT]):
         # The sum of all, if it is known; no other ledger's.
         self._total: AnyState | None = None
         if evaluator is not None:
-            template = emptied(evaluator, "Ledger")
+            template = fresh_like(evaluator, "Ledger")
             if template.to_bytes() != evaluator.to_bytes():
                 raise InputError(
                     f"Ledger starts empty, but this {type(evaluator).__name__} has counted examples; give one that has "
                     "counted nothing, and put this one as a shard"
                 )
-            refuse_unmergeable(template)
+            check_has_merge(template)
             self._template, self._empty = template, template.to_bytes()
 
     # -- changing -----------------------------------------------------------------------------------------------------
@@ -129,22 +132,22 @@ class Ledger(Mergeable, Generic[StateT]):
             state: AnyState = restored(bytes(evaluator))
             data = bytes(evaluator)
         else:
-            refuse_foreign(evaluator, "Ledger.put")
+            check_class(evaluator, "Ledger.put")
             state, data = evaluator, evaluator.to_bytes()
         template = self._template
         if template is None:
-            template = emptied(state, "Ledger")
-            refuse_unmergeable(template)
+            template = fresh_like(state, "Ledger")
+            check_has_merge(template)
             self._empty = template.to_bytes()  # without a template it has no meaning
         else:
-            refuse_unlike(template, state, f"shard {name!r} does not fit into the ledger")
-        held = self._sums.get(name)
-        given = SavedSum({name: Given(*version, digest(data))}, data)
-        if held is not None and covers(held, given):
+            check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
+        current = self._sums.get(name)
+        added = SavedSum({name: ShardVersion(*version, digest(data))}, data)
+        if current is not None and supersedes(current, added):
             return
-        if held is not None and not covers(given, held):
-            raise not_separable(given, held)
-        total = self._total if held is None else None
+        if current is not None and not supersedes(added, current):
+            raise conflict(added, current)
+        total = self._total if current is None else None
         self._total = None  # whatever interrupts this, it is summed anew then
         if total is not None:
             try:
@@ -152,7 +155,7 @@ class Ledger(Mergeable, Generic[StateT]):
             except StreamevalError:  # reading will say what is wrong
                 total = None
         self._template = template
-        self._sums[name] = given
+        self._sums[name] = added
         self._total = total
 
     def merge(self, other: Self) -> None:
@@ -177,18 +180,18 @@ class Ledger(Mergeable, Generic[StateT]):
         if theirs is None:
             return
         if mine is not None:
-            refuse_unlike(mine, theirs, "cannot merge ledgers")
+            check_compatible(mine, theirs, "cannot merge ledgers")
         sums = dict(self._sums)
         changed = False
-        for given in other._each():
-            first = sums.get(next(iter(given.shards)))
-            if first is not None and covers(first, given):
+        for added in other._each():
+            first = sums.get(next(iter(added.shards)))
+            if first is not None and supersedes(first, added):
                 continue
-            for shard in given.shards:
-                held = sums.get(shard)
-                if held is not None and not covers(given, held):
-                    raise not_separable(given, held)
-            sums.update(dict.fromkeys(given.shards, given))
+            for shard in added.shards:
+                current = sums.get(shard)
+                if current is not None and not supersedes(added, current):
+                    raise conflict(added, current)
+            sums.update(dict.fromkeys(added.shards, added))
             changed = True
         if changed or mine is None:
             self._total = None
@@ -196,7 +199,7 @@ class Ledger(Mergeable, Generic[StateT]):
             self._sums = sums
 
     def compact(self, shards: Iterable[Label] | None = None) -> None:
-        """Keep only the sum of some shards' states, all of them by default, to save memory.
+        """Store only the sum of some shards' states, all of them by default, to save memory.
 
         For shards that have sent their last state. Late duplicates of it stay harmless, as do older states: epoch,
         sequence and a digest of each are remembered. A newer state of one of them is refused from then on, since what
@@ -213,10 +216,10 @@ class Ledger(Mergeable, Generic[StateT]):
         if isinstance(shards, str | bytes):
             raise InputError(f"shards must be a list of shards, not {quoted(shards)}; write [{quoted(shards)}]")
         chosen = self.shards() if shards is None else [_shard(shard) for shard in shards]
-        picked = {id(found): found for found in (self._known(shard) for shard in chosen)}
+        picked = {id(part): part for part in (self._known(shard) for shard in chosen)}
         if len(picked) < 2:
             return
-        whole = {shard: given for part in picked.values() for shard, given in part.shards.items()}
+        whole = {shard: added for part in picked.values() for shard, added in part.shards.items()}
         state = summed([(restored(part.state), part) for part in picked.values()]).to_bytes()
         both = SavedSum(dict(sorted(whole.items(), key=lambda item: in_order(item[0]))), state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
@@ -267,13 +270,13 @@ class Ledger(Mergeable, Generic[StateT]):
         InputError
             If the shard is not there, or was compacted with others.
         """
-        found = self._known(_shard(shard))
-        if len(found.shards) > 1:
+        part = self._known(_shard(shard))
+        if len(part.shards) > 1:
             raise InputError(
-                f"shard {shard!r} was compacted with {len(found.shards) - 1} others, so its own state is gone; "
+                f"shard {shard!r} was compacted with {len(part.shards) - 1} other shards, so its own state is gone; "
                 "read it before compact()"
             )
-        return cast("StateT", restored(found.state))
+        return cast("StateT", restored(part.state))
 
     def shards(self) -> dict[Label, Version]:
         """How new the state of each shard is, sorted by shard."""
@@ -308,7 +311,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
     def _read(self) -> AnyState:
         if self._template is None:
-            raise InputError("the ledger is empty and was not told what to count; write Ledger(evaluator)")
+            raise InputError("the ledger is empty and does not know what to count; write Ledger(evaluator)")
         if self._total is None:
             parts = ((restored(part.state), part) for part in self._each())
             self._total = summed(parts) if self._sums else self._template.copy()
@@ -320,11 +323,11 @@ class Ledger(Mergeable, Generic[StateT]):
         return sorted(parts.values(), key=lambda part: in_order(next(iter(part.shards))))
 
     def _known(self, shard: Label) -> SavedSum:
-        found = self._sums.get(shard)
-        if found is None:
+        part = self._sums.get(shard)
+        if part is None:
             near = suggestion(shard, [name for name in self._sums if isinstance(name, str)])
             raise InputError(f"there is no shard {quoted(shard)} among {len(self)}{near}")
-        return found
+        return part
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
@@ -372,14 +375,14 @@ class Ledger(Mergeable, Generic[StateT]):
         return made
 
     def _adopt(self, template: AnyState, sums: list[SavedSum]) -> None:
-        if emptied(template, "Ledger").to_bytes() != template.to_bytes():
+        if fresh_like(template, "Ledger").to_bytes() != template.to_bytes():
             raise InputError("the empty state has counted examples")
-        refuse_unmergeable(template)
+        check_has_merge(template)
 
         def states() -> Iterator[tuple[AnyState, SavedSum]]:
             for part in sums:
                 state = restored(part.state)
-                refuse_unlike(template, state, "the shards differ")
+                check_compatible(template, state, "the shards differ")
                 yield state, part
 
         try:  # as they have to be read anyway

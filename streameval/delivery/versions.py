@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from streameval.delivery.encoding import Given, SavedSum
+from streameval.delivery.encoding import SavedSum, ShardVersion
 from streameval.errors import Conflict
 
-__all__ = ["covers", "not_separable"]
+__all__ = ["conflict", "supersedes"]
 
 
-def covers(one: SavedSum, other: SavedSum) -> bool:
+def supersedes(one: SavedSum, other: SavedSum) -> bool:
     """Whether one sum has every shard of another, each at least as new.
 
-    Then the other is not needed any more. Sums of which neither covers the other can stand beside each other only if
-    they share no shard. As "covers" is a partial order, what remains of many does not depend on who met whom first.
+    Then the other is not needed any more. Sums of which neither supersedes the other can coexist only if
+    they share no shard. As "supersedes" is a partial order, what remains of many does not depend on the order.
     """
     if len(one.shards) < len(other.shards):
         return False
@@ -23,7 +23,7 @@ def covers(one: SavedSum, other: SavedSum) -> bool:
             return False
         if mine[:2] == theirs[:2] and mine.digest != theirs.digest:
             raise Conflict(
-                f"shard {shard!r} has two different states with {_told(theirs)}; a shard must give every state a "
+                f"shard {shard!r} has two different states with {_at(theirs)}; a shard must give every state a "
                 "sequence of its own, and a new epoch when it starts again"
             )
         same = same and mine[:2] == theirs[:2]
@@ -32,24 +32,25 @@ def covers(one: SavedSum, other: SavedSum) -> bool:
     return True
 
 
-def not_separable(given: SavedSum, held: SavedSum) -> Conflict:
-    """What is wrong with two sums that share shards where neither covers the other."""
-    both = [shard for shard in given.shards if shard in held.shards]
-    newer = [shard for shard in both if given.shards[shard][:2] != held.shards[shard][:2]]
+def conflict(added: SavedSum, current: SavedSum) -> Conflict:
+    """What is wrong with two sums that share shards where neither supersedes the other."""
+    both = [shard for shard in added.shards if shard in current.shards]
+    newer = [shard for shard in both if added.shards[shard][:2] != current.shards[shard][:2]]
     shard = (newer or both)[0]
-    if len(given.shards) == 1 or len(held.shards) == 1:
-        single, several = (given, held) if len(given.shards) == 1 else (held, given)
+    if len(added.shards) == 1 or len(current.shards) == 1:
+        single, several = (added, current) if len(added.shards) == 1 else (current, added)
         return Conflict(
-            f"shard {shard!r} was compacted with {len(several.shards) - 1} others at {_told(several.shards[shard])}, "
-            f"and a newer state came at {_told(single.shards[shard])}; what it replaces is part of a sum. Compact "
-            "shards only after their last state; now count the newer examples as a new shard, or start again"
+            f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
+            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; what it replaces is "
+            "part of a sum. Compact shards only after their last state; now count the newer examples as a new shard, "
+            "or start again"
         )
     return Conflict(
-        f"shard {shard!r} is in two sums, with {len(held.shards) - 1} and with {len(given.shards) - 1} other shards, "
-        f"at {_told(held.shards[shard])} and at {_told(given.shards[shard])}, and they cannot be taken apart; merge "
-        "ledgers before compact(), or compact in one of them alone"
+        f"shard {shard!r} is in two sums, with {len(current.shards) - 1} and with {len(added.shards) - 1} other "
+        f"shards, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, and they cannot be taken "
+        "apart; merge ledgers before compact(), or compact in one of them alone"
     )
 
 
-def _told(given: Given) -> str:
-    return f"epoch {given.epoch}, sequence {given.sequence}"
+def _at(version: ShardVersion) -> str:
+    return f"epoch {version.epoch}, sequence {version.sequence}"

@@ -238,7 +238,7 @@ def test_compacted_shards_take_little_room_and_late_duplicates_stay_harmless():
     assert ledger.total() == total
     with pytest.raises(se.Conflict, match="shard 3 has two different states"):
         ledger.put(3, 5, counted(5, "other"))
-    with pytest.raises(se.Conflict, match="shard 3 was compacted with 199 others"):
+    with pytest.raises(se.Conflict, match="shard 3 was compacted with 199 other shards"):
         ledger.put(3, 6, counted(6, 3))
     with pytest.raises(se.InputError, match="shard 3 was compacted"):
         ledger.state(3)
