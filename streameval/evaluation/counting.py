@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, fresh_states, options_for
+from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, options_for, states_of
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.kernel import backend
-from streameval.kernel.types import Lists
+from streameval.kernel.types import DONE, OTHER, Lists
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -26,7 +26,6 @@ from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.config import Config, Nan, Ties, Unknown
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
-from streameval.states.decisions import Decisions
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 from streameval.wire.envelope import EVALUATOR
@@ -41,6 +40,7 @@ __all__ = ["Accumulator", "Core", "compacted", "core_of", "from_contents", "with
 A = TypeVar("A", bound="Accumulator")
 
 _NUMBERS = (float, int)
+_SEQUENCES = {list, tuple}
 _FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
 
 _FIRST = 500  # examples whose labels are met before it is tried whether there are others
@@ -49,10 +49,11 @@ _FIRST = 500  # examples whose labels are met before it is tried whether there a
 class Core:
     """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
-    __slots__ = ("config", "decisions", "fast_path", "labels", "reader", "states", "threshold")
+    __slots__ = ("config", "decisions", "fast_path", "labels", "reader", "states", "table", "threshold", "weights")
 
     def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
+        self.table, self.weights = self.decisions.table, self.decisions.weights.cell
         self.reader = Reader(config, states.labels, known)
         # Whether the kernel may read examples as they are, and with which threshold.
         self.fast_path = not isinstance(config.threshold, tuple) and not config.states
@@ -62,7 +63,7 @@ class Core:
     def fresh(cls, config: Config) -> Core:
         """A core that has counted nothing."""
         labels = LabelIndex(config.labels or ())
-        return cls(config, fresh_states(labels, config))
+        return cls(config, states_of(config, labels))
 
     def scratch(self) -> Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
@@ -79,12 +80,32 @@ class Core:
 
         ``check`` is called once the example is read, which can run code of the user, and raises if it must not count.
         """
-        fast = self.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1
-        if fast and self.decisions.count_plain(y_true, y_pred, self.threshold, sign):
-            return
-        example = self.read_one(y_true, y_pred, weight, mask)
-        check()
-        self.states.count_one(example, sign)
+        if not (mask is None and type(weight) in _NUMBERS and weight == 1 and self.fast_count(y_true, y_pred, sign)):
+            example = self.read_one(y_true, y_pred, weight, mask)
+            check()
+            self.states.count_one(example, sign)
+
+    def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
+        """Count one unweighted example straight from what the user gave, if it is of a common form."""
+        if not self.fast_path or self.weights.value is not None:
+            return False
+        labels = self.labels
+        code = self.table.count_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
+        if code > OTHER:
+            self.decisions.check(code)
+        return bool(code == DONE)
+
+    def fast_count_many(self, y_true: object, y_pred: object) -> bool:
+        """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
+        if not self.fast_path or self.weights.value is not None or not {type(y_true), type(y_pred)} <= _SEQUENCES:
+            return False
+        true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self.labels
+        if len(true) != len(pred):
+            return False
+        code = self.table.count_examples(labels.columns, labels.fixed, true, pred, self.threshold)
+        if code > OTHER:
+            self.decisions.check(code)
+        return bool(code == DONE)
 
     def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
         """One example as the states read it; may register labels, changes nothing else."""
@@ -98,12 +119,12 @@ class Core:
     def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
         """An example of a form that the kernel reads, if it is one; nothing changes."""
         if not self.config.scored:
-            return self.decisions.place_plain(y_true, y_pred, self.threshold, weight)
+            return self._cells(y_true, y_pred, weight)
         lists = backend.lists.score_lists(self.labels.columns, [y_pred])
         if lists is None or type(y_pred) is not dict:
             return None
         guessed = dict.fromkeys(y_pred, False) if self.threshold is None else y_pred
-        example = self.decisions.place_plain(y_true, guessed, self.threshold, weight)
+        example = self._cells(y_true, guessed, weight)
         if example is None:
             return None
         offsets, ranked, scores, _ = lists
@@ -112,6 +133,11 @@ class Core:
         weights = None if weight == 1.0 else np.array([weight])
         scored = Ragged(1, Lists(ends, true), weights=weights, ranked=Lists(offsets, ranked), scores=scores)
         return example._replace(scored=scored)
+
+    def _cells(self, y_true: object, y_pred: object, weight: float) -> Example | None:
+        labels = self.labels
+        placed = self.table.place_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
+        return None if placed is None else Example(placed[0], placed[1], weight)
 
     # -- many examples ------------------------------------------------------------------------------------------------
 
@@ -129,10 +155,10 @@ class Core:
         for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
             before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
-            if known == before and self.decisions.count_plain_many(y_true, y_pred, self.threshold):
+            if known == before and self.fast_count_many(y_true, y_pred):
                 return True
         self._register(y_true, y_pred, None)
-        return self.decisions.count_plain_many(y_true, y_pred, self.threshold)
+        return self.fast_count_many(y_true, y_pred)
 
     def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
         """How many labels there are, after registering those of the first examples."""
@@ -188,8 +214,8 @@ class Accumulator(Mergeable):
         """
         # The common case in as few steps as can be, since the counting itself takes less than a microsecond.
         core = self._core
-        fast = core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1
-        if not (fast and core.decisions.count_plain(y_true, y_pred, core.threshold, 1)):
+        plain = mask is None and type(weight) in _NUMBERS and weight == 1
+        if not (plain and core.fast_count(y_true, y_pred, 1)):
             self._count_one(y_true, y_pred, weight, mask, 1)
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
@@ -201,8 +227,8 @@ class Accumulator(Mergeable):
             If the counts show that no such example was counted. Nothing has changed then.
         """
         core = self._core
-        fast = core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1
-        if not (fast and core.decisions.count_plain(y_true, y_pred, core.threshold, -1)):
+        plain = mask is None and type(weight) in _NUMBERS and weight == 1
+        if not (plain and core.fast_count(y_true, y_pred, -1)):
             self._count_one(y_true, y_pred, weight, mask, -1)
         self._until_compaction -= 1
         if self._until_compaction < 0:
@@ -272,7 +298,7 @@ class Accumulator(Mergeable):
             raise InputError(f"threads must be an integer of at least 1, not {quoted(threads)}")
         core = self._core
         fast = core.fast_path and mask is None and weights is None
-        if fast and core.decisions.count_plain_many(y_true, y_pred, core.threshold):
+        if fast and core.fast_count_many(y_true, y_pred):
             return
         # Gathered over labels of its own, since an iterable may use this very object while it is read.
         gathered = core.scratch()
@@ -289,6 +315,26 @@ class Accumulator(Mergeable):
         MergeError
             If the two were built differently; the message names the difference. Nothing has changed then.
         """
+        self._check_mergeable(other)
+        self._merge(other._core.states)
+
+    def unmerge(self, other: Self) -> None:
+        """Take out all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the two were built differently; the message names the difference. Nothing has changed then.
+        RevertError
+            If the counts show that the examples of ``other`` are not among these. Nothing has changed then.
+        """
+        self._check_mergeable(other)
+        self._core.states.unmerge(other._core.states)
+        self._until_compaction -= 1 + len(other._core.labels)
+        if self._until_compaction < 0:
+            self._compact()
+
+    def _check_mergeable(self, other: Self) -> None:
         if type(other) is not type(self):
             raise MergeError(
                 f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge objects of one class"
@@ -298,7 +344,6 @@ class Accumulator(Mergeable):
             found.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
         if found:
             raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
-        self._merge(other._core.states)
 
     def reset(self) -> None:
         """Forget every example."""
@@ -312,7 +357,7 @@ class Accumulator(Mergeable):
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         states = self._core.states
         states.compact()
-        if states.sparse():
+        if states.mostly_unused():
             fresh = Core.fresh(self._config)
             fresh.states.merge(states)
             self._core = fresh
@@ -370,7 +415,7 @@ class Accumulator(Mergeable):
         return LabelTable.of(self._tables())
 
     def _tables(self) -> Tables:
-        return Tables(self._core.states.states["decisions"])
+        return Tables(self._core.decisions)
 
     def _readings(self) -> Readings:
         return Readings(self._config, self._tables(), self._core.states.states, KINDS)
@@ -468,7 +513,7 @@ def compacted(holder: A, empty: A) -> A:
         An object that is built alike and has no examples. Its declared labels need not be among the holder's.
     """
     labels, states = holder._core.labels, holder._core.states
-    if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not states.sparse():
+    if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
         labels.order()  # once, where objects share labels: copies remember it
         return holder.copy()
     made = empty.copy()
@@ -516,12 +561,9 @@ def _restored(config: Config, contents: Mapping[str, Any]) -> StateSet:
     labels = LabelIndex(decisions.labels)
     labels.fixed = decisions.fixed
     try:
-        states: dict[str, Any] = {"decisions": Decisions.from_content(decisions, labels)}
-        for options in config.options:
-            states[options.kind] = KINDS[options.kind].restore(contents[options.kind], labels, options)
+        return states_of(config, labels, contents)
     except StreamevalError as error:  # such as a state that counts what this configuration does not
         raise FormatError(f"the bytes are damaged: {error}") from None
-    return StateSet(labels, states)
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

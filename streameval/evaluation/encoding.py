@@ -13,7 +13,7 @@ from streameval.errors import FormatError
 from streameval.evaluation.kinds import KINDS
 from streameval.schema.config import Config, StateOptions, Threshold
 from streameval.schema.labels import Label
-from streameval.states.content import Content
+from streameval.states.decisions import DecisionContent
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
 from streameval.wire.fields import (
@@ -172,7 +172,7 @@ def put_states(parts: list[bytes], config: Config, contents: Mapping[str, Any], 
     States count the same examples, so how many these are is written once. The labels of each are some of those of the
     decisions: declared ones, and others of which it is written which are missing.
     """
-    decisions: Content = contents["decisions"]
+    decisions: DecisionContent = contents["decisions"]
     put_content(parts, decisions, least)
     for options in config.options:
         content = contents[options.kind]
@@ -193,7 +193,7 @@ def take_states(source: Source, config: Config, least: int = 0) -> dict[str, Any
     return contents
 
 
-def _take_labels(source: Source, decisions: Content) -> tuple[Label, ...]:
+def _take_labels(source: Source, decisions: DecisionContent) -> tuple[Label, ...]:
     grown = decisions.labels[decisions.fixed :]
     missing = source.column(source.count())
     require(bool((missing < len(grown)).all() and (np.diff(missing) > 0).all()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 from streameval.errors import MetricError
@@ -30,19 +29,17 @@ __all__ = [
     "Kind",
     "check_threshold",
     "checked_state",
-    "fresh_states",
     "options_for",
     "reads_scores",
+    "states_of",
 ]
 
 
 class Code(NamedTuple):
     """What a kind is made of."""
 
-    fresh: Callable[[LabelIndex, Any], Any]
-    """A state with these labels and options that has counted nothing."""
-    from_content: Callable[[Any, LabelIndex], Any]
-    """The state that holds a content, over its own labels."""
+    state: type[State[Any]]
+    """Its class."""
     view: Callable[[Any, IntArray], Any]
     """What formulas read of a state, for the labels in these columns."""
     put: Callable[[list[bytes], Any], None]
@@ -84,20 +81,6 @@ class Kind:
         """What it is given of an example: "decisions" or "scores"."""
         return self.options.reads
 
-    def fresh(self, labels: LabelIndex, options: StateOptions) -> State:
-        """A state that has counted nothing."""
-        state: State = self.code().fresh(labels, options)
-        return state
-
-    def restore(self, content: Any, labels: LabelIndex, options: StateOptions) -> State:
-        """A state that holds ``content``, whose labels are among ``labels``."""
-        own = LabelIndex(content.labels)
-        own.fixed = content.fixed
-        state: Any = self.fresh(labels, options)
-        state.merge(self.code().from_content(content, own))
-        restored: State = state
-        return restored
-
     def view(self, state: Any, columns: IntArray) -> Any:
         """What formulas read of a state, for the labels in these columns."""
         return self.code().view(state, columns)
@@ -112,7 +95,7 @@ def _rankings() -> Code:
     from streameval.states.rankings import Rankings
     from streameval.wire.rankings import OPTIONS, put_rankings, take_rankings
 
-    return Code(Rankings, Rankings.from_content, RankingTables, put_rankings, take_rankings, OPTIONS)
+    return Code(Rankings, RankingTables, put_rankings, take_rankings, OPTIONS)
 
 
 def _curves() -> Code:
@@ -120,7 +103,7 @@ def _curves() -> Code:
     from streameval.states.curves import Curves
     from streameval.wire.curves import OPTIONS, put_curves, take_curves
 
-    return Code(lambda labels, _: Curves(labels), Curves.from_content, CurveTables, put_curves, take_curves, OPTIONS)
+    return Code(Curves, CurveTables, put_curves, take_curves, OPTIONS)
 
 
 def _pairs() -> Code:
@@ -128,10 +111,7 @@ def _pairs() -> Code:
     from streameval.states.pairs import Pairs
     from streameval.wire.pairs import OPTIONS, put_pairs, take_pairs
 
-    def fresh(labels: LabelIndex, options: PairOptions) -> Pairs:
-        return Pairs(labels, options.parts)
-
-    return Code(fresh, Pairs.from_content, lambda state, _: PairTables(state), put_pairs, take_pairs, OPTIONS)
+    return Code(Pairs, lambda state, _: PairTables(state), put_pairs, take_pairs, OPTIONS)
 
 
 KINDS: dict[str, Kind] = {
@@ -145,11 +125,9 @@ KINDS: dict[str, Kind] = {
 """By name, in the order of their bits."""
 
 
-def fresh_states(labels: LabelIndex, config: Config) -> StateSet:
-    """The states of a configuration, which have counted nothing."""
-    return StateSet.fresh(
-        labels, {options.kind: partial(KINDS[options.kind].fresh, options=options) for options in config.options}
-    )
+def states_of(config: Config, labels: LabelIndex, contents: Mapping[str, Any] | None = None) -> StateSet:
+    """The states of a configuration: of what contents say, by name, or which have counted nothing."""
+    return StateSet.of(labels, [(KINDS[part.kind].code().state, part) for part in config.options], contents or {})
 
 
 def options_for(

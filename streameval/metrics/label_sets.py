@@ -17,7 +17,7 @@ from streameval.metrics.averaging import Value, as_float
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
-from streameval.states.pair_content import Content
+from streameval.states.pairs import PairContent
 
 __all__ = ["Concurrence", "concurrence", "label_interactions", "scumble_per_label"]
 
@@ -82,7 +82,7 @@ def scumble_cv(pairs: Counted) -> Value:
     return _root((second - first**2 / n) / (n - 1)) / (first / n) if first else None
 
 
-def _scumbles(content: Content) -> tuple[list[Fraction], list[int]]:
+def _scumbles(content: PairContent) -> tuple[list[Fraction], list[int]]:
     """The SCUMBLE and the weight of each label set."""
     own = counts_of(content)["true"].tolist()
     known: dict[tuple[int, ...], Fraction] = {}

@@ -9,9 +9,8 @@ import numpy as np
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
 from streameval.states.options import Part
-from streameval.states.pair_content import Content
 from streameval.states.pair_view import PairTables
-from streameval.states.pairs import Pairs
+from streameval.states.pairs import PairContent, Pairs
 from streameval.states.views import Integers
 
 __all__ = ["Counted", "content_of", "counts_of", "of_kind", "set_weights_of", "weight_of"]
@@ -20,7 +19,7 @@ Counted: TypeAlias = Pairs | PairTables
 """What can be read: a state, or the tables of an evaluator that has one."""
 
 
-def content_of(pairs: Counted, part: Part) -> Content:
+def content_of(pairs: Counted, part: Part) -> PairContent:
     """What a state holds, if it counts some part."""
     if part not in pairs.parts:
         told = ", ".join(pairs.parts) or "nothing"
@@ -30,7 +29,7 @@ def content_of(pairs: Counted, part: Part) -> Content:
     return pairs.content()
 
 
-def of_kind(content: Content, kind: int) -> tuple[IntArray, Integers]:
+def of_kind(content: PairContent, kind: int) -> tuple[IntArray, Integers]:
     """The pairs of a kind, and the weight of each in units."""
     start, stop = np.searchsorted(content.pairs[:, 0], [kind, kind + 1])
     weights: Integers = content.times[start:stop]
@@ -39,7 +38,7 @@ def of_kind(content: Content, kind: int) -> tuple[IntArray, Integers]:
     return content.pairs[start:stop], weights
 
 
-def counts_of(content: Content) -> dict[str, Integers]:
+def counts_of(content: PairContent) -> dict[str, Integers]:
     """How often each label is true, predicted, and both, weighted, in units."""
     cells: Integers = content.cells
     if content.cell_weights is not None:
@@ -48,12 +47,12 @@ def counts_of(content: Content) -> dict[str, Integers]:
     return {"true": missed + both, "pred": wrong + both, "both": both}
 
 
-def weight_of(content: Content) -> int:
+def weight_of(content: PairContent) -> int:
     """The weight of all examples, in units."""
     return content.examples if content.weight is None else content.weight
 
 
-def set_weights_of(content: Content) -> list[int]:
+def set_weights_of(content: PairContent) -> list[int]:
     """The weight of each label set, in units."""
     return content.set_times if content.set_weights is None else content.set_weights
 

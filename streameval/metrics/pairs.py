@@ -26,8 +26,8 @@ from streameval.metrics.catalogue import Formula, Reading, metric
 from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, weight_of
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
-from streameval.states.pair_content import Content
 from streameval.states.pair_view import PairTables
+from streameval.states.pairs import PairContent
 from streameval.states.views import Counts, Integers, total
 
 __all__ = [
@@ -410,7 +410,7 @@ def _row_of(together: dict[tuple[int, ...], int], row: int, keys: IntArray) -> l
     return [((row, column), together[row, column]) for column in keys[start:stop, 2].tolist()]
 
 
-def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: Content, critical: Fraction) -> bool:
+def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: PairContent, critical: Fraction) -> bool:
     spread = n_i * (n - n_i) * n_j * (n - n_j)
     if not spread:
         return False

@@ -1,67 +1,371 @@
-"""The contract of every state.
+"""What every state is: integers that a multiset of examples comes to, over the columns of a `LabelIndex`.
 
-A state remembers a multiset of examples as integers. It is a commutative monoid under `merge`, and `revert` is the
-inverse of `update`. In symbols, for states ``s, a, b, c`` and any examples::
+A state is a commutative monoid under merging; unmerging is the inverse of merging, and reverting that of counting. In
+symbols, for states ``s, a, b, c`` and any example ``e``::
 
     zero          merge(s, empty) == s
     commutative   merge(a, b) == merge(b, a)
     associative   merge(merge(a, b), c) == merge(a, merge(b, c))
-    split         updating with all at once == one by one == merging any sharding
-    inverse       revert(update(s, e), e) == s
+    split         counting all at once == one by one == merging any sharding
+    inverse       revert(count(s, e), e) == s; unmerge(merge(a, b), b) == a
     round trip    decode(encode(s)) == s
     canonical     equal states have equal bytes
     atomic        what raises leaves the state as it was
-    no aliasing   arguments are never changed and never kept
+    no aliasing   arguments are never changed and never stored
 
-Every change is computed first (this may raise and changes nothing), and then happens at once: in one call into compiled
-code, or as a plan stored behind one reference. A plan holds new values, not differences, so applying it twice is
-harmless: whatever interrupts an application, the next access completes it.
+Every change has two phases. What it needs is prepared first, as parts: this may fail, and nothing of it shows. Then the
+root of the set of states commits all parts at once, which cannot fail: see `streameval.states.state_set`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, Self
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
-from streameval.schema.labels import LabelIndex
+import numpy as np
 
-__all__ = ["COUNT_MAX", "State"]
+from streameval.errors import CounterOverflowError, RevertError
+from streameval.kernel.backend import commit
+from streameval.kernel.types import FULL, FloatArray, IntArray
+from streameval.kernel.types import Ragged as Offsets
+from streameval.schema.batch import Batch, Example, Ragged, ragged
+from streameval.schema.labels import Label, LabelIndex
+from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
+
+if TYPE_CHECKING:
+    from streameval.states.decisions import Decisions
+
+__all__ = ["COUNT_MAX", "Content", "Part", "State", "offsets_of_lists", "refusal"]
 
 COUNT_MAX = 2**63 - 1
+_PER_THREAD = 255  # examples, below which a thread of its own does not pay
+
+K = TypeVar("K", bound=Hashable)
+
+Part: TypeAlias = Any
+"""A prepared change of the kernel."""
 
 
-class State(Protocol):
-    """What an `Accumulator` needs of a state; see the module docstring for the laws."""
+class Content:
+    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
 
-    reads_decisions: ClassVar[bool]
-    """Whether it is given decisions; otherwise it is given scores."""
+    Every kind has a dataclass of its own. Among its fields are ``examples``; ``labels``, the declared ones in their
+    order, then the mentioned others, sorted; ``fixed``, how many of them are declared; and ``scale``, in units of
+    ``2**-scale`` of which the weight sums are, as small as it can be, or None if every weight sum equals its count.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # of every subclass
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other)
+
+
+class State(ABC, Generic[K]):
+    """One state: a table of the kernel and, where some example does not weigh 1, an exact weight sum for each count.
+
+    A kind says what examples come to, how its keys move to other columns, and what it holds.
+
+    Attributes
+    ----------
+    labels
+        In which column each label is counted; shared by all states of a set.
+    root
+        What commits changes; shared likewise.
+    decisions
+        The decisions of the same examples, for states that read them too; of decisions themselves None.
+    options
+        What the state counts, of those kinds that have a choice.
+    table
+        The counts.
+    weights
+        The weight sums by key. Absent, where every example weighs 1.
+    """
+
+    reads: ClassVar[Literal["decisions", "scores"]]
+    """Whether it counts binary predictions or scores."""
+    too_many: ClassVar[str] = (
+        f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
+    )
+    """What is wrong where counts would overflow."""
+
+    __slots__ = ("decisions", "labels", "options", "root", "table", "weights")
+
+    def __init__(
+        self, labels: LabelIndex, options: Any = None, root: Any = None, decisions: Decisions | None = None
+    ) -> None:
+        self.labels = labels
+        self.options = options
+        self.root = commit.Root() if root is None else root
+        self.decisions = decisions
+        self.table: Any = self._empty_table()
+        self.weights = SumCells[K](self.root)
+
+    # -- what a kind says; the first three unless it counts in its own way ---------------------------------------------
+
+    @abstractmethod
+    def _empty_table(self) -> Any:
+        """A table of the kernel that has counted nothing."""
+
+    def _prepare_example(self, example: Any, sign: int) -> Part | int:
+        """Prepare the counts of one example (sign 1) or their taking back (sign -1)."""
+        raise NotImplementedError
+
+    def _count(self, batch: Batch) -> None:
+        """Count a batch, but not its weights."""
+        raise NotImplementedError
+
+    def _sums_of(self, batch: Any, weights: FloatArray) -> ExactSums[K]:
+        """What each key is to grow by where the examples of a batch, or one example, weigh so much."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def _unit_sums(self) -> ExactSums[K]:
+        """What the weight sums are if every example weighs 1."""
+
+    def _units_at(self, keys: Collection[K]) -> ExactSums[K]:
+        """The same, at least of some keys."""
+        del keys
+        return self._unit_sums()
+
+    @abstractmethod
+    def _moved(self, sums: dict[K, int], columns: IntArray) -> dict[K, int]:
+        """The same sums, none of them 0, where columns are other ones."""
+
+    def _outweighs(self, after: ExactSums[K], removed: ExactSums[K]) -> bool:
+        """Whether a label would weigh more than all examples together, once something is taken back."""
+        del after, removed
+        return False
+
+    # -- changing -----------------------------------------------------------------------------------------------------
 
     @property
     def examples(self) -> int:
         """How many examples were counted."""
+        examples: int = self.table.examples
+        return examples
 
-    def empty(self, labels: LabelIndex) -> Self:
-        """A state of the same kind that has counted nothing."""
+    def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
+        """Prepare that examples are counted (sign 1) or taken back (sign -1).
 
-    def count_one(self, example: Any, sign: int, *, known: bool = False) -> None:
-        """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
+        ``known``: what is taken back was surely counted, so no need to ask.
+        """
+        self._reserve()
+        shares = [(self._share(example), sign) for example, sign in changes]
+        parts = [self._part(self._prepare_example(share, sign)) for share, sign in shares]
+        if self.weights.present or any(example.weight != 1.0 for example, _ in changes):
+            added = [
+                (self._sums_of(share, np.array([example.weight])), sign)
+                for (share, sign), (example, _) in zip(shares, changes, strict=True)
+            ]
+            units = [self._sums_of(share, np.ones(1)) for share, sign in shares if sign < 0 and not known]
+            parts += self._prepare_weights(added, units)
+        return parts
 
-    def count(self, batch: Any, threads: int = 1) -> None:
+    def prepare_merge(self, other: Self, columns: IntArray | None, sign: int) -> list[Part]:
+        """Prepare that all that another state has counted is added (sign 1) or taken back (sign -1).
+
+        ``columns`` says where its columns are here; None if they are the same.
+        """
+        self._reserve()
+        parts = [self._part(self._prepare_counts(other, columns, sign))]
+        if self.weights.present or other.weights.present:
+            added = self._placed(other._weights_at(0), columns)
+            units = [self._placed(other._unit_sums(), columns)] if sign < 0 else []
+            parts += self._prepare_weights([(added, sign)], units)
+        return parts
+
+    def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
+        """Prepare the counts of `prepare_merge`."""
+        return self.table.prepare_merge(other.table, columns, sign)
+
+    def _share(self, example: Example) -> Any:
+        """What the state reads of an example."""
+        return example if self.reads == "decisions" else example.scored
+
+    def _part(self, part: Part | int) -> Part:
+        """What the kernel has prepared, or why it declined."""
+        if isinstance(part, int):
+            raise CounterOverflowError(self.too_many) if part == FULL else refusal()
+        return part
+
+    def _prepare_weights(self, added: list[tuple[ExactSums[K], int]], units: list[ExactSums[K]]) -> list[Part]:
+        """Prepare that sums are added, or taken back with sign -1; these come to ``units`` where all weigh 1.
+
+        Without ``units`` they were surely counted.
+        """
+        before = self._weights_at(common_scale(*(sums.scale for sums, _ in added)))
+        after = changed(before, added)
+        if units:
+            self._check_removal(before, after, joined(sums for sums, sign in added if sign < 0), joined(units))
+        return self.weights.prepare_changes(before, after)
+
+    def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
+        values = sums.nonzero()  # what was taken back may be of a label that has no column any more
+        return ExactSums(sums.scale, values if columns is None else self._moved(values, columns))
+
+    def _check_removal(
+        self, before: ExactSums[K], after: dict[K, int], removed: ExactSums[K], units: ExactSums[K]
+    ) -> None:
+        """Refuse weight sums that no examples have: below 0, left where nothing is, or beyond all together."""
+        counted = self._units_at(after)
+        scale = max(counted.scale, units.scale)
+        left, gone = counted.at(scale).sums, units.at(scale).sums
+        if any(
+            value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in after.items()
+        ) or self._outweighs(ExactSums(before.scale, {**before.sums, **after}), removed):
+            raise refusal()
+
+    def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
+        if threads > 1 and self._count_in_parts(batch, threads):
+            return
+        factors, before = batch.weights, None
+        if factors is not None or self.weights.present:
+            factors = np.ones(batch.examples) if factors is None else factors
+            before = self._weights_at(0)
+        self._reserve()
+        self._count(batch)
+        if before is not None and factors is not None:
+            self.root.commit(self.weights.prepare(joined([before, self._sums_of(batch, factors)])))
 
-    def merge(self, other: Self) -> None:
-        """Add all that ``other`` has counted."""
+    def _count_in_parts(self, batch: Batch, threads: int) -> bool:
+        """Count a batch in several threads, if it is large enough."""
+        threads = min(threads, batch.examples // _PER_THREAD)
+        if threads < 2:
+            return False
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
 
-    def unweigh(self) -> None:
-        """Drop the weight sums, where it is known that every counted example weighs 1."""
+        bounds = [batch.examples * part // threads for part in range(threads + 1)]
+        parts = [batch.part(start, stop) for start, stop in pairwise(bounds)]
+        states = [self.empty_like(self.labels, None, self.decisions) for _ in parts]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(type(self).count, states, parts))
+        for state in states:
+            self.root.commit(self.prepare_merge(state, None, 1))
+        return True
 
-    def scaled(self, labels: LabelIndex, numerator: int, scale: int) -> Self:
-        """A copy over a copy of the labels, in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+    def _reserve(self) -> None:
+        """Make room for a column of every label."""
+        self.table.reserve(len(self.labels))
 
-    def copy(self, labels: LabelIndex) -> Self:
-        """An independent copy over a copy of the labels."""
+    def _weights_at(self, scale: int) -> ExactSums[K]:
+        """The weight sums so far in units at least as fine as asked; not to be changed."""
+        sums = self.weights.value or self._unit_sums()
+        return sums.at(max(scale, sums.scale))
 
     def compact(self) -> None:
-        """Drop what no example is left of."""
+        """Drop what no example is left of, and weight sums that say no more than the counts."""
+        self.table.compact()
+        sums = self.weights.value
+        if sums is not None:
+            kept = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
+            self.root.commit(self.weights.prepare(kept))
 
-    def forget(self, size: int) -> None:
-        """Drop the labels registered after the first ``size``, unless a counted example mentions one of them."""
+    def drop_weights(self) -> list[Part]:
+        """Prepare that weight sums are dropped, where it is known that every counted example weighs 1."""
+        return self.weights.prepare(None) if self.weights.present else []
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def canonical_scale(self) -> int | None:
+        """The smallest scale at which weight sums are integers; None if they say no more than the counts.
+
+        So equal states are read alike, whatever their history.
+        """
+        sums = self.weights.value
+        return None if sums is None or sums.equals(self._unit_sums()) else sums.smallest_scale()
+
+    @abstractmethod
+    def _mentioned(self, width: int) -> Any:
+        """Which of the first columns some example mentions, as flags."""
+
+    def columns(self) -> IntArray:
+        """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
+        order, fixed = self.labels.order(), self.labels.fixed
+        if fixed == len(order):
+            return order
+        mentioned = self._mentioned(len(order))
+        mentioned[:fixed] = True
+        return order if mentioned.all() else order[mentioned[order]]
+
+    def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
+        """The labels of columns."""
+        return tuple(map(self.labels.labels.__getitem__, columns.tolist()))
+
+    @abstractmethod
+    def content(self) -> Any:
+        """What is held, in canonical order."""
+
+    @abstractmethod
+    def _fill(self, content: Any) -> None:
+        """Take over what a content says whose labels are those here."""
+
+    def restore(self, content: Any) -> None:
+        """Take over what a content says, whose labels are among those of a state that has counted nothing."""
+        self._reserve()
+        if list(content.labels) == self.labels.labels:
+            self._fill(content)
+            return
+        own = LabelIndex(content.labels)
+        own.fixed = content.fixed
+        state = self.empty_like(own, None, None)
+        state.restore(content)
+        columns = np.array([self.labels.columns[label] for label in content.labels], np.int64)
+        self.root.commit(self.prepare_merge(state, columns, 1))
+
+    def _fill_weights(self, scale: int | None, sums: dict[K, int], finest: int = 0) -> None:
+        if scale is not None:
+            kept = ExactSums(scale, {key: value for key, value in sums.items() if value})
+            self.root.commit(self.weights.prepare(kept.at(common_scale(scale, finest))))
+
+    # -- copies -------------------------------------------------------------------------------------------------------
+
+    def empty_like(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Self:
+        """A state of the same kind and options that has counted nothing."""
+        return type(self)(labels, self.options, root, decisions)
+
+    def copy(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Self:
+        """An independent copy over a copy of the labels."""
+        twin = self.empty_like(labels, root, decisions)
+        twin.table = self.table.copy(twin.root)
+        sums = self.weights.value
+        if sums is not None:
+            twin.weights = SumCells(twin.root, ExactSums(sums.scale, dict(sums.sums)))
+        return twin
+
+    def scale_weights(self, numerator: int, scale: int) -> None:
+        """Let every example weigh ``numerator / 2**scale`` as much, exactly. Only for copies that nobody has seen."""
+        if self.examples:
+            self.root.commit(self.weights.prepare(self._weights_at(0).times(numerator, scale)))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return bool(self.content() == other.content())
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def offsets_of_lists(batch: Ragged) -> tuple[Offsets, Offsets, Offsets | None]:
+    """The true, ranked and masked labels of each example, as states read them that read scores."""
+    nothing = np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64)
+    return ragged(batch.true) or nothing, ragged(batch.ranked) or nothing, ragged(batch.mask)
+
+
+def refusal() -> RevertError:
+    """What is wrong where something is taken back that was not counted."""
+    return RevertError(
+        "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
+    )

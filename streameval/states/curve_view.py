@@ -106,7 +106,7 @@ class CurveTables:
 
     def __init__(self, curves: Curves, columns: IntArray | None = None) -> None:
         self._curves = curves
-        self._scale = curves.tidy()
+        self._scale = curves.canonical_scale()
         self._columns = curves.columns() if columns is None else columns
 
     @cached_property
@@ -167,7 +167,7 @@ class CurveTables:
     @cached_property
     def _weights(self) -> tuple[int, list[tuple[int, int]], list[tuple[Moments, Moments]]]:
         offsets, bins = self.read[:2]
-        return self._curves.weights(self._columns, offsets, bins, self._scale or 0)
+        return self._curves.read_weights(self._columns, offsets, bins, self._scale or 0)
 
     @cached_property
     def weight(self) -> int:

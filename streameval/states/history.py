@@ -18,8 +18,6 @@ from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeConten
 from streameval.schema.batch import Batch, Example, slots_of
 from streameval.schema.example_scores import ExampleScores, batch_of
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.decisions import Decisions
-from streameval.states.exact import common_scale, units_of
 from streameval.states.joint_tape import JointTape
 from streameval.states.recording import Recording
 from streameval.states.state_set import StateSet
@@ -144,7 +142,7 @@ class History:
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
     def _hold(self, states: StateSet) -> None:
-        self.states, self.counts = states, states.decisions._counts
+        self.states, self.counts = states, states.decisions.table
 
     @property
     def appended(self) -> int:
@@ -162,7 +160,7 @@ class History:
         if len(self.labels) <= self._look:
             return False
         self._look = 64 + 2 * len(self.labels)
-        return self.states.sparse()
+        return self.states.mostly_unused()
 
     def slide(self, example: Example, stamp: int, size: int, limit: int) -> None:
         """Count an example, and take back what is then overdue."""
@@ -185,7 +183,7 @@ class History:
     ) -> None:
         """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
         contents, given = recent.contents(stamps), recent.given()
-        columns = self.states.decisions._columns_of(gathered.decisions)
+        columns = self.states.columns_of(gathered)
         self._require_room()
         if columns is not None:
             contents = _moved(contents, columns, self.labels.fixed)
@@ -222,7 +220,7 @@ class History:
                 return True
         if not several:
             if overdue and weighted:
-                _lighten(states.decisions, tape.contents(0, overdue))
+                self._lighten(overdue)
             tape.drop(self.counts, overdue)
         elif overdue:
             for example in self._examples(overdue):
@@ -233,7 +231,7 @@ class History:
                 states.compact()
                 self._until_compaction = 64 + len(self.labels) + tape.examples
         if not tape.weighted:
-            states.unweigh()
+            states.drop_weights()
         return False
 
     def _examples(self, size: int) -> Iterator[Example]:
@@ -246,6 +244,16 @@ class History:
             start, end = end, end + length
             weight = 1.0 if weights is None else float(weights[row])
             yield Example.at(wide[start:end], weight, batch.part(row, row + 1))
+
+    def _lighten(self, size: int) -> None:
+        """Take the oldest examples out of the weight sums, but not out of the counts."""
+        lengths, slots, weights, _ = self.tape.contents(0, size)
+        assert weights is not None  # noqa: S101  # a weighted tape has them
+        ends = np.cumsum(lengths).tolist()
+        spans = zip([0, *ends], ends, weights.tolist(), strict=False)
+        oldest = [Example.at(slots[start:stop].astype(np.int64), weight) for start, stop, weight in spans]
+        states = self.states
+        states.root.commit(states.decisions.prepare_weights(oldest, -1))
 
     def _require_room(self) -> None:
         if len(self.labels) >= _COLUMNS:
@@ -266,26 +274,3 @@ class History:
 def _several(states: StateSet) -> bool:
     """Whether the decisions are not the only state."""
     return len(states.states) > 1
-
-
-def _lighten(decisions: Decisions, contents: TapeContents) -> None:
-    """Take examples out of the weight sums."""
-    lengths, slots, weights, _ = contents
-    if weights is None:
-        return
-    units = [units_of(weight) for weight in weights.tolist()]
-    held = decisions._weights_at(common_scale(*(scale for _, scale in units)))
-    sums = held.sums
-    start = 0
-    for length, (value, scale) in zip(lengths.tolist(), units, strict=True):
-        cells = slots[start : start + length].tolist()
-        start += length
-        outcomes = [slot % 5 for slot in cells]
-        hits = outcomes.count(3)
-        key = (hits + outcomes.count(1), hits + outcomes.count(2), hits, outcomes.count(4))
-        value <<= held.scale - scale
-        for place in (*(slot for slot in cells if slot % 5), key):
-            left = sums.pop(place, 0) - value  # a sum of 0 need not be there
-            if left:
-                sums[place] = left
-    decisions._weights = held

@@ -81,7 +81,7 @@ class RankingOptions(StateOptions):
         object.__setattr__(self, "propensities", tuple((label, found[label]) for label in sorted(found, key=in_order)))
 
     @property
-    def asks(self) -> bool:
+    def has_optional(self) -> bool:
         """Whether anything is kept beside what always is."""
         return bool(self.label_ranks or self.hit_cutoffs or self.gain_ranks)
 

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from streameval.states.options import Part
-from streameval.states.pair_content import Content
-from streameval.states.pairs import Pairs
+from streameval.states.pairs import PairContent, Pairs
 
 __all__ = ["PairTables"]
 
@@ -24,10 +23,10 @@ class PairTables:
         self._made: dict[Any, Any] = {}
 
     @cached_property
-    def _content(self) -> Content:
+    def _content(self) -> PairContent:
         return self._pairs.content()
 
-    def content(self) -> Content:
+    def content(self) -> PairContent:
         """What is held, in canonical order."""
         return self._content
 

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from streameval.kernel import backend
-from streameval.kernel.types import FloatArray, IntArray, Records
-from streameval.states.exact import ExactSums, common_scale, units_of
+from streameval.kernel.rankings.numpy import Records
+from streameval.kernel.types import FloatArray, IntArray
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Key
+from streameval.states.weights import ExactSums, common_scale, units_of
 
-__all__ = ["Part", "added", "asked_parts", "main_parts", "summed", "summed_few"]
+__all__ = ["Part", "main_parts", "optional_parts", "summed", "summed_few"]
+
+
+Key: TypeAlias = tuple[int, ...]
+"""Number of the table, key within the table, number of the sum."""
+
+NAMES = ("groups", "first", "rows", "labels", "hits", "gains", "ideals")
+KEYS = (4, 3, 4, 2, 7, 3, 2)
+"""How many integers a key of each table has."""
+PARTS = (3, 1, 6, 1, 3, 1, 1)
+"""How many sums each table keeps for a key."""
+MAIN = 3
+"""The first three tables are always kept."""
+LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
 
 
 class Part(NamedTuple):
@@ -44,8 +57,8 @@ def main_parts(records: Records) -> list[Part]:
     return parts
 
 
-def asked_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
-    """What examples add to the tables that are kept when asked for. ``inverse``: inverse propensities of columns."""
+def optional_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
+    """What examples add to the tables that are kept when optional for. ``inverse``: inverse propensities of columns."""
     parts = []
     row, column, a, g = records.labels.T
     if options.label_ranks:
@@ -172,15 +185,15 @@ def _joined(digits: IntArray) -> list[int]:
 def summed_few(
     records: Records, options: RankingOptions, inverse: Callable[[int], float], weights: FloatArray | None
 ) -> tuple[ExactSums[Key], ExactSums[Key] | None]:
-    """The sums of what is asked for, and all weighted sums, of a few examples: the same by plain loops, much sooner.
+    """The sums of what is optional for, and all weighted sums, of a few examples: the same by plain loops, much sooner.
 
     ``inverse`` gives the inverse propensity of a column.
     """
-    asked = list(_few_asked(records, options, inverse))
-    sums = _collected(asked, None)
+    optional = list(_few_optional(records, options, inverse))
+    sums = _collected(optional, None)
     if weights is None:
         return sums, None
-    return sums, _collected([*_few_main(records), *asked], [units_of(weight) for weight in weights.tolist()])
+    return sums, _collected([*_few_main(records), *optional], [units_of(weight) for weight in weights.tolist()])
 
 
 def _collected(entries: Iterable[tuple[Key, int, int, int]], weights: list[tuple[int, int]] | None) -> ExactSums[Key]:
@@ -212,10 +225,10 @@ def _few_main(records: Records) -> Iterator[tuple[Key, int, int, int]]:
             yield (2, *values[:4], part), row, value, 0
 
 
-def _few_asked(
+def _few_optional(
     records: Records, options: RankingOptions, inverse: Callable[[int], float]
 ) -> Iterator[tuple[Key, int, int, int]]:
-    """What `asked_parts` says, entry by entry."""
+    """What `optional_parts` says, entry by entry."""
     labels, groups = records.labels.tolist(), records.groups.tolist()
     if options.label_ranks:
         for row, column, a, g in labels:
@@ -245,12 +258,3 @@ def _few_asked(
     for row, gains in worth.items():
         for rank, gain in enumerate(sorted(gains, reverse=True)[:ranks], 1):
             yield (IDEALS, min(len(gains), ranks), rank, 0), row, *units_of(gain)
-
-
-def added(one: ExactSums[Key], other: ExactSums[Key]) -> ExactSums[Key]:
-    """A new mapping with the sums of both."""
-    scale = max(one.scale, other.scale)
-    total = dict(one.at(scale).sums)
-    for key, value in other.at(scale).sums.items():
-        total[key] = total.get(key, 0) + value
-    return ExactSums(scale, total)

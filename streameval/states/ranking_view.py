@@ -12,8 +12,8 @@ import numpy as np
 from streameval.kernel.types import Flags, IntArray
 from streameval.schema.labels import Label
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_content import GAINS, HITS, IDEALS, LABELS, Table
-from streameval.states.rankings import Rankings
+from streameval.states.ranking_sums import GAINS, HITS, IDEALS, LABELS
+from streameval.states.rankings import Rankings, Table
 from streameval.states.views import Integers, total
 
 __all__ = ["First", "Groups", "RankingTables", "Rows"]
@@ -87,7 +87,7 @@ class RankingTables:
 
     def __init__(self, rankings: Rankings, columns: IntArray | None = None) -> None:
         self._rankings = rankings
-        self._scale = rankings.tidy()
+        self._scale = rankings.canonical_scale()
         self._gain_scale = rankings.gain_scale()
         self._columns = rankings.columns() if columns is None else columns
 
@@ -186,7 +186,7 @@ class RankingTables:
         return list(zip(table.keys.tolist(), values, strict=True))
 
     def _table(self, which: int) -> Table:
-        return self._rankings.table(which, self._scale, self._gain_scale)
+        return self._rankings.read_table(which, self._scale, self._gain_scale)
 
     def _sums(self, table: Table) -> tuple[Integers, ...]:
         """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
+import numpy as np
+
+from streameval.errors import MergeError, RevertError
+from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import LabelIndex
-from streameval.states.base import State
+from streameval.states.base import Part, State
 from streameval.states.decisions import Decisions
 
 __all__ = ["StateSet"]
 
-
-class _Journal(NamedTuple):
-    """A change under way: which states it has reached shows in their numbers of examples."""
-
-    before: int
-    change: Callable[[State, Any], None]
-    undo: Callable[[State, Any], None] | None
-    shares: tuple[Any, ...]
+_NOT_PART = (
+    "cannot unmerge: the other has examples that are not among these, or not with these weights; unmerge only what "
+    "was merged before"
+)
 
 
 class StateSet:
     """The states of one object, over one `LabelIndex`: the decisions, and what else is asked for.
 
-    A state that comes later may only refuse what every state refuses, so that what was begun can be completed or
-    undone: an interrupted count is undone, an interrupted merge is completed, at the next access.
+    A change has two phases. What every state needs is prepared first, as parts: this may fail, and nothing of it shows.
+    Then all parts are committed at once, which cannot fail.
+
+    A label that is registered for a change that is refused is a column that no example mentions: it is in no reading.
 
     Attributes
     ----------
@@ -35,57 +38,77 @@ class StateSet:
         In which column each label is counted.
     decisions
         The state of binary predictions. It mentions every label that any state mentions.
+    states
+        All states by name, the decisions first.
+    root
+        What commits changes of them.
     """
 
-    __slots__ = ("_journal", "_states", "decisions", "labels")
+    __slots__ = ("decisions", "labels", "root", "states")
 
-    def __init__(self, labels: LabelIndex, states: dict[str, Any]) -> None:
-        self.labels = labels
-        self._states = states
-        self.decisions: Decisions = states["decisions"]
-        self._journal: _Journal | None = None
+    def __init__(self, decisions: Decisions, others: Mapping[str, State[Any]]) -> None:
+        self.decisions, self.labels, self.root = decisions, decisions.labels, decisions.root
+        self.states: dict[str, Any] = {"decisions": decisions, **others}
 
     @classmethod
-    def fresh(cls, labels: LabelIndex, others: Mapping[str, Callable[[LabelIndex], State]] | None = None) -> StateSet:
-        """States that have counted nothing: the decisions, and what ``others`` make, by name."""
-        made = {name: make(labels) for name, make in (others or {}).items()}
-        return cls(labels, {"decisions": Decisions(labels), **made})
+    def of(
+        cls, labels: LabelIndex, kinds: Iterable[tuple[type[State[Any]], Any]], contents: Mapping[str, Any]
+    ) -> StateSet:
+        """States over these labels: the decisions, and those of some kinds with their options.
+
+        They hold what ``contents`` say, by name; those that it lacks have counted nothing.
+        """
+        root = commit.Root()
+        decisions = Decisions(labels, root=root)
+        others = {options.kind: kind(labels, options, root, decisions) for kind, options in kinds}
+        made = cls(decisions, others)
+        for name, state in made.states.items():
+            if name in contents:
+                state.restore(contents[name])
+        return made
+
+    def _derived(self, labels: LabelIndex, derive: Callable[[Any, LabelIndex, Any, Any], Any]) -> StateSet:
+        root = commit.Root()
+        decisions = derive(self.decisions, labels, root, None)
+        others = {name: state for name, state in self.states.items() if state is not self.decisions}
+        return StateSet(decisions, {name: derive(state, labels, root, decisions) for name, state in others.items()})
 
     def empty_like(self, labels: LabelIndex | None = None) -> StateSet:
         """The same states, which have counted nothing, over the same labels or others."""
-        over = self.labels if labels is None else labels
-        return StateSet(over, {name: state.empty(over) for name, state in self._states.items()})
+        return self._derived(self.labels if labels is None else labels, State.empty_like)
 
-    @property
-    def states(self) -> dict[str, Any]:
-        """All states by name, the decisions first."""
-        self.settle()
-        return self._states
+    def copy(self) -> StateSet:
+        """An independent copy."""
+        return self._derived(self.labels.copy(), lambda state, *over: state.copy(*over))
+
+    def scaled(self, numerator: int, scale: int) -> StateSet:
+        """A copy in which every example weighs ``numerator / 2**scale`` as much, exactly."""
+        twin = self.copy()
+        for state in twin.states.values():
+            state.scale_weights(numerator, scale)
+        return twin
 
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        if self._journal is not None:
-            self.settle()
         return self.decisions.examples
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
+    def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
+        """Prepare that examples are counted (sign 1) or taken back (sign -1), all of them at once.
+
+        ``known``: what is taken back was surely counted, so no need to ask.
+        """
+        return [part for state in self.states.values() for part in state.prepare(changes, known=known)]
+
     def count_one(self, example: Example, sign: int, *, known: bool = False) -> None:
-        """Count one example (sign 1) or take it back (sign -1); ``known``: it was surely counted, so no need to ask."""
-
-        def change(state: State, share: Any) -> None:
-            state.count_one(share, sign, known=known)
-
-        def undo(state: State, share: Any) -> None:
-            state.count_one(share, -sign)
-
-        shares = [example if state.reads_decisions else example.scored for state in self._states.values()]
-        self._all(_Journal(self.examples, change, undo, tuple(shares)))
+        """Count one example (sign 1) or take it back (sign -1)."""
+        self.root.commit(self.prepare([(example, sign)], known=known))
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
-        for state in self._states.values():
+        for state in self.states.values():
             state.count(batch, threads)
 
     @staticmethod
@@ -94,69 +117,79 @@ class StateSet:
 
         The sets share their labels. Only for states that are thrown away if this raises.
         """
-        if len(sets) == 1 or len(sets[0]._states) > 1:
+        if len(sets) == 1 or len(sets[0].states) > 1:
             return False
         return Decisions.count_groups([one.decisions for one in sets], codes, batch)
 
     def merge(self, other: StateSet) -> None:
         """Add all that ``other`` has counted. ``other`` may be this very object."""
-        other.settle()
-        if other.decisions.examples:
-            self._all(_Journal(self.examples, _merged, None, tuple(other._states.values())))
+        self._check_options(other)
+        if other.examples:
+            self.root.commit(self._prepare_merge(other, self.columns_of(other), 1))
 
-    def _all(self, journal: _Journal) -> None:
-        self._journal = journal
-        try:
-            for state, share in zip(self._states.values(), journal.shares, strict=True):
-                journal.change(state, share)
-        except BaseException:
-            self.settle()
-            raise
-        self._journal = None
+    def unmerge(self, other: StateSet) -> None:
+        """Take back all that ``other`` has counted: the exact inverse of `merge`.
 
-    def settle(self) -> None:
-        """Complete or undo what was interrupted."""
-        journal = self._journal
-        if journal is None:
+        Raises
+        ------
+        RevertError
+            If the counts show that its examples are not among these. Nothing has changed then.
+        """
+        self._check_options(other)
+        if not other.examples:
             return
-        states = self._states.values()
-        reached = [state.examples != journal.before for state in states]
-        for state, share, changed in zip(states, journal.shares, reached, strict=True):
-            if changed and journal.undo is not None:
-                journal.undo(state, share)
-            elif any(reached) and not changed and journal.undo is None:
-                journal.change(state, share)
-        self._journal = None
+        mentioned = other.decisions.labels_of(other.decisions.columns())
+        if not all(label in self.labels.columns for label in mentioned):
+            raise RevertError(_NOT_PART)
+        try:
+            parts = self._prepare_merge(other, self.columns_of(other), -1)
+        except RevertError:
+            raise RevertError(_NOT_PART) from None
+        self.root.commit(parts)
 
-    # -- labels, copies, comparison -----------------------------------------------------------------------------------
+    def _check_options(self, other: StateSet) -> None:
+        pairs = zip(self.states.values(), other.states.values(), strict=True)
+        found = [text for mine, theirs in pairs if mine.options for text in mine.options.differences(theirs.options)]
+        if found:
+            raise MergeError(f"cannot merge: {'; '.join(found)}; construct both with the same configuration")
 
-    def sparse(self) -> bool:
+    def _prepare_merge(self, other: StateSet, columns: IntArray | None, sign: int) -> list[Part]:
+        pairs = zip(self.states.values(), other.states.values(), strict=True)
+        return [part for mine, theirs in pairs for part in mine.prepare_merge(theirs, columns, sign)]
+
+    def columns_of(self, other: StateSet) -> IntArray | None:
+        """Where the columns of another set are here, its labels registered; None if they are the same."""
+        theirs, ours = other.labels, self.labels
+        if theirs.labels is ours.labels or (theirs.fixed == ours.fixed and theirs.labels == ours.labels):
+            return None
+        names = theirs.labels
+        with suppress(KeyError):
+            return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
+        mentioned = other.decisions.table.mentioned(len(names)).tolist()
+        ours.extend([name for name, there in zip(names, mentioned, strict=True) if there and name not in ours.columns])
+        return np.array([ours.columns.get(name, 0) for name in names], np.int64)
+
+    # -- labels -------------------------------------------------------------------------------------------------------
+
+    def mostly_unused(self) -> bool:
         """Whether most registered labels have no example left."""
-        return self.states["decisions"].sparse()  # type: ignore[no-any-return]
+        grown = self.decisions.table.mentioned(len(self.labels))[self.labels.fixed :]
+        return 2 * (self.labels.fixed + int(np.count_nonzero(grown))) < len(self.labels)
 
     def compact(self) -> None:
         """Drop what no example is left of."""
         for state in self.states.values():
             state.compact()
 
-    def unweigh(self) -> None:
+    def drop_weights(self) -> None:
         """Drop all weight sums, where it is known that every counted example weighs 1."""
-        for state in self._states.values():
-            state.unweigh()
+        self.root.commit([part for state in self.states.values() for part in state.drop_weights()])
 
     def columns(self) -> IntArray:
         """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
-        return self.states["decisions"].columns()  # type: ignore[no-any-return]
+        return self.decisions.columns()
 
-    def scaled(self, numerator: int, scale: int) -> StateSet:
-        """A copy in which every example weighs ``numerator / 2**scale`` as much, exactly."""
-        labels = self.labels.copy()
-        return StateSet(labels, {name: state.scaled(labels, numerator, scale) for name, state in self.states.items()})
-
-    def copy(self) -> StateSet:
-        """An independent copy."""
-        labels = self.labels.copy()
-        return StateSet(labels, {name: state.copy(labels) for name, state in self.states.items()})
+    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
         """What the states hold, by name."""
@@ -168,7 +201,3 @@ class StateSet:
         return self.states == other.states
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _merged(state: Any, share: Any) -> None:
-    state.merge(share)

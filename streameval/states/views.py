@@ -52,7 +52,7 @@ class Tables:
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
-        self._scale = decisions.tidy()
+        self._scale = decisions.canonical_scale()
         self._columns = decisions.columns()
 
     @cached_property

@@ -12,10 +12,10 @@ from streameval.errors import FormatError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
-from streameval.states.content import Content
 from streameval.states.curves import CurveContent, Moments
-from streameval.states.exact import trailing_zeros
+from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
+from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import (
     FINEST,
     LONGEST,
@@ -85,7 +85,9 @@ def _differ(plain: Moments) -> bool:
     return n * squares != total * total
 
 
-def take_curves(source: Source, options: CurveOptions, labels: tuple[Label, ...], decisions: Content) -> CurveContent:
+def take_curves(
+    source: Source, options: CurveOptions, labels: tuple[Label, ...], decisions: DecisionContent
+) -> CurveContent:
     """What `put_curves` wrote, of a state with these labels."""
     del options
     fixed, examples = decisions.fixed, decisions.examples

@@ -6,8 +6,8 @@ from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
-from streameval.states.content import Content
-from streameval.states.exact import trailing_zeros
+from streameval.states.decisions import DecisionContent
+from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import (
     FINEST,
     Cached,
@@ -24,7 +24,7 @@ from streameval.wire.fields import (
 __all__ = ["put_content", "take_content"]
 
 
-def put_content(parts: list[bytes], content: Content, least: int = 0) -> None:
+def put_content(parts: list[bytes], content: DecisionContent, least: int = 0) -> None:
     """Write a content; counts of labels take ``least`` bytes at least."""
     parts.append(varint(content.examples))
     grown = content.labels[content.fixed :]
@@ -53,7 +53,7 @@ _LABELS = Cached(_take_labels)
 _DISORDER = "labels are repeated or not in order"
 
 
-def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> Content:
+def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> DecisionContent:
     """What `put_content` wrote, where these labels are declared."""
     examples = source.varint()
     grown = _LABELS.take(source)
@@ -71,12 +71,12 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
         scale = source.varint()
         cell_weights = [[0, *(source.integer() for _ in range(4))] for _ in labels]
         key_weights = [source.integer() for _ in range(distinct)]
-    content = Content(examples, labels, len(declared), cells, keys, times, scale, cell_weights, key_weights)
+    content = DecisionContent(examples, labels, len(declared), cells, keys, times, scale, cell_weights, key_weights)
     _check(content)
     return content
 
 
-def _check(content: Content) -> None:
+def _check(content: DecisionContent) -> None:
     """Refuse what no stream of examples can leave; above all, the two marginals must tell of the same cells."""
     require(content.examples <= COUNT_MAX)
     require(packing.can_be(content.examples, content.fixed, content.cells, content.keys, content.times))
@@ -84,7 +84,7 @@ def _check(content: Content) -> None:
         _check_weights(content, content.scale, content.cell_weights, content.key_weights)
 
 
-def _check_weights(content: Content, scale: int, sums: list[list[int]], key_sums: list[int]) -> None:
+def _check_weights(content: DecisionContent, scale: int, sums: list[list[int]], key_sums: list[int]) -> None:
     """Refuse weight sums that no stream of examples can leave, or that would be written in another way."""
     rows: list[list[int]] = content.cells.tolist()
     keys: list[list[int]] = content.keys.tolist()

@@ -17,7 +17,7 @@ from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
-from streameval.states.exact import trailing_zeros
+from streameval.states.weights import trailing_zeros
 
 __all__ = [
     "FINEST", "LONGEST", "NEVER_WRITTEN", "Cached", "NewerFormatError", "Option", "Source", "ascending", "choice",

@@ -14,10 +14,10 @@ from streameval.errors import FormatError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label
-from streameval.states.content import Content as Decided
-from streameval.states.exact import trailing_zeros
+from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
-from streameval.states.pair_content import Content
+from streameval.states.pairs import PairContent
+from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import FINEST, NewerFormatError, Option, Source, put_column, put_integer, require, varint
 
 __all__ = ["OPTIONS", "put_pairs", "take_pairs"]
@@ -47,7 +47,7 @@ def _parts_of(bits: int) -> tuple[Part, ...]:
     return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
 
 
-def put_pairs(parts: list[bytes], content: Content) -> None:
+def put_pairs(parts: list[bytes], content: PairContent) -> None:
     """Write a content, without what it shares with the decisions."""
     for name in content.parts:
         for kind in _KINDS[name]:
@@ -73,7 +73,7 @@ def put_pairs(parts: list[bytes], content: Content) -> None:
         put_integer(parts, value)
 
 
-def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> Content:
+def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
     """What `put_pairs` wrote, of a state with these options and labels."""
     if labels != decisions.labels:
         raise FormatError("label pairs without labels that the decisions have")
@@ -90,7 +90,7 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
         require(scale <= FINEST)
         cells, whole = _weights_of(decisions, scale)
         weights = cells, [source.integer() for _ in times], [source.integer() for _ in sets], whole
-    content = Content(*shared, sets, set_times, scale, *weights)
+    content = PairContent(*shared, sets, set_times, scale, *weights)
     if not (_in_form(content) and _agree(content)):
         raise FormatError("the label pairs contradict the decisions or each other")
     return content
@@ -131,7 +131,7 @@ def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
 # -- whether some stream can leave it ---------------------------------------------------------------------------------
 
 
-def _in_form(content: Content) -> bool:
+def _in_form(content: PairContent) -> bool:
     """Whether pairs and sets are distinct and in order, name labels that there are, and weights are in form."""
     kind, row, column, num, den = content.pairs.T
     width, later = len(content.labels), content.pairs[1:] - content.pairs[:-1]
@@ -155,7 +155,7 @@ def _in_form(content: Content) -> bool:
     )
 
 
-def _weights_in_form(content: Content) -> bool:
+def _weights_in_form(content: PairContent) -> bool:
     """Whether weights are in the largest units, and say more than the counts."""
     if content.scale is None:
         return True
@@ -169,7 +169,7 @@ def _weights_in_form(content: Content) -> bool:
     return told and (content.scale == 0 or trailing_zeros(every) == 0)
 
 
-def _agree(content: Content) -> bool:
+def _agree(content: PairContent) -> bool:
     """Whether pairs and sets tell of cells that there are."""
     cells = [row[1:] for row in content.cells.tolist()]
     times = content.times.tolist()
@@ -181,7 +181,7 @@ def _agree(content: Content) -> bool:
     return _fit(content, heavy, content.pair_weights or [], content.set_weights or [], content.weight or 0)
 
 
-def _fit(content: Content, cells: list[list[int]], times: list[int], set_times: list[int], whole: int) -> bool:
+def _fit(content: PairContent, cells: list[list[int]], times: list[int], set_times: list[int], whole: int) -> bool:
     """Whether no pair occurs more often than its labels do, and sets occur as often as theirs."""
     true = [*(fn + tp for fn, _, tp, _ in cells), whole]  # the last is for no label, which is at -1
     pred = [*(fp + tp for _, fp, tp, _ in cells), whole]

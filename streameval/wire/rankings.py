@@ -11,10 +11,11 @@ from streameval.errors import FormatError
 from streameval.kernel.types import Flags, IntArray
 from streameval.schema.labels import Label, in_order
 from streameval.states.base import COUNT_MAX
-from streameval.states.content import Content
-from streameval.states.exact import trailing_zeros
+from streameval.states.decisions import DecisionContent
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_content import GAINS, IDEALS, KEYS, MAIN, PARTS, RankingContent, Table
+from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
+from streameval.states.rankings import RankingContent, Table
+from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import (
     FINEST,
     LONGEST,
@@ -79,7 +80,7 @@ def put_rankings(parts: list[bytes], content: RankingContent) -> None:
 
 
 def take_rankings(
-    source: Source, options: RankingOptions, labels: tuple[Label, ...], decisions: Content
+    source: Source, options: RankingOptions, labels: tuple[Label, ...], decisions: DecisionContent
 ) -> RankingContent:
     """What `put_rankings` wrote, of a state with these options and labels."""
     fixed, examples = decisions.fixed, decisions.examples

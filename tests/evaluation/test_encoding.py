@@ -22,12 +22,11 @@ from streameval.evaluation.encoding import decode, encode
 from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_spec
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
-from streameval.states.decisions import Decisions
 from streameval.states.options import PairOptions
-from streameval.states.pairs import Pairs
 from streameval.wire.fields import Source, joined, put_wide
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.effort import cases, spread
+from tests.support.states import pairs_alone
 from tests.wire.test_decisions import sealed, varint
 
 RANKED = ("ndcg", "label_coverage_at(k=2)", "map_at(k=2, divisor=hits)", "psp_at(k=2)", "psndcg_at(k=3)")
@@ -180,14 +179,14 @@ def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
     chosen = data.draw(st.sets(st.sampled_from(["confusions", "contributions", "cooccurrence", "labelsets"])))
     labels = LabelIndex("abcd")
     labels.fixed = 0
-    decisions, pairs = Decisions(labels), Pairs(labels, chosen)
+    pairs = pairs_alone(labels, chosen)
+    decisions = pairs.states.decisions
     for _ in range(data.draw(st.integers(0, 6))):
         outcomes = data.draw(st.lists(st.integers(0, 4), min_size=4, max_size=4))
         slots = np.array([5 * column + outcome for column, outcome in enumerate(outcomes) if outcome], np.int64)
         true, pred = (sum(outcome in kinds for outcome in outcomes) for kinds in ((1, 3), (2, 3)))
         key = (true, pred, outcomes.count(3), outcomes.count(4))
         example = Example(slots, key, data.draw(st.sampled_from([1.0, 0.5, 1.5, 0.0])))
-        decisions.count_one(example, 1)
         pairs.count_one(example, 1)
     parts: list[bytes] = []
     put_pairs(parts, pairs.content())
@@ -336,7 +335,7 @@ def test_what_a_configuration_keeps_must_be_there(image: str):
 @pytest.mark.parametrize("chosen", [(), ("confusions",), ("cooccurrence",), ("confusions", "contributions")], ids=str)
 def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str, ...]):
     saved = decode(se.Evaluator([], keep=["pairs"]).to_bytes(), "Evaluator")
-    pairs = Pairs(LabelIndex(), set(chosen)).content()
+    pairs = pairs_alone(LabelIndex(), set(chosen)).content()
     data = encode(dataclasses.replace(saved, contents={**saved.contents, "pairs": pairs}))
     with pytest.raises(se.FormatError, match="the bytes are damaged"):
         se.Evaluator.from_bytes(data)

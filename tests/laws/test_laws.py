@@ -695,7 +695,7 @@ def test_row_keys_that_come_and_go_stay_bounded():
         window.append(example)
         if len(window) > 20:
             ev.revert(*window.popleft())
-        largest = max(largest, ev._core.decisions._counts.held())
+        largest = max(largest, ev._core.decisions.table.held())
     assert largest <= 20 + 64 + 2 * len(names)
     reference = se.Evaluator(labels=names)
     for example in window:

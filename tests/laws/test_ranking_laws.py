@@ -15,14 +15,14 @@ from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import rankings
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_content import Table
 from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import Rankings
+from streameval.states.rankings import Table
 from streameval.wire.rankings import is_possible
 from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 from tests.support.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples
+from tests.support.states import Counted, rankings_alone
 
 LABELS = ["b", "a", 3, "c", 10]
 OPTIONS = [
@@ -46,34 +46,30 @@ class Stream:
     def __repr__(self) -> str:
         return f"{self.options} {self.declared} {self.examples}"
 
-    def empty(self) -> Rankings:
-        return Rankings(LabelIndex(self.declared), self.options)
+    def empty(self) -> Counted:
+        return rankings_alone(LabelIndex(self.declared), self.options)
 
     def batch(self, examples: list[Ranked], index: LabelIndex) -> Batch:
         if self.rng.random() < 0.3 and len(index) == len(LABELS):  # rows mention every column
             return as_rows(examples, self.rng.sample(LABELS, len(LABELS)), index)
         return as_lists(examples, index, self.rng)
 
-    def counted(self, examples: list[Ranked]) -> Rankings:
+    def counted(self, examples: list[Ranked]) -> Counted:
         """A state of its own, with labels registered in the order in which they are met."""
         state = self.empty()
-        state.count(as_lists(examples, state._labels, self.rng))
+        state.count(as_lists(examples, state.labels, self.rng))
         return state
 
-    def change(self, state: Rankings, examples: list[Ranked], sign: int = 1) -> None:
-        known = len(state._labels)
-        try:
-            state.count_one(as_lists(examples, state._labels, self.rng), sign)
-        except BaseException:
-            state.forget(known)
-            raise
+    def change(self, state: Counted, examples: list[Ranked], sign: int = 1) -> None:
+        for example in examples:
+            state.count_one(as_lists([example], state.labels, self.rng), sign)
 
 
 def streams() -> st.SearchStrategy[Stream]:
     return st.randoms(use_true_random=False).map(Stream)
 
 
-def readings(state: Rankings) -> list:
+def readings(state: Counted) -> list:
     """Everything that can be read, exactly."""
     tables, options = RankingTables(state), state.options
     found: list[object] = [state.examples, tables.labels, tables.weight * tables.unit, state.content().labels]
@@ -88,7 +84,7 @@ def readings(state: Rankings) -> list:
     return found
 
 
-def alike(one: Rankings, other: Rankings) -> bool:
+def alike(one: Counted, other: Counted) -> bool:
     return one == other and readings(one) == readings(other)
 
 
@@ -116,7 +112,7 @@ def test_any_order_batching_and_sharding_gives_the_same_state(stream: Stream):
     cuts = sorted(stream.rng.randint(0, len(examples)) for _ in range(2))
     parts = [stream.counted(part) for part in (examples[: cuts[0]], examples[cuts[0] : cuts[1]], examples[cuts[1] :])]
     before = [part.content() for part in parts]
-    left, right = parts[0].copy(parts[0]._labels.copy()), parts[2].copy(parts[2]._labels.copy())
+    left, right = parts[0].copy(), parts[2].copy()
     left.merge(parts[1])
     left.merge(parts[2])
     right.merge(parts[1])
@@ -126,7 +122,7 @@ def test_any_order_batching_and_sharding_gives_the_same_state(stream: Stream):
     assert [part.content() for part in parts] == before
     again = stream.empty()
     for part in (examples[: cuts[0]], examples[cuts[0] :]):
-        again.count(as_lists(part, again._labels, stream.rng))
+        again.count(as_lists(part, again.labels, stream.rng))
     assert alike(again, whole)
 
 
@@ -137,12 +133,12 @@ def test_rows_and_lists_of_the_same_examples_give_the_same_state(stream: Stream)
     lists = stream.counted(stream.examples)
     rows = stream.empty()
     order = stream.rng.sample(LABELS, len(LABELS))
-    rows.count(as_rows(stream.examples, order, rows._labels))
+    rows.count(as_rows(stream.examples, order, rows.labels))
     assert alike(rows, lists)
     narrow = stream.empty()
     for example in stream.examples:
         example.scores = {label: float(np.float32(score)) for label, score in example.scores.items()}
-    narrow.count(as_rows(stream.examples, order, narrow._labels, np.float32))
+    narrow.count(as_rows(stream.examples, order, narrow.labels, np.float32))
     assert alike(narrow, stream.counted(stream.examples))
 
 
@@ -169,7 +165,7 @@ def test_taking_back_is_the_inverse_of_counting(stream: Stream):
     assert alike(state, expected)
     state.compact()
     assert alike(state, expected)
-    assert state.sparse() == (2 * len(state.columns()) < len(state._labels))
+    assert state.mostly_unused() == (2 * len(state.columns()) < len(state.labels))
 
 
 @settings(max_examples=cases(60), deadline=None)
@@ -177,13 +173,11 @@ def test_taking_back_is_the_inverse_of_counting(stream: Stream):
 def test_content_goes_round_and_copies_are_independent(stream: Stream):
     state = stream.counted(stream.examples)
     content = state.content()
-    index = LabelIndex(content.labels)
-    index.fixed = content.fixed
-    back = Rankings.from_content(content, index)
+    back = state.restored()
     assert alike(back, state)
     assert back.content() == content
     more = random_examples(stream.rng, LABELS, 2, weighted=True)
-    twin = state.copy(state._labels.copy())
+    twin = state.copy()
     for other in (back, twin):
         stream.change(other, more)
     assert state.content() == content
@@ -243,7 +237,7 @@ def test_merging_with_itself_doubles(stream: Stream):
 @given(streams())
 def test_arguments_are_never_changed_and_never_kept(stream: Stream):
     state = stream.empty()
-    batch = as_lists(stream.examples, state._labels, stream.rng)
+    batch = as_lists(stream.examples, state.labels, stream.rng)
     arrays = [
         batch.scores,
         *batch.true[:2],
@@ -251,7 +245,7 @@ def test_arguments_are_never_changed_and_never_kept(stream: Stream):
         *(batch.mask or ())[:2],
         *([] if batch.weights is None else [batch.weights]),
     ]
-    rows = as_rows(stream.examples, LABELS, state._labels)
+    rows = as_rows(stream.examples, LABELS, state.labels)
     arrays += [part for part in (rows.true, rows.scores, rows.ranked, rows.mask) if part is not None]
     before = [array.tobytes() for array in arrays]
     state.count(batch)
@@ -268,7 +262,7 @@ def test_arguments_are_never_changed_and_never_kept(stream: Stream):
 @given(streams())
 def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
     state = stream.counted(stream.examples)
-    before, known = state.content(), list(state._labels.labels)
+    before, known = state.content(), list(state.labels.labels)
     strangers = random_examples(stream.rng, [*LABELS, "new"], 5, weighted=True)
     strangers.append(Ranked(set(), {"new": 1.0}))
     for example in strangers:
@@ -279,7 +273,7 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
         with pytest.raises(RevertError):
             stream.change(state, [example], -1)
         assert state.content() == before
-        assert state._labels.labels == known
+        assert state.labels.labels == known
     for example in stream.examples[:1]:  # seen, but not as often, and not as heavy
         again = [example] * (1 + stream.examples.count(example))
         heavier = [Ranked(example.true, example.scores, example.hidden, 1 + 2 * sum(e.weight for e in stream.examples))]
@@ -306,12 +300,12 @@ def test_weights_of_one_are_no_weights():
     rng = random.Random(5)
     examples = random_examples(rng, LABELS, 6)
     for options in OPTIONS:
-        plain, heavy = Rankings(LabelIndex(LABELS), options), Rankings(LabelIndex(LABELS), options)
-        batch = as_rows(examples, LABELS, plain._labels)
+        plain, heavy = rankings_alone(LabelIndex(LABELS), options), rankings_alone(LabelIndex(LABELS), options)
+        batch = as_rows(examples, LABELS, plain.labels)
         plain.count(batch)
         heavy.count(replace(batch, weights=np.ones(6)))
         assert alike(plain, heavy)
-        light = as_rows([Ranked(e.true, e.scores, e.hidden, 2.0**60) for e in examples[:2]], LABELS, plain._labels)
+        light = as_rows([Ranked(e.true, e.scores, e.hidden, 2.0**60) for e in examples[:2]], LABELS, plain.labels)
         heavy.count_one(light, 1)
         assert heavy != plain
         heavy.count_one(light, -1)
@@ -328,7 +322,7 @@ def test_threads_change_no_bit(options: RankingOptions, threads: int):
             lambda index=index: as_rows(examples, LABELS, index),
             lambda index=index: as_lists(examples, index, rng),
         ):
-            batch, one, several = make(), Rankings(index, options), Rankings(index, options)
+            batch, one, several = make(), rankings_alone(index, options), rankings_alone(index, options)
             one.count(batch)
             several.count(batch, threads)
             assert one == several
@@ -336,8 +330,8 @@ def test_threads_change_no_bit(options: RankingOptions, threads: int):
 
 def test_a_sum_that_would_overflow_is_refused_and_changes_nothing():
     for options in (OPTIONS[0], OPTIONS[2]):
-        state = Rankings(LabelIndex(LABELS), options)
-        state.count(as_rows([Ranked(set(LABELS), dict.fromkeys(LABELS, 1.0))], LABELS, state._labels))
+        state = rankings_alone(LabelIndex(LABELS), options)
+        state.count(as_rows([Ranked(set(LABELS), dict.fromkeys(LABELS, 1.0))], LABELS, state.labels))
         while True:
             before = state.content()
             try:

@@ -22,15 +22,15 @@ from streameval.metrics.averaging import as_float
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
-from streameval.states.pairs import Pairs
 from tests.states.test_pairs import Meant, fed, heydarian, krstinic, meanings, shares_of
 from tests.support.effort import cases
+from tests.support.states import Counted, pairs_alone
 
 heavy = st.sampled_from([0.0, 1.0, 0.5, 0.1, 3.0])
 some = st.lists(meanings(heavy), min_size=1, max_size=10) | st.lists(meanings(), min_size=1, max_size=10)
 
 
-def state_of(examples: list[Meant]) -> Pairs:
+def state_of(examples: list[Meant]) -> Counted:
     return fed((), PARTS, examples)
 
 
@@ -274,7 +274,7 @@ def test_scumble_keeps_its_digits_where_counts_are_nearly_the_same():
 
 def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
     labels = LabelIndex()
-    state = Pairs(labels, ["labelsets", "cooccurrence"])
+    state = pairs_alone(labels, ["labelsets", "cooccurrence"])
     rows = [frozenset(label for label, value in y.items() if value) for _, y in datasets.Yeast()]
     for true in rows:
         slots = [5 * labels.add(label) + 1 for label in sorted(true)]

@@ -21,7 +21,6 @@ from streameval.schema.batch import Dense
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import Rankings
 from tests.support.effort import cases
 from tests.support.entries import reading
 from tests.support.ranking_cases import CASES, RankingCase
@@ -36,6 +35,7 @@ from tests.support.ranking_streams import (
     random_examples,
     state_of,
 )
+from tests.support.states import rankings_alone
 
 LABELS = ["b", "a", 3, "c", "aa", 10]
 
@@ -58,8 +58,8 @@ def test_every_metric_is_what_its_definition_says(seed: int, ties: str, monkeypa
     options = RankingOptions(ties=ties, hit_cutoffs=(k,))
     if dense:
         order = [*declared, *rng.sample(labels[len(declared) :], len(labels) - len(declared))]
-        state = Rankings(LabelIndex(declared), options)
-        state.count(as_rows(examples, rng.sample(order, len(order)), state._labels))
+        state = rankings_alone(LabelIndex(declared), options)
+        state.count(as_rows(examples, rng.sample(order, len(order)), state.labels))
     else:
         state = state_of(examples, declared=declared, options=options, rng=rng)
     there = labels_met(examples, declared)
@@ -148,7 +148,7 @@ def compared(
     true: np.ndarray, scores: np.ndarray, weights: np.ndarray | None, k: int
 ) -> list[tuple[str, float, float]]:
     index = LabelIndex(range(true.shape[1]))
-    state = Rankings(index)
+    state = rankings_alone(index)
     state.count(Dense(np.arange(true.shape[1]), true, scores=scores, weights=weights))
     tables = RankingTables(state)
     read = [
@@ -192,7 +192,7 @@ def test_values_of_wide_rows_are_those_of_scikit_learn(rows: int, width: int, sh
 def test_a_state_without_ties_reads_as_scikit_learn_ignoring_them():
     rng = np.random.default_rng(1)
     true, scores = (rng.random((30, 9)) < 0.4).astype(np.uint8), rng.permuted(np.tile(np.arange(9.0), (30, 1)), axis=1)
-    state = Rankings(LabelIndex(range(9)), RankingOptions(ties="last"))
+    state = rankings_alone(LabelIndex(range(9)), RankingOptions(ties="last"))
     state.count(Dense(np.arange(9), true, scores=scores))
     for k in (None, 1, 4):
         expected = sk.ndcg_score(true, scores, k=k, ignore_ties=True)
@@ -254,7 +254,7 @@ def test_propensities_of_jain_are_correctly_rounded():
 def test_a_fresh_state_answers_every_metric(zero_division: float):
     options = RankingOptions(hit_cutoffs=(3,), label_ranks=3, propensities=(("a", 2.0),), gain_ranks=3)
     for declared in ((), ("a", "b")):
-        tables = RankingTables(Rankings(LabelIndex(declared), options))
+        tables = RankingTables(rankings_alone(LabelIndex(declared), options))
         found = [read(tables, zero_division=zero_division) for read in METRICS.values()]
         found += [read(tables, k=3, unranked="never", zero_division=zero_division) for read in AT_K.values()]
         for read in (reading("psp_at"), reading("psndcg_at"), reading("label_coverage_at")):
@@ -267,7 +267,7 @@ def test_examples_whose_every_label_is_hidden_tell_nothing():
     labels = ["a", "b"]
     known = [Ranked({"a"}, {"a": 1.0, "b": 2.0})]
     index = LabelIndex(labels)
-    state = Rankings(index)
+    state = rankings_alone(index)
     state.count(as_rows([*known, Ranked({"a"}, {"b": 1.0}, {"a", "b"})], labels, index))
     tables, alone = RankingTables(state), RankingTables(state_of(known, declared=labels))
     assert tables.examples == 2
@@ -278,7 +278,7 @@ def test_examples_whose_every_label_is_hidden_tell_nothing():
 
 
 def test_parameters_that_cannot_be_are_refused():
-    tables = RankingTables(Rankings(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
+    tables = RankingTables(rankings_alone(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
     for k in (0, -1, 1.5, True, "2"):
         for read in (reading("precision_at"), reading("ndcg"), reading("psp_at"), reading("label_coverage_at")):
             with pytest.raises(MetricError, match=r"k of \w+ must be"):
@@ -320,11 +320,11 @@ def test_options_that_cannot_be_are_refused(wrong: dict):
 
 
 def test_a_true_label_without_propensity_is_refused_by_name():
-    state = Rankings(LabelIndex("ab"), RankingOptions(propensities=(("a", 2.0),), gain_ranks=1))
-    batch = as_lists([Ranked({"a", "b"}, {"a": 1.0, "b": 2.0})], state._labels, random.Random(0))
+    state = rankings_alone(LabelIndex("ab"), RankingOptions(propensities=(("a", 2.0),), gain_ranks=1))
+    batch = as_lists([Ranked({"a", "b"}, {"a": 1.0, "b": 2.0})], state.labels, random.Random(0))
     with pytest.raises(LabelError, match="'b' has no propensity"):
         state.count_one(batch, 1)
-    assert state == Rankings(LabelIndex("ab"), state.options)
+    assert state == rankings_alone(LabelIndex("ab"), state.options)
 
 
 # -- published ---------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_a_published_ranking_value_is_reproduced(case: RankingCase):
         state = state_of(examples, options=case.options)
     else:
         width = len(case.true[0])
-        state = Rankings(LabelIndex(range(width)), case.options)
+        state = rankings_alone(LabelIndex(range(width)), case.options)
         true, scores = np.array(case.true, np.uint8), np.array(case.pred, np.float64)
         state.count(Dense(np.arange(width), true, scores=scores))
     got = as_float(case.ours(RankingTables(state), **case.choices))

@@ -21,9 +21,9 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Dense, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
-from streameval.states.pair_content import Content
-from streameval.states.pairs import Pairs
+from streameval.states.pairs import PairContent
 from tests.support.effort import cases
+from tests.support.states import Counted, pairs_alone
 
 ALL = tuple(PARTS)
 NONE = None
@@ -85,12 +85,12 @@ def streams(draw: st.DrawFn, max_size: int = 8) -> tuple[tuple[str, ...], tuple[
     return declared, parts, draw(st.lists(meanings(weight), max_size=max_size))
 
 
-def fresh(declared: Iterable[str] = (), parts: Iterable[str] = ALL) -> tuple[Pairs, LabelIndex]:
+def fresh(declared: Iterable[str] = (), parts: Iterable[str] = ALL) -> tuple[Counted, LabelIndex]:
     labels = LabelIndex(declared)
-    return Pairs(labels, parts), labels
+    return pairs_alone(labels, parts), labels
 
 
-def fed(declared: Iterable[str], parts: Iterable[str], examples: Iterable[Meant], seed: int = 0) -> Pairs:
+def fed(declared: Iterable[str], parts: Iterable[str], examples: Iterable[Meant], seed: int = 0) -> Counted:
     state, labels = fresh(declared, parts)
     rng = random.Random(seed)
     for example in examples:
@@ -211,7 +211,7 @@ def meant(examples: list[Meant]) -> dict[str, Counter]:
     return tables
 
 
-def held(content: Content) -> dict[str, Counter]:
+def held(content: PairContent) -> dict[str, Counter]:
     """The same tables out of a content."""
     tables: dict[str, Counter] = {name: Counter() for name in meant([])}
     names = [*content.labels, NONE]
@@ -343,7 +343,7 @@ def test_reverting_undoes_updating(stream: tuple, example: Meant):
     declared, parts, examples = stream
     for one in (example, Meant(example.true, example.pred, example.masked)):
         state = fed(declared, parts, examples)
-        labels, before = state._labels, state.content()
+        labels, before = state.labels, state.content()
         state.count_one(one.slots(labels, random.Random(0)), 1)
         state.count_one(one.slots(labels, random.Random(1)), -1)
         assert state.content() == before
@@ -360,7 +360,6 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, ex
     declared, parts, examples = stream
     state = fed(declared, {*parts, part}, examples)
     before = state.content()
-    known = len(state._labels)
     if any(e.sides == example.sides and e.masked == example.masked for e in examples):
         return
     if part in ("confusions", "contributions", "labelsets") or example.sides[0] | example.sides[1]:
@@ -373,10 +372,8 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, ex
         }[part]
         if evident:
             with pytest.raises(RevertError):
-                state.count_one(example.slots(state._labels, random.Random(0)), -1)
-            state.forget(known)
+                state.count_one(example.slots(state.labels, random.Random(0)), -1)
             assert state.content() == before
-            assert len(state._labels) == known
 
 
 def test_an_example_that_labels_contradict_is_refused():
@@ -397,7 +394,7 @@ def test_a_weight_that_was_not_counted_is_refused():
     for weight in (0.25, 0.75, 1.0, 2.0):
         with pytest.raises(RevertError):
             state.count_one(
-                Meant(frozenset("ab"), frozenset("b"), weight=weight).slots(state._labels, random.Random(0)), -1
+                Meant(frozenset("ab"), frozenset("b"), weight=weight).slots(state.labels, random.Random(0)), -1
             )
         assert state.content() == before
 
@@ -408,16 +405,14 @@ def test_contents_round_trip_and_copies_are_independent(stream: tuple):
     declared, parts, examples = stream
     state = fed(declared, parts, examples)
     content = state.content()
-    labels = LabelIndex(content.labels)
-    labels.fixed = content.fixed
-    again = Pairs.from_content(content, labels)
+    again = state.restored()
     assert again == state
     assert again.content() == content
-    copied = state.copy(state._labels.copy())
+    copied = state.copy()
     assert copied == state
     more = Meant(frozenset("ab"), frozenset("zc"), weight=0.3)
     for twin in (again, copied):
-        twin.count_one(more.slots(twin._labels, random.Random(0)), 1)
+        twin.count_one(more.slots(twin.labels, random.Random(0)), 1)
         assert state.content() == content
         assert twin == fed(declared, parts, [*examples, more])
 
@@ -498,17 +493,14 @@ def test_arguments_are_neither_changed_nor_kept():
     assert state == fed((), ALL, [Meant(e.true, e.pred, e.masked, frozenset(POOL), e.weight) for e in examples])
 
 
-def test_labels_are_forgotten_only_if_nothing_mentions_them():
+def test_labels_that_nothing_mentions_are_not_part_of_the_state():
     state, labels = fresh()
     state.count_one(Meant(frozenset("a"), frozenset(), named=frozenset("b")).slots(labels, random.Random(0)), 1)
+    assert not state.mostly_unused()
     for name in "xyz":
         labels.add(name)
-    state.forget(1)
-    assert labels.labels == ["a", "b", "x", "y", "z"] or labels.labels == ["b", "a", "x", "y", "z"]
-    state.forget(2)
-    assert sorted(labels.labels) == ["a", "b"]
     assert state.content().labels == ("a", "b")
-    assert not state.sparse()
+    assert state.mostly_unused()
 
 
 def test_values_that_are_neither_0_nor_1_are_refused():

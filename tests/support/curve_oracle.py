@@ -11,7 +11,7 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.curve_view import CurveTables
-from streameval.states.curves import Curves
+from tests.support.states import Counted, curves_alone
 
 __all__ = [
     "Cell", "area", "average_precision", "brier", "counted", "lists_of", "nasty_scores", "outcomes", "rows_of",
@@ -89,12 +89,12 @@ def _lists(columns: np.ndarray, where: np.ndarray) -> Lists:
     return Lists(offsets, np.broadcast_to(columns, where.shape)[where].astype(np.int64))
 
 
-def state_of(*batches: Batch, width: int, fixed: bool = True) -> Curves:
+def state_of(*batches: Batch, width: int, fixed: bool = True) -> Counted:
     """A state over labels 0, 1, ... that has counted batches."""
     labels = LabelIndex(range(width) if fixed else ())
     for label in range(width):
         labels.add(label)
-    state = Curves(labels)
+    state = curves_alone(labels)
     for batch in batches:
         state.count(batch)
     return state

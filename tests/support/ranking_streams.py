@@ -12,9 +12,9 @@ from streameval.schema.batch import Dense, Ragged
 from streameval.schema.labels import LabelIndex, in_order
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_view import RankingTables
-from streameval.states.rankings import Rankings
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
+from tests.support.states import Counted, rankings_alone
 
 __all__ = ["METRICS", "as_lists", "as_rows", "labels_met", "propensities_of", "random_examples", "state_of"]
 
@@ -151,9 +151,9 @@ def state_of(
     declared: Iterable = (),
     options: RankingOptions | None = None,
     rng: random.Random | None = None,
-) -> Rankings:
+) -> Counted:
     """All examples, counted in one batch."""
     index = LabelIndex(declared)
-    state = Rankings(index, options)
+    state = rankings_alone(index, options)
     state.count(as_lists(examples, index, rng or random.Random(0)))
     return state

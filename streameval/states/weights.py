@@ -1,0 +1,178 @@
+"""Sums of float64 weights without rounding, and what a state does with them.
+
+A float64 is an integer times a power of two, so weights are summed as integers in units of ``2**-scale``. The scale
+grows when a finer weight arrives and never costs precision. (Neal, "Fast exact summation using small and large
+superaccumulators", arXiv:1505.05571, 2015, keeps the same integers in fixed limbs.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from streameval.kernel.types import IntArray
+
+__all__ = [
+    "ExactSums", "Margins", "SumCells", "changed", "common_scale", "exact_integers", "joined", "trailing_zeros",
+    "units_of",
+]  # fmt: skip
+
+K = TypeVar("K", bound=Hashable)
+
+# Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.
+_STEP = 32
+
+
+class ExactSums(Generic[K]):
+    """A mapping key -> exact sum; a key that is absent has the sum 0. Values are integers in units of ``2**-scale``."""
+
+    __slots__ = ("scale", "sums")
+
+    def __init__(self, scale: int = 0, sums: dict[K, int] | None = None) -> None:
+        self.scale = scale
+        self.sums: dict[K, int] = {} if sums is None else sums
+
+    def at(self, scale: int) -> ExactSums[K]:
+        """The same sums in units of ``2**-scale``, which must not be coarser."""
+        shift = scale - self.scale
+        return self if shift == 0 else ExactSums(scale, {key: value << shift for key, value in self.sums.items()})
+
+    def add(self, key: K, value: int) -> None:
+        """Add to one sum, in units."""
+        self.sums[key] = self.sums.get(key, 0) + value
+
+    def nonzero(self) -> dict[K, int]:
+        """The sums that are not 0."""
+        return {key: value for key, value in self.sums.items() if value}
+
+    def times(self, numerator: int, scale: int) -> ExactSums[K]:
+        """Every sum times ``numerator / 2**scale``, exactly."""
+        finest = common_scale(self.scale + scale)
+        factor = numerator << finest - self.scale - scale
+        return ExactSums(finest, {key: value * factor for key, value in self.sums.items()})
+
+    def equals(self, other: ExactSums[K]) -> bool:
+        """Whether all sums are equal, whatever the scales."""
+        mine, theirs = self.nonzero(), other.nonzero()
+        up, down = max(0, self.scale - other.scale), max(0, other.scale - self.scale)
+        return len(mine) == len(theirs) and all(mine.get(k, 0) << down == v << up for k, v in theirs.items())
+
+    def smallest_scale(self) -> int:
+        """The smallest scale at which all sums are integers."""
+        zeros = trailing_zeros(self.sums.values())
+        return 0 if zeros is None else self.scale - min(self.scale, zeros)
+
+
+def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
+    """New sums: those of all."""
+    parts = list(sums)
+    total = ExactSums[K](max((part.scale for part in parts), default=0))
+    for part in parts:
+        for key, value in part.at(total.scale).sums.items():
+            total.add(key, value)
+    return total
+
+
+def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> dict[K, int]:
+    """New values of the sums that change where others, no finer, are added, or taken away with sign -1."""
+    after: dict[K, int] = {}
+    for part, sign in added:
+        for key, value in part.at(before.scale).sums.items():
+            after[key] = after.get(key, before.sums.get(key, 0)) + sign * value
+    return after
+
+
+class SumCells(Generic[K]):
+    """Exact sums that change when the root of their state commits. ``cell`` is empty until some are stored."""
+
+    __slots__ = ("_scale", "cell")
+
+    def __init__(self, root: Any, sums: ExactSums[K] | None = None) -> None:
+        self._scale = root.cell(0 if sums is None else sums.scale)
+        self.cell = root.cell(None if sums is None else sums.sums)
+
+    @property
+    def present(self) -> bool:
+        """Whether there are sums."""
+        return self.cell.value is not None
+
+    @property
+    def value(self) -> ExactSums[K] | None:
+        """The sums, which must not be changed."""
+        sums = self.cell.value
+        return None if sums is None else ExactSums(self._scale.value, sums)
+
+    def prepare(self, sums: ExactSums[K] | None) -> list[Any]:
+        """Store other sums."""
+        if sums is None:
+            return [self.cell.prepare_store(None)]
+        return [self._scale.prepare_store(sums.scale), self.cell.prepare_store(sums.sums)]
+
+    def prepare_changes(self, before: ExactSums[K], changes: dict[K, int]) -> list[Any]:
+        """Store new values of some sums; ``before`` are the present ones, in units that are at least as fine."""
+        if self.present and before.scale == self._scale.value:
+            return [self.cell.prepare_update(changes)]
+        return self.prepare(ExactSums(before.scale, {**before.sums, **changes}))
+
+
+def common_scale(*scales: int) -> int:
+    """The smallest scale in steps that is at least as fine as all of ``scales``."""
+    return -(-max(0, *scales) // _STEP) * _STEP
+
+
+def units_of(weight: float) -> tuple[int, int]:
+    """A weight as ``(integer, scale)`` with ``weight == integer / 2**scale`` and the scale at least 0."""
+    numerator, denominator = weight.as_integer_ratio()
+    return numerator, denominator.bit_length() - 1
+
+
+def exact_integers(digits: IntArray, scale: int, target: int) -> list[int]:
+    """Join rows of base 2**32 digits in units of ``2**-scale`` into integers in units of ``2**-target``."""
+    total = np.zeros(len(digits), object)
+    for place in range(digits.shape[1]):
+        total += digits[:, place].astype(object) << 32 * place
+    values: list[int] = (total << target - scale).tolist()
+    return values
+
+
+def trailing_zeros(values: Iterable[int]) -> int | None:
+    """How many low bits are zero in all of ``values``; None if all of them are zero."""
+    union = 0
+    for value in values:
+        union |= value
+    return (union & -union).bit_length() - 1 if union else None
+
+
+class Margins:
+    """By how much, at least, all examples together outweigh each label; no revert may leave a label that weighs more.
+
+    A label of more than half the total weight has a margin of its own, the others share one. Taking an example back
+    lowers the margins of the labels that it does not mention, so it is only when a margin is used up that all sums need
+    a look: at the earliest when half the total weight is gone, or a heavy label is in all examples that are left.
+    Counting an example lowers no margin.
+    """
+
+    __slots__ = ("_own", "_shared", "scale")
+
+    def __init__(self, scale: int, own: dict[int, int], shared: int) -> None:
+        self.scale = scale
+        self._own = own
+        self._shared = shared
+
+    @classmethod
+    def of(cls, scale: int, by_column: Mapping[int, int], total: int) -> Margins | None:
+        """The margins where labels weigh so much; None if one weighs more than all examples together."""
+        if max(by_column.values(), default=0) > total:
+            return None
+        half = total // 2
+        own = {column: total - value for column, value in by_column.items() if value > half}
+        return cls(scale, own, total - half)
+
+    def lower(self, by_column: Mapping[int, int], total: int) -> bool:
+        """Take back what weighs so much for each column; False if a margin could now be used up."""
+        self._shared -= total
+        for column in self._own:
+            self._own[column] -= total - by_column.get(column, 0)
+        return self._shared >= 0 and min(self._own.values(), default=0) >= 0

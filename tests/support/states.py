@@ -1,0 +1,75 @@
+"""One kind of state in a set with the decisions of the same examples, as every object has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from streameval.schema.batch import Batch, Example
+from streameval.schema.labels import LabelIndex
+from streameval.states.curves import Curves
+from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingOptions
+from streameval.states.pairs import Pairs
+from streameval.states.rankings import Rankings
+from streameval.states.state_set import StateSet
+
+__all__ = ["Counted", "curves_alone", "pairs_alone", "rankings_alone"]
+
+
+class Counted:
+    """Counts as a set does, and is read as the one state. What it has not itself, the state has."""
+
+    def __init__(self, states: StateSet) -> None:
+        self.states = states
+        _, self.state = states.states.values()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.state, name)
+
+    def count(self, batch: Batch, threads: int = 1) -> None:
+        self.states.count(batch, threads)
+
+    def count_one(self, example: Example | Batch, sign: int) -> None:
+        if not isinstance(example, Example):
+            example = Example.of(example, self.labels.fixed)
+        self.states.count_one(example, sign)
+
+    def merge(self, other: Counted) -> None:
+        self.states.merge(other.states)
+
+    def unmerge(self, other: Counted) -> None:
+        self.states.unmerge(other.states)
+
+    def compact(self) -> None:
+        self.states.compact()
+
+    def copy(self) -> Counted:
+        return Counted(self.states.copy())
+
+    def restored(self) -> Counted:
+        """What the contents of the set give back."""
+        contents = self.states.content()
+        labels = LabelIndex(contents["decisions"].labels)
+        labels.fixed = contents["decisions"].fixed
+        return Counted(StateSet.of(labels, [(type(self.state), self.state.options)], contents))
+
+    def mostly_unused(self) -> bool:
+        return self.states.mostly_unused()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counted) and self.states == other.states
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def rankings_alone(labels: LabelIndex, options: RankingOptions | None = None) -> Counted:
+    return Counted(StateSet.of(labels, [(Rankings, options or RankingOptions())], {}))
+
+
+def curves_alone(labels: LabelIndex) -> Counted:
+    return Counted(StateSet.of(labels, [(Curves, CurveOptions())], {}))
+
+
+def pairs_alone(labels: LabelIndex, parts: Iterable[str] | None = None) -> Counted:
+    options = PairOptions() if parts is None else PairOptions(tuple(part for part in PARTS if part in set(parts)))
+    return Counted(StateSet.of(labels, [(Pairs, options)], {}))
