@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from streameval.adapters.river.metric import MultiLabelMetric, Row, pass_on
+from streameval.adapters.river.metric import MultiLabelMetric, Row, call_update
 from streameval.errors import InputError, MetricError, RevertError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
@@ -59,7 +59,7 @@ class RiverMetric(MultiLabelMetric):
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        pass_on(cast("Any", self.metric).update, y_true, y_pred, w)
+        call_update(cast("Any", self.metric).update, y_true, y_pred, w)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back; a window drops examples by itself and takes none back."""
@@ -67,7 +67,7 @@ class RiverMetric(MultiLabelMetric):
             raise RevertError(
                 f"{type(self.metric).__name__} drops examples by itself; wrap a metric, not a window, to revert"
             )
-        pass_on(self.metric.revert, y_true, y_pred, w)
+        call_update(self.metric.revert, y_true, y_pred, w)
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
         """The value so far; for an evaluator, all of its values by name."""
@@ -99,12 +99,12 @@ class RiverMetric(MultiLabelMetric):
             values = [(entry_of(spec.name).high, spec.key, read.get(spec)) for spec in read.metrics]
         else:
             values = [(entry_of(read.spec.name).high, read.spec.key, read.get())]
-        told = (
+        values_text = (
             f"{name} {value:{'.2%' if high == 1.0 else '.4f'}}"
             for high, name, value in values
             if isinstance(value, float)
         )
-        return f"{type(self).__name__}: {', '.join(told)}"
+        return f"{type(self).__name__}: {', '.join(values_text)}"
 
 
 def _fresh(metric: str | MetricSpec) -> Metric:

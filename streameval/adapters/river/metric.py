@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from river.base import Estimator, MultiLabelClassifier
 from river.compose import Pipeline
@@ -22,7 +22,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "pass_on"]
+__all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "call_update"]
 
 Row: TypeAlias = Mapping[Label, Any]
 Counter: TypeAlias = Evaluator | MultiOutputMetric
@@ -66,11 +66,11 @@ class MultiLabelMetric(MultiOutputMetric):
         return _collected(other, self)
 
 
-class Bond:
-    """What the members of a collection share, so that it learns when one of them goes on by itself."""
+class Sharing:
+    """What the members of a collection have in common, so that it learns when one of them goes on by itself."""
 
     def __init__(self) -> None:
-        self.whole = True
+        self.is_complete = True
 
 
 class CountedMetric(MultiLabelMetric):
@@ -81,20 +81,20 @@ class CountedMetric(MultiLabelMetric):
 
     def _start(self, choices: dict[str, Any]) -> None:
         """Keep every parameter under its name, as River does, but none of the objects that were passed in."""
-        kept: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
-        for name, value in kept.items():
+        copies: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
+        for name, value in copies.items():
             setattr(self, name, value)
-        options = {name: kept.pop(name) for name in ("labels", "unknown", "threshold")}
+        options = {name: copies.pop(name) for name in ("labels", "unknown", "threshold")}
         self._spec = build_spec(
             self._entry.name,
             average=self._average,
-            zero_division=kept.pop("zero_division"),
-            empty=kept.pop("empty", "zero_division"),
-            parameters=kept,
+            zero_division=copies.pop("zero_division"),
+            empty=copies.pop("empty", "zero_division"),
+            parameters=copies,
         )
         keep = [name for required in options_for([self._spec]) for name in required.keep()]
         self._counts = Evaluator([], keep=keep, **options)
-        self._bond: Bond | None = None
+        self._sharing: Sharing | None = None
 
     @property
     def spec(self) -> MetricSpec:
@@ -117,11 +117,11 @@ class CountedMetric(MultiLabelMetric):
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        pass_on(self._own().update, y_true, y_pred, w)
+        call_update(self._own_counts().update, y_true, y_pred, w)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back, given as it was given to `update`."""
-        pass_on(self._own().revert, y_true, y_pred, w)
+        call_update(self._own_counts().revert, y_true, y_pred, w)
 
     def get(self) -> float:
         """The value so far; a fresh object answers too."""
@@ -135,34 +135,52 @@ class CountedMetric(MultiLabelMetric):
         MergeError
             If the other is of another class or was built differently. Nothing has changed then.
         """
-        self._fits(other)
-        self._own().merge(other._counts)
+        self._check_metric(other, "merge")
+        self._own_counts().merge(other._counts)
 
-    def _fits(self, other: object) -> None:
+    def unmerge(self, other: Self) -> None:
+        """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the other is of another class or was built differently. Nothing has changed then.
+        RevertError
+            If the counts show that it was not merged. Nothing has changed then.
+        """
+        self._check_metric(other, "unmerge")
+        self._own_counts().unmerge(other._counts)
+
+    def __sub__(self, other: Self) -> Self:
+        less = copy.copy(self)
+        less.unmerge(other)
+        return less
+
+    def _check_metric(self, other: object, verb: str) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
-            told = other._spec.key if isinstance(other, CountedMetric) else quoted(other)
-            raise MergeError(f"cannot merge: metrics differ ({self._spec.key} and {told}); build both alike")
+            theirs = other._spec.key if isinstance(other, CountedMetric) else quoted(other)
+            raise MergeError(f"cannot {verb}: metrics differ ({self._spec.key} and {theirs}); build both alike")
 
     def snapshot(self) -> Evaluator:
         """The counts so far as an independent `Evaluator`, from which any other metric can be read."""
         return self._counts.copy()
 
-    def _own(self) -> Evaluator:
+    def _own_counts(self) -> Evaluator:
         """Counts of this metric alone: those that a collection shares are copied before they change."""
-        if self._bond is not None:
-            self._bond.whole = False
-            self._counts, self._bond = self._counts.copy(), None
+        if self._sharing is not None:
+            self._sharing.is_complete = False
+            self._counts, self._sharing = self._counts.copy(), None
         return self._counts
 
-    def _lend(self, counts: Evaluator, bond: Bond | None) -> Self:
-        """The same metric over other counts, which are shared if there is a bond."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._counts, twin._bond = counts, bond
-        return twin
+    def _share_counts(self, counts: Evaluator, sharing: Sharing | None) -> Self:
+        """The same metric over other counts, which a collection shares if ``sharing`` is given."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied._counts, copied._sharing = counts, sharing
+        return copied
 
     def __copy__(self) -> Self:
-        return self._lend(self.snapshot(), None)
+        return self._share_counts(self.snapshot(), None)
 
 
 def _copied(value: object) -> object:
@@ -198,7 +216,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
     """
 
     def __init__(self, metrics: Iterable[MultiOutputMetric], str_sep: str = "\n") -> None:
-        self._bond = Bond()
+        self._sharing = Sharing()
         shared: list[Evaluator] = []
         members: list[MultiOutputMetric] = []
         for member in metrics:
@@ -209,7 +227,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
                 if counts is None:
                     counts = member.snapshot()
                     shared.append(counts)
-                member = member._lend(counts, self._bond)
+                member = member._share_counts(counts, self._sharing)
             members.append(member)
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
         self._read: list[MultiOutputMetric] = []
@@ -230,22 +248,22 @@ class MetricCollection(MultiLabelMetric, Metrics):
         self._each("revert", "update", y_true, y_pred, w)
 
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
-        if not self._bond.whole or self._read != self.data:
+        if not self._sharing.is_complete or self._read != self.data:
             self._find_parts()
         if len(self._parts) == 1:
-            _pass(self._parts[0], verb, y_true, y_pred, w)
+            _call(self._parts[0], verb, y_true, y_pred, w)
             return
-        noted = [(part, part.examples if isinstance(part, Evaluator) else None) for part in self._parts]
+        before = [(part, part.examples if isinstance(part, Evaluator) else None) for part in self._parts]
         done = 0
         try:
-            for part, _ in noted:
-                _pass(part, verb, y_true, y_pred, w)
+            for part, _ in before:
+                _call(part, verb, y_true, y_pred, w)
                 done += 1
         except BaseException:
-            for place, (part, before) in enumerate(noted):
+            for place, (part, examples) in enumerate(before):
                 # An interruption may come after an evaluator has counted and before it is noted as done.
-                if part.examples != before if isinstance(part, Evaluator) else place < done:
-                    _pass(part, undo, y_true, y_pred, w)
+                if part.examples != examples if isinstance(part, Evaluator) else place < done:
+                    _call(part, undo, y_true, y_pred, w)
             raise
 
     def _find_parts(self) -> None:
@@ -253,17 +271,17 @@ class MetricCollection(MultiLabelMetric, Metrics):
 
         Members that have left, and those that came with the counts of another collection, go on by themselves.
         """
-        here = set(map(id, self.data))
+        present = set(map(id, self.data))
         for member in (*self._read, *self.data):
-            if isinstance(member, CountedMetric) and (member._bond is self._bond) != (id(member) in here):
-                member._own()
+            if isinstance(member, CountedMetric) and (member._sharing is self._sharing) != (id(member) in present):
+                member._own_counts()
         parts: dict[int, Counter] = {}
         for member in self.data:
             part = member._counts if isinstance(member, CountedMetric) else member
             parts[id(part)] = part
         # River's own metrics raise half-way, and some revert by adding: what can be taken back exactly goes first.
         self._read, self._parts = list(self.data), sorted(parts.values(), key=_rank)
-        self._bond.whole = True
+        self._sharing.is_complete = True
 
     def merge(self, other: Self) -> None:
         """Add all that another collection of the same metrics has counted. It stays as it is.
@@ -273,20 +291,42 @@ class MetricCollection(MultiLabelMetric, Metrics):
         MergeError
             If the metrics differ, were built differently, or are River's. Nothing has changed then.
         """
+        self._combine(other, "merge")
+
+    def unmerge(self, other: Self) -> None:
+        """Take out all that another collection of the same metrics has counted: the exact inverse of `merge`.
+
+        Raises
+        ------
+        MergeError
+            If the metrics differ, were built differently, or are River's. Nothing has changed then.
+        RevertError
+            If the counts show that it was not merged. Nothing has changed then.
+        """
+        self._combine(other, "unmerge")
+
+    def __sub__(self, other: Self) -> Self:
+        less = copy.copy(self)
+        less.unmerge(other)
+        return less
+
+    def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
         if type(other) is not type(self) or len(other.data) != len(self.data):
-            raise MergeError("cannot merge: the metrics of the two collections differ; build both alike")
-        merged: dict[tuple[int, int], Evaluator] = {}
+            raise MergeError(f"cannot {verb}: the metrics of the two collections differ; build both alike")
+        combined: dict[tuple[int, int], Evaluator] = {}
         pairs: list[tuple[CountedMetric, Evaluator]] = []
         for mine, theirs in zip(self.data, other.data, strict=True):
             if not isinstance(mine, CountedMetric):
-                raise MergeError(f"cannot merge: {type(mine).__name__} has no merge; collect it elsewhere")
-            mine._fits(theirs)
+                raise MergeError(f"cannot {verb}: {type(mine).__name__} has no {verb}; collect it elsewhere")
+            mine._check_metric(theirs, verb)
             key = id(mine._counts), id(theirs._counts)
-            if key not in merged:
-                merged[key] = mine._counts + theirs._counts
-            pairs.append((mine, merged[key]))
+            if key not in combined:
+                counts = mine.snapshot()
+                getattr(counts, verb)(theirs._counts)
+                combined[key] = counts
+            pairs.append((mine, combined[key]))
         for mine, counts in pairs:
-            mine._counts, mine._bond = counts, self._bond
+            mine._counts, mine._sharing = counts, self._sharing
         self._find_parts()
 
     @property
@@ -336,25 +376,25 @@ def _rank(part: Counter) -> int:
     return 0 if isinstance(part, Evaluator | MultiLabelMetric) else 1
 
 
-def _pass(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
+def _call(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
     if isinstance(part, Evaluator):
-        pass_on(getattr(part, verb), y_true, y_pred, w)
+        call_update(getattr(part, verb), y_true, y_pred, w)
     else:
         getattr(part, verb)(y_true, y_pred, w)
 
 
-def pass_on(verb: Callable[..., None], y_true: Row, y_pred: Row, w: float) -> None:
+def call_update(verb: Callable[..., None], y_true: Row, y_pred: Row, w: float) -> None:
     """Give one example to a verb of ours, as River's models predict it."""
     try:
         verb(y_true, y_pred, weight=w)
     except InputError:
-        decided = _decided(y_pred)
-        if decided is None:
+        known = _without_none(y_pred)
+        if known is None:
             raise
-        verb(y_true, decided, weight=w)
+        verb(y_true, known, weight=w)
 
 
-def _decided(y_pred: object) -> Row | None:
+def _without_none(y_pred: object) -> Row | None:
     """The predictions without those that were not made: before they have learnt, some models predict None."""
     if not isinstance(y_pred, Mapping) or None not in y_pred.values():
         return None
