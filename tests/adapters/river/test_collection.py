@@ -533,3 +533,24 @@ def test_the_order_of_examples_does_not_change_a_bit():
             metric.update(*example)
         values.add(metric.get())
     assert len(values) == 1
+
+
+def test_what_was_merged_can_be_taken_out_again_to_the_byte():
+    first, second = (MicroF1() + MacroF1(zero_division=1.0) + SubsetAccuracy() for _ in range(2))
+    for position, example in enumerate(stream(30)):
+        (first, second)[position % 2].update(*example)
+    before = [[member.snapshot().to_bytes() for member in part] for part in (first, second)]
+    both = first.clone()
+    both.merge(first)
+    both.merge(second)
+    assert [member.snapshot().to_bytes() for member in both - second] == before[0]
+    assert [member.snapshot().to_bytes() for member in (both[0] - second[0], both[1] - second[1])] == before[0][:2]
+    both.unmerge(first)
+    assert [member.snapshot().to_bytes() for member in both] == before[1]
+    with pytest.raises(se.RevertError):
+        both.unmerge(first)
+    with pytest.raises(se.MergeError, match="cannot unmerge: the metrics of the two collections differ"):
+        both.unmerge(MicroF1() + MacroF1())
+    with pytest.raises(se.MergeError, match="cannot unmerge: metrics differ"):
+        both[0].unmerge(both[1])
+    assert [member.snapshot().to_bytes() for member in both] == before[1]
