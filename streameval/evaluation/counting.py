@@ -56,7 +56,7 @@ class Core:
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
         self.reader = Reader(config, states.labels, known)
         # Whether the kernel may read examples as they are, and with which threshold.
-        self.fast_path = not isinstance(config.threshold, tuple) and not config.states
+        self.fast_path = not isinstance(config.threshold, tuple) and not config.options
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     @classmethod
@@ -67,7 +67,7 @@ class Core:
 
     def scratch(self) -> Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
-        if len(self.labels) > _FEW and not self.config.states:  # other states need the order of the labels
+        if len(self.labels) > _FEW and not self.config.options:  # other states need the order of the labels
             return Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
         return Core(self.config, self.states.empty_like(self.labels.copy() if self.reader.grows else self.labels))
 

@@ -206,7 +206,7 @@ def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader
         )
     if not reader.reads_scores:
         return []
-    above = scores >= reader.threshold_row(ranked.places)
+    above = scores >= reader.threshold_row(np.asarray(ranked.places, np.int64))
     if piece.numeric is not None:  # a list of labels is a prediction, whatever the threshold
         above |= piece.numeric == 0
     return [filtered(ranked, above)]

@@ -32,11 +32,19 @@ _COLLECTIONS = {dict, set, frozenset, list, tuple}
 
 
 class Reader:
-    """Finds the columns and thresholds of labels, as a `Config` says."""
+    """Finds the columns and thresholds of labels, as a `Config` says.
+
+    Attributes
+    ----------
+    reads_scores
+        Whether numbers in ``y_pred`` are scores, to be compared with a threshold.
+    keeps_scores
+        Whether a state reads the scores themselves.
+    """
 
     __slots__ = (
-        "_integers", "_known", "_positions", "_strings", "_unnamed", "config", "default_threshold", "labels",
-        "thresholds",
+        "_integers", "_known", "_positions", "_strings", "_unnamed", "config", "default_threshold", "keeps_scores",
+        "labels", "reads_scores", "thresholds",
     )  # fmt: skip
 
     def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
@@ -48,19 +56,11 @@ class Reader:
         self._integers: str | None = None
         self._strings = False
         self._positions: IntArray | None = None
+        self.keeps_scores = bool(config.options) and config.scored
+        self.reads_scores = config.threshold is not None
         bound = config.threshold
         self.thresholds: dict[Label, float] | None = dict(bound) if isinstance(bound, tuple) else None
         self.default_threshold: float | None = None if isinstance(bound, tuple) else bound
-
-    @property
-    def reads_scores(self) -> bool:
-        """Whether numbers in ``y_pred`` are scores, to be compared with a threshold."""
-        return self.config.threshold is not None
-
-    @property
-    def keeps_scores(self) -> bool:
-        """Whether a state reads the scores themselves."""
-        return self.config.scored
 
     @property
     def drops_nan(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
@@ -29,42 +29,53 @@ from streameval.schema.text import quoted
 
 __all__ = ["Examples", "bits_in", "string_lists"]
 
-_ROWS = (Form.ARRAY, Form.ARROW, Form.POLARS)
-_MATRICES = (*_ROWS, Form.FRAME, Form.TABLE)
-_COLLECTIONS = (Form.LIST, Form.SET)
+_NDARRAY = {np.ndarray}
+_COLLECTIONS = {set, frozenset, list, tuple}
 
 # -- one example ------------------------------------------------------------------------------------------------------
 
 
-def bits_in(example: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+def bits_in(example: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
     """One argument of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`."""
     try:
-        return _bits_in(example, form_of(example), role, reader)
+        return _BITS.get(form_of(example), _refuse)(example, role, reader)
     except LabelError as error:
         raise named(error, NAMES[role]) from None
 
 
-def _bits_in(example: Any, form: Form, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+def _bits_of_labels(labels: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    return [(column, role) for column in reader.columns_in(labels, NAMES[role])]
+
+
+def _bits_of_mapping(mapping: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    return [
+        (column, bit_of(value, label, role, reader))
+        for label, value in mapping.items()
+        if (column := reader.column(label)) != IGNORED
+    ]
+
+
+def _bits_of_series(series: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+    """A Series of pandas: its index names the labels."""
+    labels = [label for label, _ in series.items()]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise LabelError(f"{NAMES[role]} has two values for label {quoted(twice)}; name each label once")
+    return _bits_of_mapping(series, role, reader)
+
+
+def _refuse_shape(example: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:  # noqa: ARG001
+    raise InputError(
+        f"{NAMES[role]} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
+        "for many, use update_many"
+    )
+
+
+def _refuse(example: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:  # noqa: ARG001
     name = NAMES[role]
-    if form in _COLLECTIONS:
-        return [(column, role) for column in reader.columns_in(example, name)]
-    if form is Form.MAPPING or form is Form.SERIES:
-        return [
-            (column, bit_of(value, label, role, reader))
-            for label, value in _pairs(example, form, name)
-            if (column := reader.column(label)) != IGNORED
-        ]
-    if form in _MATRICES:
-        row = array_of(example, name) if form in _ROWS else example
-        if len(row.shape) == 1:
-            return _bits_of_row(row, role, reader)
-        raise InputError(
-            f"{name} has {len(row.shape)} dimensions, shape {row.shape}; update takes one example: "
-            "for many, use update_many"
-        )
-    if form is Form.STRING:
+    if isinstance(example, str | bytes):
         raise InputError(f"{name} is the string {quoted(example)}; for one label write {{{quoted(example)}}}")
-    if form is Form.NONE:
+    if example is None:
         raise InputError(f"{name} is None; give the empty set if there is no label")
     raise InputError(
         f"{name} must be a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array, "
@@ -72,23 +83,14 @@ def _bits_in(example: Any, form: Form, role: int, reader: Reader) -> Iterable[tu
     )
 
 
-def _pairs(example: Any, form: Form, name: str) -> Iterable[tuple[object, object]]:
-    """The labels and values of a mapping, or of a Series of pandas, whose index names the labels."""
-    pairs = example.items()
-    if form is Form.SERIES:
-        pairs = list(pairs)
-        if len(dict(pairs)) < len(pairs):
-            labels = [label for label, _ in pairs]
-            twice = next(label for label in labels if labels.count(label) > 1)
-            raise LabelError(f"{name} has two values for label {quoted(twice)}; name each label once")
-    return pairs  # type: ignore[no-any-return]  # of an object that is known by its methods
-
-
-def _bits_of_row(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+def _bits_of_row(example: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
     name = NAMES[role]
+    row = array_of(example, name)
+    if row.ndim != 1:
+        return _refuse_shape(row, role, reader)
     labels = _labels_in(row)
     if labels is not None:
-        return [(column, role) for column in reader.columns_in(labels, name)]
+        return _bits_of_labels(labels, role, reader)
     columns = reader.positions(len(row), name)
     thresholds = reader.threshold_row(columns) if role == PRED and reader.reads_scores else 0.0
     positive, masked = binarize(plain_array(row, name), role, reader, thresholds)
@@ -96,6 +98,14 @@ def _bits_of_row(row: np.ndarray[Any, Any], role: int, reader: Reader) -> Iterab
     if masked is not None:
         bits |= masked * np.uint8(MASK)
     return zip(columns.tolist(), bits.tolist(), strict=True)
+
+
+_BITS: dict[Form, Callable[[Any, int, Reader], Iterable[tuple[int, int]]]] = {
+    "list": _bits_of_labels, "set": _bits_of_labels, "mapping": _bits_of_mapping, "series": _bits_of_series,
+    "array": _bits_of_row, "arrow": _bits_of_row, "polars": _bits_of_row, "frame": _refuse_shape,
+    "table": _refuse_shape,
+}  # fmt: skip
+"""How an example of each form is read; any other is refused."""
 
 
 def _labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
@@ -110,20 +120,20 @@ def _labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
 def _scores_in(example: Any, reader: Reader) -> dict[int, float | None]:
     """The scores of one example by column, None where missing; of a ranked list, places counted from 0 downwards."""
     form = form_of(example)
-    if form is Form.MAPPING or form is Form.SERIES:
+    if form in ("mapping", "series"):
         return {
             column: score_of(value, label, reader)
             for label, value in example.items()
             if (column := _column(label, reader)) != IGNORED
         }
-    if form is Form.LIST:
+    if form == "list":
         ranked: dict[int, float | None] = {}
         for label in example:
             column = _column(label, reader)
             if column != IGNORED and column not in ranked:
                 ranked[column] = -float(len(ranked))
         return ranked
-    if form in _MATRICES:
+    if form in ("array", "arrow", "polars", "frame", "table"):
         row = array_of(example, "y_pred")
         if row.ndim != 1:
             raise InputError(f"y_pred has an example of shape {row.shape}; an example is a row of scores")
@@ -135,7 +145,7 @@ def _scores_in(example: Any, reader: Reader) -> dict[int, float | None]:
             for column, score, gone in zip(columns, scores.tolist(), absent, strict=True)
             if column != IGNORED
         }
-    if form is Form.SET:
+    if form == "set":
         raise no_scores(example)
     raise InputError(
         f"y_pred must be a mapping label -> score, a ranked list of labels or a row of scores, not {quoted(example)}"
@@ -175,7 +185,7 @@ class Examples:
                 return Columns(len(examples), lists)
             examples = [_plain_row(example) for example in examples]
             kinds = set(map(type, examples))
-        if kinds <= {set, frozenset, list, tuple}:
+        if kinds <= _COLLECTIONS:
             flat = reader.columns_in(chain.from_iterable(examples), NAMES[role])
             lengths = np.fromiter(map(len, examples), np.int64, len(examples))
             return Columns(len(examples), unignored(Lists(offsets_of(lengths), np.array(flat, np.int64))))
@@ -232,7 +242,7 @@ class Examples:
     @staticmethod
     def _stacked(examples: list[Any]) -> np.ndarray[Any, Any] | None:
         """Rows of one length and type as a matrix; None if examples are anything else."""
-        if not examples or set(map(type, examples)) != {np.ndarray}:
+        if not examples or set(map(type, examples)) != _NDARRAY:
             return None
         if len({(row.shape, row.dtype) for row in examples}) != 1 or examples[0].ndim != 1:
             return None

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from enum import Enum, auto
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,48 +18,33 @@ from streameval.inputs.topk import TopK
 __all__ = ["Form", "form_of", "frame_columns"]
 
 
-class Form(Enum):
-    """The forms that arguments have."""
+Form: TypeAlias = Literal[
+    "none", "top_k", "list", "sparse", "string", "mapping", "set", "table", "frame", "arrow", "polars", "series",
+    "buffer", "array", "iterable", "other",
+]  # fmt: skip
+"""The forms that arguments have."""
 
-    NONE = auto()
-    TOP_K = auto()
-    LIST = auto()
-    SPARSE = auto()
-    STRING = auto()
-    MAPPING = auto()
-    SET = auto()
-    TABLE = auto()
-    FRAME = auto()
-    ARROW = auto()
-    POLARS = auto()
-    SERIES = auto()
-    BUFFER = auto()
-    ARRAY = auto()
-    ITERABLE = auto()
-    OTHER = auto()
-
-
-_TYPES = {
-    type(None): Form.NONE, list: Form.LIST, tuple: Form.LIST, set: Form.SET, frozenset: Form.SET, dict: Form.MAPPING,
-    str: Form.STRING, bytes: Form.STRING, np.ndarray: Form.ARRAY,
+_TYPES: dict[type, Form] = {
+    type(None): "none", list: "list", tuple: "list", set: "set", frozenset: "set", dict: "mapping",
+    str: "string", bytes: "string", np.ndarray: "array",
 }  # fmt: skip
 """The commonest types, which need no closer look."""
 
 _MARKS: tuple[tuple[Form, Any, tuple[str, ...]], ...] = (
-    (Form.TOP_K, TopK, ()),
-    (Form.LIST, list | tuple, ()),
-    (Form.SPARSE, object, ("tocsr", "shape")),  # a matrix of scipy, some of which are mappings
-    (Form.STRING, str | bytes, ()),
-    (Form.MAPPING, Mapping, ()),
-    (Form.SET, AbstractSet, ()),
-    (Form.TABLE, object, ("column_names", "num_rows")),  # a table or record batch of Arrow
-    (Form.FRAME, object, ("columns", "shape")),  # a data frame of pandas or polars
-    (Form.ARROW, object, ("type", "to_pylist")),  # an array or chunked array of Arrow
-    (Form.POLARS, object, ("to_arrow", "to_list")),  # a Series of polars
-    (Form.SERIES, object, ("iloc",)),  # a Series of pandas
-    (Form.BUFFER, memoryview, ()),
-    (Form.ARRAY, object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas
-    (Form.ITERABLE, Iterable, ()),
+    ("top_k", TopK, ()),
+    ("list", list | tuple, ()),
+    ("sparse", object, ("tocsr", "shape")),  # a matrix of scipy, some of which are mappings
+    ("string", str | bytes, ()),
+    ("mapping", Mapping, ()),
+    ("set", AbstractSet, ()),
+    ("table", object, ("column_names", "num_rows")),  # a table or record batch of Arrow
+    ("frame", object, ("columns", "shape")),  # a data frame of pandas or polars
+    ("arrow", object, ("type", "to_pylist")),  # an array or chunked array of Arrow
+    ("polars", object, ("to_arrow", "to_list")),  # a Series of polars
+    ("series", object, ("iloc",)),  # a Series of pandas
+    ("buffer", memoryview, ()),
+    ("array", object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas
+    ("iterable", Iterable, ()),
 )
 """Class and attributes by which objects of a form are known; the first that fits counts."""
 
@@ -73,12 +57,12 @@ def form_of(value: object) -> Form:
     for candidate, kind, marks in _MARKS:
         if isinstance(value, kind) and all(hasattr(value, mark) for mark in marks):
             return candidate
-    return Form.OTHER
+    return "other"
 
 
 def frame_columns(value: Any) -> list[object] | None:
     """The column names of a table or data frame; None for anything else."""
     form = form_of(value)
-    if form is Form.TABLE:
+    if form == "table":
         return list(value.column_names)
-    return list(value.columns) if form is Form.FRAME else None
+    return list(value.columns) if form == "frame" else None

@@ -76,7 +76,7 @@ class Rows:
         return Columns(len(bits), listed(bits, self.columns), unknown, None, self.columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Scores:
     """Rows of a matrix of scores, for states that read them; 1 in ``missing`` where there is none."""
 
@@ -96,7 +96,7 @@ class Scores:
         return Columns(self.examples, mentioned_by_all=self.columns, ranked=listed(scored, self.columns), scores=scores)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Columns:
     """For each example lists of columns: positive, of unknown truth, and otherwise mentioned.
 

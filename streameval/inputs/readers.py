@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
 from streameval.inputs.columns import IGNORED, NAMES, PRED, Reader
 from streameval.inputs.examples import Examples, string_lists
-from streameval.inputs.forms import Form, form_of
+from streameval.inputs.forms import Form, form_of, frame_columns
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, Source, filtered, listed, unignored
 from streameval.inputs.topk import TopK
 from streameval.inputs.values import array_of, binarize, checked_scores, plain_array
@@ -23,81 +23,82 @@ from streameval.schema.text import quoted
 __all__ = ["source_of"]
 
 
-def source_of(value: Any, role: int, reader: Reader, frame: list[object] | None) -> Source:
+def source_of(value: object, role: int, reader: Reader, frame: list[object] | None) -> Source:
     """A source of the examples in an argument. A matrix without column names takes those of the data ``frame``."""
-    name, form = NAMES[role], form_of(value)
-    scored = role == PRED and reader.keeps_scores
-    if form in (Form.STRING, Form.MAPPING, Form.SET):
-        raise InputError(
-            f"{name} must be many examples in order, not one {type(value).__name__}; "
-            "for one example use update, for many give a list of them"
-        )
-    if form in (Form.TABLE, Form.FRAME):
-        return _frame(value, form, role, reader)
-    if form is Form.SPARSE:
-        if len(value.shape) != 2:
-            raise InputError(f"{name} has shape {value.shape}; update_many takes matrices, examples x labels")
-        matrix = value.tocsr()
-        return _Sparse(matrix, _positions(matrix.shape[1], frame, role, reader), role, reader)
-    if form is Form.TOP_K and scored:
-        return _Best(value, frame, reader)
-    if form is Form.POLARS and not scored:
-        try:
-            value, form = arrow_of_polars(value), Form.ARROW
-        except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
-            return _examples(value.to_list(), role, reader)
-    if form is Form.ARROW and not scored:
-        return _arrow(value, role, reader)
-    if form in (Form.ARROW, Form.POLARS, Form.SERIES):
-        return _series(value, form, role, reader, scored)
-    if form in (Form.ARRAY, Form.BUFFER):
-        array = array_of(value, name)
-        if array.ndim == 2:
-            return _Matrix(array, _positions(array.shape[1], frame, role, reader), role, reader)
-        if array.ndim and (scored or (array.ndim == 1 and array.dtype.kind == "O")):
-            return _examples(array.tolist(), role, reader)
-        if not scored:
+    return _SOURCES.get(form_of(value), _refuse)(value, _Argument(role, reader, frame))
+
+
+class _Argument:
+    """Which argument is read, and how; ``scored``: a state reads its scores."""
+
+    __slots__ = ("frame", "name", "reader", "role", "scored")
+
+    def __init__(self, role: int, reader: Reader, frame: list[object] | None) -> None:
+        self.role, self.reader, self.frame, self.name = role, reader, frame, NAMES[role]
+        self.scored = role == PRED and reader.keeps_scores
+
+    def columns(self, width: int) -> IntArray:
+        """The columns of a matrix: those of the data frame in another argument, or by position."""
+        if self.frame is None:
+            return self.reader.positions(width, self.name)
+        if width != len(self.frame):
             raise InputError(
-                f"{name} has shape {array.shape} and type {array.dtype}; update_many takes 2-D arrays, "
-                "examples x labels: for one example use update"
+                f"{self.name} has {width} columns but the data frame beside it has {len(self.frame)}; "
+                "give the same columns"
             )
-    if form in (Form.LIST, Form.ITERABLE):
-        return _examples(value, role, reader)
-    raise InputError(f"{name} must be a matrix, a column of lists or an iterable of examples, not {quoted(value)}")
+        return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
 
 
-def _examples(values: Any, role: int, reader: Reader) -> Source:
-    return Examples(iter(values), len(values) if isinstance(values, Sized) else None, role, reader)
+def _examples(values: Any, argument: _Argument) -> Source:
+    length = len(values) if isinstance(values, Sized) else None
+    return Examples(iter(values), length, argument.role, argument.reader)
 
 
-def _positions(width: int, frame: list[object] | None, role: int, reader: Reader) -> IntArray:
-    """The columns of a matrix: those of the data frame in another argument, or by position."""
-    if frame is None:
-        return reader.positions(width, NAMES[role])
-    if width != len(frame):
-        raise InputError(
-            f"{NAMES[role]} has {width} columns but the data frame beside it has {len(frame)}; give the same columns"
-        )
-    return np.array(reader.columns_in(frame, NAMES[role]), np.int64)
+def _refuse(value: object, argument: _Argument) -> Source:
+    raise InputError(
+        f"{argument.name} must be a matrix, a column of lists or an iterable of examples, not {quoted(value)}"
+    )
+
+
+def _refuse_one(value: object, argument: _Argument) -> Source:
+    raise InputError(
+        f"{argument.name} must be many examples in order, not one {type(value).__name__}; "
+        "for one example use update, for many give a list of them"
+    )
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
+def _array(value: object, argument: _Argument) -> Source:
+    """An array: a matrix, or a column of examples."""
+    array = array_of(value, argument.name)
+    if array.ndim == 2:
+        return _Matrix(array, argument.columns(array.shape[1]), argument)
+    if array.ndim and (argument.scored or (array.ndim == 1 and array.dtype.kind == "O")):
+        return _examples(array.tolist(), argument)
+    if argument.scored:
+        return _refuse(value, argument)
+    raise InputError(
+        f"{argument.name} has shape {array.shape} and type {array.dtype}; update_many takes 2-D arrays, "
+        "examples x labels: for one example use update"
+    )
+
+
 class _Matrix:
     """A 2-D array."""
 
-    def __init__(self, values: np.ndarray[Any, Any], columns: IntArray, role: int, reader: Reader) -> None:
-        self._scored = role == PRED and reader.keeps_scores
-        values = values if self._scored else plain_array(values, NAMES[role])
-        if (columns == IGNORED).any():
+    def __init__(self, values: np.ndarray[Any, Any], columns: IntArray, argument: _Argument) -> None:
+        self._role, self._reader = argument.role, argument.reader
+        self._scored = argument.scored
+        values = values if self._scored else plain_array(values, argument.name)
+        if np.count_nonzero(columns == IGNORED):
             kept = columns != IGNORED
             values, columns = values[:, kept], columns[kept]
         self._values, self._columns = values, columns
-        self._role, self._reader = role, reader
         self._thresholds: float | FloatArray = 0.0
-        if role == PRED and reader.reads_scores and not self._scored:
-            self._thresholds = reader.threshold_row(columns)
+        if self._role == PRED and self._reader.reads_scores and not self._scored:
+            self._thresholds = self._reader.threshold_row(columns)
         self._start = 0
         self.length: int | None = len(values)
         self.width = len(columns)
@@ -110,17 +111,18 @@ class _Matrix:
         return Rows(block, self._columns, self._role, self._reader, self._thresholds)
 
 
-def _frame(frame: Any, form: Form, role: int, reader: Reader) -> Source:
+def _frame(frame: Any, argument: _Argument) -> Source:
     """A table or data frame, whose columns are labels."""
-    names = list(frame.column_names if form is Form.TABLE else frame.columns)
-    columns = np.array(reader.columns_in(names, NAMES[role]), np.int64)
+    role, reader = argument.role, argument.reader
+    names = frame_columns(frame) or []
+    columns = np.array(reader.columns_in(names, argument.name), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
         if column in seen:
-            raise LabelError(f"{NAMES[role]} has two columns named {quoted(label)}; name each label once")
+            raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
         if column != IGNORED:
             seen.add(column)
-    if form is Form.FRAME:
+    if form_of(frame) == "frame":
         values = np.asarray(frame.to_numpy())
         kinds = {str(kind).lower() for kind in frame.dtypes}
         if role == PRED and (reader.keeps_scores or reader.reads_scores) and len(kinds) > 1:
@@ -129,7 +131,14 @@ def _frame(frame: Any, form: Form, role: int, reader: Reader) -> Source:
     else:
         parts = [np.asarray(frame.column(position).to_pylist(), object) for position in range(len(names))]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
-    return _Matrix(values, columns, role, reader)
+    return _Matrix(values, columns, argument)
+
+
+def _sparse(value: Any, argument: _Argument) -> Source:
+    if len(value.shape) != 2:
+        raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
+    matrix = value.tocsr()
+    return _Sparse(matrix, argument.columns(matrix.shape[1]), argument)
 
 
 class _Sparse:
@@ -138,12 +147,13 @@ class _Sparse:
     A cell that is not stored is 0, also where it is compared with a threshold; as a score it ranks behind all others.
     """
 
-    def __init__(self, matrix: Any, columns: IntArray, role: int, reader: Reader) -> None:
-        lists = _stored(matrix, role)
+    def __init__(self, matrix: Any, columns: IntArray, argument: _Argument) -> None:
+        role, reader = self._role, self._reader = argument.role, argument.reader
+        lists = _stored(matrix, argument.name)
         if not lists.distinct:
             matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
             matrix.sum_duplicates()
-            lists = _stored(matrix, role)
+            lists = _stored(matrix, argument.name)
         data = np.asarray(matrix.data)[: len(lists.places)]
         self._columns = columns
         if (columns == IGNORED).any():  # values of ignored labels are not even looked at
@@ -151,14 +161,13 @@ class _Sparse:
             lists, data = unignored(lists._replace(columns=columns)), data[columns[lists.places] != IGNORED]
         elif not np.array_equal(columns, np.arange(len(columns))):
             lists = lists._replace(columns=columns)
-        self._scored = role == PRED and reader.keeps_scores
+        self._scored = argument.scored
         self._missing: Any = None
         if self._scored:
             data, self._missing = checked_scores(data, reader)
             data = data.astype(np.float64)
             lists = Lists(lists.offsets.astype(np.int64), lists.found().astype(np.int64))
-        self._lists, self._data = lists, plain_array(data, NAMES[role])
-        self._role, self._reader = role, reader
+        self._lists, self._data = lists, plain_array(data, argument.name)
         self._start = 0
         self.length: int | None = matrix.shape[0]
         self.width = 0
@@ -198,7 +207,7 @@ class _Sparse:
         return listed(absent[:, self._zeros], self._zeros)
 
 
-def _stored(matrix: Any, role: int) -> Lists:
+def _stored(matrix: Any, name: str) -> Lists:
     """The columns of what is stored in each row, in the arrays of the matrix if the kernel can read them."""
     offsets, places = _indices(matrix.indptr), _indices(matrix.indices)
     if offsets.dtype != places.dtype:
@@ -206,7 +215,7 @@ def _stored(matrix: Any, role: int) -> Lists:
     order = backend.lists.list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
     if order == DAMAGED or len(offsets) != matrix.shape[0] + 1:
         raise InputError(
-            f"{NAMES[role]} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}, "
+            f"{name} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}, "
             f"or its offsets outside its {len(matrix.data)} values"
         )
     return Lists(offsets, places[: offsets[-1]], None, order == DISTINCT)
@@ -236,36 +245,49 @@ class _Lists:
         return Columns(len(lists.offsets) - 1, lists)
 
 
-def _arrow(array: Any, role: int, reader: Reader) -> Source:
+def _arrow(array: Any, argument: _Argument) -> Source:
     """An Arrow column of lists; other Arrow types go through Python objects."""
-    name = NAMES[role]
-    if array.null_count:
+    if not argument.scored and array.null_count:
         raise InputError(
-            f"{name} holds {array.null_count} null lists; fill them with empty lists, or drop those examples"
+            f"{argument.name} holds {array.null_count} null lists; fill them with empty lists, or drop those examples"
         )
-    if not str(array.type).startswith(("list<", "large_list<")):
-        return _examples(array.to_pylist(), role, reader)
-    return _Lists(unignored(lists_of_arrow(array, name, reader)))
+    if argument.scored or not str(array.type).startswith(("list<", "large_list<")):
+        return _examples(array.to_pylist(), argument)
+    return _Lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))
 
 
-def _series(series: Any, form: Form, role: int, reader: Reader, scored: bool) -> Source:
-    """A column of lists, or of examples of another form, as Python objects."""
-    if scored:
-        return _examples(series.to_pylist() if form is Form.ARROW else series.to_list(), role, reader)
-    lists = string_lists(series.tolist(), role, reader) if hasattr(series, "tolist") else None
+def _polars(series: Any, argument: _Argument) -> Source:
+    if argument.scored:
+        return _examples(series.to_list(), argument)
+    try:
+        return _arrow(arrow_of_polars(series), argument)
+    except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
+        return _examples(series.to_list(), argument)
+
+
+def _series(series: Any, argument: _Argument) -> Source:
+    """A Series of pandas: a column of lists, or of examples of another form."""
+    if argument.scored:
+        return _examples(series.to_list(), argument)
+    lists = string_lists(series.tolist(), argument.role, argument.reader) if hasattr(series, "tolist") else None
     if lists is not None:
         return _Lists(lists)
     rows = (value.tolist() if isinstance(value, np.ndarray) else value for value in series)
-    return Examples(rows, len(series), role, reader)
+    return Examples(rows, len(series), argument.role, argument.reader)
 
 
 # -- the best labels --------------------------------------------------------------------------------------------------
 
 
+def _top_k(value: TopK, argument: _Argument) -> Source:
+    return _Best(value, argument) if argument.scored else _refuse(value, argument)
+
+
 class _Best:
     """The best labels of each example."""
 
-    def __init__(self, best: TopK, frame: list[object] | None, reader: Reader) -> None:
+    def __init__(self, best: TopK, argument: _Argument) -> None:
+        reader = argument.reader
         indices = np.asarray(array_of(best.indices, "TopK.indices"))
         if indices.ndim != 2 or indices.dtype.kind not in "iu":
             raise InputError(
@@ -278,7 +300,7 @@ class _Best:
             if scores.shape != indices.shape:
                 raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
         row, place = np.nonzero(indices >= 0)
-        columns = _columns_of(indices[row, place].astype(np.int64), frame, reader)
+        columns = _columns_of(indices[row, place].astype(np.int64), argument)
         twice = row * (int(columns.max(initial=0)) + 1) + columns
         if len(np.unique(twice)) != len(twice):
             raise InputError("TopK.indices names a label twice for one example; name each once")
@@ -309,8 +331,9 @@ class _Best:
         )
 
 
-def _columns_of(indices: IntArray, frame: list[object] | None, reader: Reader) -> IntArray:
+def _columns_of(indices: IntArray, argument: _Argument) -> IntArray:
     """The columns of indices: into the declared labels, into the names of the data frame, or labels."""
+    reader, frame = argument.reader, argument.frame
     declared = reader.config.labels
     if declared is None and frame is None:
         distinct, inverse = np.unique(indices, return_inverse=True)
@@ -321,4 +344,12 @@ def _columns_of(indices: IntArray, frame: list[object] | None, reader: Reader) -
     if len(indices) and int(indices.max()) >= count:
         what = "labels are declared" if declared is not None else "columns has the data frame beside it"
         raise InputError(f"TopK.indices holds {indices.max()}, but {count} {what}")
-    return indices if declared is not None else _positions(count, frame, PRED, reader)[indices]
+    return indices if declared is not None else argument.columns(count)[indices]
+
+
+_SOURCES: dict[Form, Callable[[Any, _Argument], Source]] = {
+    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
+    "polars": _polars, "series": _series, "top_k": _top_k, "list": _examples, "iterable": _examples,
+    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one,
+}  # fmt: skip
+"""How an argument of each form is read; any other is refused."""

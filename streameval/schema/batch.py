@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,14 +24,12 @@ __all__ = [
     "slots_of",
 ]
 
-_SIDES = ("true", "pred", "mask", "mentioned")
-
 
 def _unexpected() -> Exception:
     return AssertionError("the kernel refused what was checked before")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
 class Dense:
     """Matrices, one row an example, whose columns are all mentioned.
 
@@ -102,7 +100,7 @@ class Dense:
         return pred if self.ranked is None else pred & self.ranked
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
 class Ragged:
     """For each example lists of columns; a column may stand in several, or more than once in one of them.
 
@@ -134,27 +132,24 @@ class Ragged:
     ranked: Lists | None = None
     scores: FloatArray | None = None
 
+    @property
+    def sides(self) -> tuple[Lists | None, Lists | None, Lists | None, Lists | None]:
+        """The lists from which outcomes of cells follow."""
+        return self.true, self.pred, self.mask, self.mentioned
+
     def take(self, rows: IntArray) -> Ragged:
         """These examples, in this order."""
+        true, pred, mask, mentioned = (_taken(side, rows) for side in self.sides)
+        weights = None if self.weights is None else self.weights[rows]
         ranked, scores = self.ranked, self.scores
         if ranked is not None and scores is not None:
             offsets, entries = backend.lists.taken(ranked.offsets, np.arange(len(scores)), rows)
             ranked, scores = Lists(np.asarray(offsets, np.int64), ranked.places[entries]), scores[entries]
-        return replace(
-            self,
-            examples=len(rows),
-            weights=None if self.weights is None else self.weights[rows],
-            ranked=ranked,
-            scores=scores,
-            **{name: _taken(getattr(self, name), rows) for name in _SIDES},
-        )
+        return Ragged(len(rows), true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores)
 
     def part(self, start: int, stop: int) -> Ragged:
         """The examples from ``start`` to before ``stop``."""
-        true, pred, mask, mentioned = (
-            None if side is None else part_of(side, start, stop)[0]
-            for side in (self.true, self.pred, self.mask, self.mentioned)
-        )
+        true, pred, mask, mentioned = (None if side is None else part_of(side, start, stop)[0] for side in self.sides)
         weights = None if self.weights is None else self.weights[start:stop]
         ranked, scores = self.ranked, self.scores
         if ranked is not None and scores is not None:
@@ -166,8 +161,8 @@ class Ragged:
         """Whether the two can be put one after the other by `concatenate`."""
         if not isinstance(other, Ragged):
             return False
-        names = (*_SIDES, "weights")
-        alike = all((getattr(self, name) is None) == (getattr(other, name) is None) for name in names)
+        pairs = zip((*self.sides, self.weights), (*other.sides, other.weights), strict=True)
+        alike = all((mine is None) == (theirs is None) for mine, theirs in pairs)
         unscored = self.scores is None and other.scores is None
         return alike and unscored and np.array_equal(self.mentioned_by_all, other.mentioned_by_all)
 
@@ -232,16 +227,14 @@ def concatenate(batches: list[Ragged]) -> Ragged:
     first = batches[0]
     if len(batches) == 1:
         return first
-    weights = [batch.weights for batch in batches if batch.weights is not None]
-    return replace(
-        first,
-        examples=sum(batch.examples for batch in batches),
-        weights=np.concatenate(weights) if weights else None,
-        **{name: _concatenated([getattr(batch, name) for batch in batches]) for name in _SIDES},
-    )
+    true, pred, mask, mentioned = map(_concatenated, zip(*(batch.sides for batch in batches), strict=True))
+    factors = [batch.weights for batch in batches if batch.weights is not None]
+    weights = np.concatenate(factors) if factors else None
+    examples = sum(batch.examples for batch in batches)
+    return Ragged(examples, true, pred, mask, mentioned, first.mentioned_by_all, weights)
 
 
-def _concatenated(sides: list[Lists | None]) -> Lists | None:
+def _concatenated(sides: tuple[Lists | None, ...]) -> Lists | None:
     parts = [side for side in sides if side is not None]
     if not parts:
         return None
@@ -280,7 +273,7 @@ def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
         if len(grown):
             each = Lists(np.arange(examples + 1) * len(grown), np.tile(grown, examples))
             mentioned = each if mentioned is None else joined([mentioned, each], examples)
-        lists = (batch.true, batch.pred, batch.mask, mentioned)
+        lists = (*batch.sides[:3], mentioned)
         width = 1 + max((int(side.found().max(initial=0)) for side in lists if side is not None), default=0)
         _, rows, slots = backend.decisions.list_rows(
             examples, *lists, np.zeros(0, np.int64), np.zeros((width, 5), np.int64)

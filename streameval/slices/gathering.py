@@ -75,8 +75,7 @@ def _gathered(batches: Iterator[Batch], least: int) -> Iterator[Batch]:
 
 
 def _entries(batch: Ragged) -> int:
-    sides = (batch.true, batch.pred, batch.mask, batch.mentioned)
-    return sum(len(side.places) for side in sides if side is not None)
+    return sum(len(side.places) for side in batch.sides if side is not None)
 
 
 def _differ(found: str, values: int) -> InputError:
