@@ -11,16 +11,7 @@ from streameval.windows.base import Window
 from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
-from streameval.wire.envelope import (
-    EVALUATOR,
-    FADING,
-    METRIC,
-    ROLLING,
-    SLICED,
-    TIME_ROLLING,
-    TUMBLING,
-    holder_of,
-)
+from streameval.wire.envelope import holder_of
 
 __all__ = ["KINDS", "AnyState", "restored"]
 
@@ -29,10 +20,7 @@ AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
 KINDS = (Evaluator, Metric, Sliced, Window)
 """The classes of states, for `isinstance`."""
 
-_CLASSES: dict[int | None, type[AnyState]] = {
-    EVALUATOR: Evaluator, METRIC: Metric, SLICED: Sliced,
-    ROLLING: Rolling, TIME_ROLLING: TimeRolling, TUMBLING: Tumbling, FADING: Fading,
-}  # fmt: skip
+_CLASSES: tuple[type[AnyState], ...] = (Evaluator, Metric, Sliced, Rolling, TimeRolling, Tumbling, Fading)
 
 
 def restored(data: bytes) -> AnyState:
@@ -43,4 +31,6 @@ def restored(data: bytes) -> AnyState:
     FormatError
         If the bytes are anything else, or are damaged.
     """
-    return _CLASSES.get(holder_of(data), Evaluator).from_bytes(data)  # which names what anything else is
+    holder = holder_of(data)
+    kind = next((kind for kind in _CLASSES if kind._holder == holder), Evaluator)  # which names what anything else is
+    return kind.from_bytes(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices
 from streameval.slices.gathering import gathered
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX
-from streameval.wire.envelope import METRIC
+from streameval.wire.envelope import METRIC, SLICED
 from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class Sliced(Mergeable, Generic[A]):
     """
 
     __slots__ = ("_by", "_cross", "_declared", "_empty", "_most", "_slices", "_undo", "_unfinished")
+    _holder: ClassVar[int] = SLICED
 
     def __init__(
         self,

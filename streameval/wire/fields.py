@@ -1,6 +1,6 @@
-"""The pieces that all bytes are made of: integers, text, labels and columns, written and read.
+"""The fields that all bytes are made of: integers, strings, labels and columns, written and read.
 
-Each piece has one form: whatever else would read as the same value is refused here. So what is made of these pieces
+Each field has one form: whatever else would read as the same value is refused here. So what is made of these fields
 alone need not be written again to see that it is as it would be written.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from operator import lt
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -92,42 +93,30 @@ def put_text(parts: list[bytes], text: str) -> None:
 
 
 def put_label(parts: list[bytes], label: Label) -> None:
-    """Length, doubled; the low bit tells an integer from text."""
+    """Length, doubled; the low bit tells an integer from a string."""
+    parts.append(_bytes_of_label(label))
+
+
+def _bytes_of_label(label: Label) -> bytes:
     if isinstance(label, str):
         raw = label.encode()
-        parts += (varint(2 * len(raw)), raw)
+        size = 2 * len(raw)
     else:
         raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
-        parts += (varint(2 * len(raw) + 1), raw)
+        size = 2 * len(raw) + 1
+    return (_SHORT[size] if size < 128 else varint(size)) + raw
 
 
 def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
     """How many, then each of them."""
-    if type(labels) is not tuple or len(labels) > _FEW:
-        _each_label(parts, labels)
-        return
-    raw = _WRITTEN.get(labels)
-    if raw is None:
-        few: list[bytes] = []
-        _each_label(few, labels)
-        raw = b"".join(few)
-        if len(raw) <= _SHORT_ENOUGH:
-            if len(_WRITTEN) >= _MOST_WRITTEN:
-                _WRITTEN.clear()
-            _WRITTEN[labels] = raw
-    parts.append(raw)
+    parts.append(_few_labels(labels) if type(labels) is tuple and len(labels) <= _FEW else _bytes_of_labels(labels))
 
 
-def _each_label(parts: list[bytes], labels: Sequence[Label]) -> None:
-    parts.append(varint(len(labels)))
-    for label in labels:  # as `put_label` does, but there may be many
-        if isinstance(label, str):
-            raw = label.encode()
-            size = 2 * len(raw)
-        else:
-            raw = label.to_bytes((label.bit_length() + 8) // 8, "little", signed=True)
-            size = 2 * len(raw) + 1
-        parts.append((_SHORT[size] if size < 128 else varint(size)) + raw)
+def _bytes_of_labels(labels: Sequence[Label]) -> bytes:
+    return b"".join([varint(len(labels)), *map(_bytes_of_label, labels)])
+
+
+_few_labels = lru_cache(maxsize=64)(_bytes_of_labels)  # for slices and shards have the same labels
 
 
 def put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
@@ -179,11 +168,8 @@ def joined(words: WordArray) -> list[int]:
     return [low | high << 64 for low, high in words.tolist()]
 
 
-_WRITTEN: dict[tuple[Label, ...], bytes] = {}
-"""The bytes of labels that are likely to be written again: slices and shards have the same ones."""
-
-_FEW, _SHORT_ENOUGH, _MOST_WRITTEN = 1_000, 2**14, 64
-"""Of how many labels, how many bytes, and how often."""
+_FEW = 1_000
+"""Up to how many labels their bytes are cached."""
 
 _SHORT = [varint(size) for size in range(128)]
 """What stands before short labels."""
