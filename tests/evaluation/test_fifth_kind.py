@@ -1,0 +1,285 @@
+"""A kind of state that the package does not have: once it is registered, everything that holds evaluators takes it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+from streameval.states.weights import ExactSums, joined, units_of
+
+import streameval as se
+from streameval.evaluation.kinds import KINDS, Code, Kind
+from streameval.kernel.types import REFUSED, IntArray
+from streameval.metrics import catalogue
+from streameval.metrics.catalogue import Entry
+from streameval.metrics.spec import Parameter
+from streameval.schema.batch import Example, cells_of
+from streameval.schema.config import StateOptions
+from streameval.states.base import Content, Part, State, refusal
+from streameval.wire.fields import Option, Source, put_column, put_integer, require, varint
+
+# -- the options: in a package of its own they stand beside the state --------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOptions(StateOptions):
+    """Examples of ``most`` true labels or more are counted together."""
+
+    kind: ClassVar[str] = "sizes"
+    reads: ClassVar[Literal["decisions", "scores"]] = "decisions"
+
+    most: int = 8
+
+    @classmethod
+    def of(
+        cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
+    ) -> SizeOptions | None:
+        del arguments
+        return cls(max((need["most"] for need in needs), default=8)) if needs or keep else None
+
+
+# -- the table and the state: how many examples have each number of true labels ----------------------------------------
+
+
+class Histogram:
+    """Counts by size. Every change is a new value of a cell of the root, put there when the root commits."""
+
+    def __init__(self, root: Any, counts: dict[int, int] | None = None) -> None:
+        self.cell = root.cell(counts or {})
+
+    @property
+    def counts(self) -> dict[int, int]:
+        return {size: times for size, times in sorted(self.cell.value.items()) if times}
+
+    @property
+    def examples(self) -> int:
+        return sum(self.cell.value.values())
+
+    def prepare(self, changes: Mapping[int, int]) -> Part | int:
+        before = self.cell.value
+        after = {size: before.get(size, 0) + change for size, change in changes.items()}
+        return REFUSED if min(after.values(), default=0) < 0 else self.cell.prepare_update(after)
+
+    def prepare_merge(self, other: Histogram, columns: IntArray | None, sign: int) -> Part | int:
+        del columns
+        return self.prepare({size: sign * times for size, times in other.counts.items()})
+
+    def copy(self, root: Any) -> Histogram:
+        return Histogram(root, self.counts)
+
+    def reserve(self, width: int) -> None:
+        """Nothing is kept by column."""
+
+    def compact(self) -> None:
+        """Sizes are few."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeContent(Content):
+    examples: int
+    labels: tuple[Any, ...]
+    fixed: int
+    sizes: tuple[int, ...]
+    times: tuple[int, ...]
+    scale: int | None
+    weights: tuple[int, ...]
+
+
+class Sizes(State[int]):
+    reads = "decisions"
+    __slots__ = ()
+
+    def _empty_table(self) -> Histogram:
+        self.options = self.options or SizeOptions()
+        return Histogram(self.root)
+
+    def _sizes(self, batch: Any) -> list[int]:
+        if isinstance(batch, Example):
+            return [min(batch.key[0], self.options.most)]
+        rows, slots = cells_of(batch, self.labels.fixed)
+        true = np.bincount(rows[slots % 5 % 2 == 1], minlength=batch.examples)
+        sizes: list[int] = np.minimum(true, self.options.most).tolist()
+        return sizes
+
+    def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
+        total = Counter[int]()
+        for example, sign in changes:
+            total[self._sizes(example)[0]] += sign
+        return [*super().prepare(changes, known=known), self._part(self.table.prepare(total))]
+
+    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+        del example, sign  # all examples of a change are prepared together
+        return self.table.prepare({})
+
+    def _count(self, batch: Any) -> None:
+        self.root.commit([self._part(self.table.prepare(Counter(self._sizes(batch))))])
+
+    def _sums_of(self, batch: Any, weights: Any) -> ExactSums[int]:
+        units = map(units_of, weights.tolist())
+        return joined(
+            ExactSums(scale, {size: value}) for size, (value, scale) in zip(self._sizes(batch), units, strict=True)
+        )
+
+    def _unit_sums(self) -> ExactSums[int]:
+        return ExactSums(0, self.table.counts)
+
+    def _moved(self, sums: dict[int, int], columns: IntArray) -> dict[int, int]:
+        del columns
+        return sums
+
+    def _mentioned(self, width: int) -> Any:
+        if self.decisions is None:
+            raise refusal()
+        return self.decisions.table.mentioned(width)
+
+    def content(self) -> SizeContent:
+        counts, scale, sums = self.table.counts, self.canonical_scale(), self._weights_at(0)
+        weights = () if scale is None else (sums.sums.get(size, 0) >> sums.scale - scale for size in counts)
+        labels = self.labels_of(self.columns())
+        fixed = self.labels.fixed
+        return SizeContent(self.examples, labels, fixed, tuple(counts), tuple(counts.values()), scale, tuple(weights))
+
+    def _fill(self, content: SizeContent) -> None:
+        self.root.commit([self._part(self.table.prepare(dict(zip(content.sizes, content.times, strict=True))))])
+        self._fill_weights(content.scale, dict(zip(content.sizes, content.weights, strict=content.scale is not None)))
+
+
+# -- its bytes, its formula, and the registration ----------------------------------------------------------------------
+
+
+def put_sizes(parts: list[bytes], content: SizeContent) -> None:
+    parts.append(varint(len(content.sizes)))
+    for column in (content.sizes, content.times):
+        put_column(parts, np.array(column, np.int64), least=1)
+    parts.append(b"\0" if content.scale is None else b"\1" + varint(content.scale))
+    for value in content.weights:
+        put_integer(parts, value)
+
+
+def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], decisions: Any) -> SizeContent:
+    length = source.count()
+    sizes, times = (tuple(source.column(length, least=1).tolist()) for _ in range(2))
+    require(list(sizes) == sorted(set(sizes)) and max(sizes, default=0) <= options.most and all(times))
+    require(sum(times) == decisions.examples)
+    scale = source.varint() if source.byte(1) else None
+    weights = () if scale is None else tuple(source.integer() for _ in sizes)
+    return SizeContent(decisions.examples, labels, decisions.fixed, sizes, times, scale, weights)
+
+
+OPTIONS = (Option(112, "most", put_integer, Source.integer),)
+KIND = Kind(SizeOptions, 4, lambda: Code(Sizes, lambda state, _: state, put_sizes, take_sizes, OPTIONS))
+
+
+def mean_size(state: Sizes, _: Any) -> float:
+    """Of the weights of examples, as exact fractions."""
+    content = state.content()
+    heavy = content.weights if content.scale is not None else content.times
+    return float(Fraction(sum(map(int.__mul__, content.sizes, heavy)), sum(heavy))) if sum(heavy) else math.nan
+
+
+ENTRY = Entry(
+    "mean_size", "MeanSize", "Mean number of true labels, at most ``most``.", "mean over examples", "here", "sizes",
+    mean_size, high=math.inf, bigger_is_better=None, averages=("samples",), default="samples", bare=True,
+    parameters=(Parameter("most", 8, 1, math.inf, whole=True),), needs=lambda spec: {"most": spec.parameter("most")},
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    se.catalogue()  # all families are loaded
+    monkeypatch.setitem(KINDS, "sizes", KIND)
+    monkeypatch.setitem(catalogue._BY_NAME, "mean_size", ENTRY)
+
+
+METRICS = ["f1_micro", "mean_size(most=3)", "scumble"]
+WEIGHTS = (1.0, 0.1, 2.5, 1e-9)
+
+
+def stream(seed: int, size: int = 40) -> list[tuple[set[str], set[str], float]]:
+    rng = random.Random(seed)
+    draw = lambda: {label for label in "abcdefg" if rng.random() < 0.4}  # noqa: E731
+    return [(draw(), draw(), rng.choice(WEIGHTS) if seed % 2 else 1.0) for _ in range(size)]
+
+
+def counted(target: Any, examples: list[tuple[set[str], set[str], float]]) -> Any:
+    for true, pred, weight in examples:
+        target.update(true, pred, weight=weight)
+    return target
+
+
+def expected(examples: list[tuple[set[str], set[str], float]], most: int = 3) -> float:
+    weights = [Fraction(weight) for *_, weight in examples]
+    return float(sum(min(len(true), most) * w for (true, *_), w in zip(examples, weights, strict=True)) / sum(weights))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_laws_hold(seed: int):
+    examples = stream(seed)
+    ev = counted(se.Evaluator(METRICS), examples)
+    assert ev.get()["mean_size(most=3)"] == expected(examples)
+    many = se.Evaluator(METRICS)
+    true, pred, weights = zip(*examples, strict=True)
+    many.update_many(list(true), list(pred), weights=list(weights))
+    assert many == ev
+    left, right = (counted(se.Evaluator(METRICS), part) for part in (examples[:15], examples[15:]))
+    before = left.to_bytes()
+    left.merge(right)
+    assert left == ev
+    assert left.to_bytes() == ev.to_bytes()
+    left.unmerge(right)
+    assert left.to_bytes() == before
+    for true_, pred_, weight in examples[15:]:
+        ev.revert(true_, pred_, weight=weight)
+    assert ev.to_bytes() == before
+    with pytest.raises(se.RevertError):
+        ev.revert({"a", "b", "c", "d", "e", "f", "g", "h"}, set())
+    assert ev.to_bytes() == before
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_holder_takes_it_and_gives_it_back(seed: int):
+    examples = stream(seed)
+    ev = se.Evaluator(METRICS)
+    sliced = se.Sliced(ev, by=["day"])
+    for place, (true, pred, weight) in enumerate(examples):
+        sliced.update(true, pred, weight=weight, where={"day": place % 2})
+    ledger = se.Ledger(ev)
+    ledger.put("p", 1, counted(ev.copy(), examples))
+    windows = [
+        counted(window, examples)
+        for window in (se.Rolling(ev, 7), se.Tumbling(ev, size=5, keep=2), se.Fading(ev, half_life=4))
+    ]
+    assert windows[0].get("mean_size(most=3)") == expected(examples[-7:])
+    for holder in (counted(ev.copy(), examples), sliced, ledger, *windows, se.Checkpoint(ev, 3)):
+        data = holder.to_bytes()
+        assert type(holder).from_bytes(data) == holder
+        assert type(holder).from_bytes(data).to_bytes() == data
+        for cut in range(8, len(data), 7):
+            with pytest.raises(se.FormatError):
+                type(holder).from_bytes(data[:cut])
+
+
+def test_options_and_messages_come_with_the_registration():
+    kept = se.Evaluator([], keep=["sizes"])
+    assert kept.tables("sizes").content().sizes == ()
+    with pytest.raises(se.MergeError, match=r"most differ \(8 and 3\)"):
+        se.Evaluator(["mean_size"]).merge(se.Evaluator(["mean_size(most=3)"]))
+    with pytest.raises(se.MetricError, match=r"mean_size requires the 'sizes' state; construct with keep=\['sizes'\]"):
+        se.Evaluator().get("mean_size")
+    with pytest.raises(se.MetricError, match="'sizes'"):
+        se.Evaluator(keep=["nothing"])
+
+
+def test_a_version_without_it_says_that_a_newer_one_wrote_the_bytes(monkeypatch: pytest.MonkeyPatch):
+    data = counted(se.Evaluator(["mean_size(most=5)"]), stream(0)).to_bytes()  # heads that were read before are known
+    monkeypatch.delitem(KINDS, "sizes")
+    with pytest.raises(se.FormatError, match="a state is not known here: the bytes were written by a newer version"):
+        se.Evaluator.from_bytes(data)
