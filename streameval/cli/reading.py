@@ -152,7 +152,7 @@ class _Csv:
 
     def __init__(self, columns: Columns, sep: str, delimiter: str) -> None:
         self.columns, self.sep, self.delimiter = columns, sep, delimiter
-        self.width, self.places = 0, dict[str, int]()
+        self.width, self.fields = 0, list[tuple[str, str, int]]()  # of each column its role and its place in a row
 
     def _records(self, data: bytes, errors: str = "strict") -> Iterator[tuple[int, list[str] | csv.Error]]:
         """How many lines come before each row, and its cells."""
@@ -179,7 +179,7 @@ class _Csv:
             self.columns.check_names(names)
         except InputError as error:
             raise UserError(f"{Place(file, 1 + before)}: {error}") from None
-        self.width, self.places = len(names), {name: names.index(name) for name in self.columns.names}
+        self.width, self.fields = len(names), [(name, role, names.index(name)) for name, role in self.columns.roles]
 
     def arguments(self, data: bytes, header: bool) -> Arguments | None:
         """The arguments for some rows; the first of them may be the header."""
@@ -203,8 +203,8 @@ class _Csv:
         if len(cells) != self.width:
             raise RowError(f"{len(cells)} cells where the header has {self.width}")
         row: dict[str, Any] = {}
-        for name, role in self.columns.roles:
-            cell = cells[self.places[name]]
+        for name, role, place in self.fields:
+            cell = cells[place]
             if role == "by":
                 row.setdefault(name, cell)
             elif role == "weight":

@@ -72,14 +72,15 @@ def arguments_of(rows: list[Any], columns: Columns) -> Arguments | None:
         if not isinstance(row, dict):
             raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {quoted(row)}')
     for name in filter(None, (columns.actual, columns.predicted, columns.mask)):
-        for row in rows:
-            if type(labels := row.get(name, ())) not in (list, dict, tuple):
+        values = [row.get(name, []) for row in rows]
+        for labels in () if set(map(type, values)) <= {list, dict} else values:
+            if not isinstance(labels, list | dict):
                 raise RowError(f"{name!r} must be a list of labels, not {quoted(labels)}")
     for row in rows if columns.scores is not None else ():
         if columns.scores in row:
             row[columns.scores] = _scores(row, columns)
-    for row in rows if columns.weight is not None else ():
-        weight = row.get(columns.weight, 1)
+    weights = [row.get(columns.weight, 1) for row in rows] if columns.weight is not None else []
+    for weight in () if set(map(type, weights)) <= {int, float} else weights:
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise RowError(f"{columns.weight!r} must be a number, not {quoted(weight)}")
     return read_rows(rows, columns) if rows else None

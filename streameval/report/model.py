@@ -26,11 +26,9 @@ PER_LABEL = ("precision", "recall", "f1")
 """The metrics that a report has of every label and in every average."""
 
 AVERAGES = {
-    "micro": "All labels together.",
-    "macro": "Mean over labels.",
-    "weighted": "Mean over labels, weighed by their support.",
-    "samples": "Mean over examples.",
-}
+    "micro": "all labels together", "macro": "mean over labels",
+    "weighted": "mean over labels, weighed by their support", "samples": "mean over examples",
+}  # fmt: skip
 
 _LARGE = 1e15  # from here on a count is rounded
 
@@ -70,7 +68,7 @@ class MetricValue:
     def meaning(self) -> str:
         """What it says, and over what it is averaged."""
         average = AVERAGES.get(self.spec.average or "", "") if len(self.entry.averages) > 1 else ""
-        return f"{self.entry.summary} {average}".strip()
+        return f"{self.entry.summary} {average.capitalize()}." if average else self.entry.summary
 
 
 class Report:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from streameval.metrics.interval import Interval
-from streameval.report.model import PER_LABEL, MetricValue, Report
+from streameval.report.model import AVERAGES, PER_LABEL, MetricValue, Report
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text
 
 __all__ = ["HEADS", "averages_section", "facts", "headline_section", "interval_text", "metric_list"]
@@ -14,12 +14,6 @@ HEADS = {"f1": "F1"}
 """What columns are called where it is not the name of the metric."""
 
 _ARROWS = {True: "↑", False: "↓", None: ""}
-_AVERAGES = {
-    "micro": "all cells together",
-    "macro": "mean over labels, rare ones count as much",
-    "weighted": "mean over labels, weighed by their support",
-    "samples": "mean over examples",
-}
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
@@ -100,7 +94,7 @@ def averages_section(report: Report) -> Section | None:
     rows = ""
     for name, values in report.averages().items():
         cells = "".join(f'<td class="bar" style="--v:{value:.3f}">{number_text(value, "bar")}</td>' for value in values)
-        rows += f'<tr><th scope="row"><b>{name}</b> <span>{_AVERAGES[name]}</span></th>{cells}</tr>'
+        rows += f'<tr><th scope="row"><b>{name}</b> <span>{AVERAGES[name]}</span></th>{cells}</tr>'
     heads = "".join(f'<th scope="col" class="bar">{HEADS.get(name, name)}</th>' for name in PER_LABEL)
     caption = f"Over {count_text(report.total_support)} true labels"
     return Section(

@@ -11,7 +11,7 @@ from streameval.metrics.calibration import reliability
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import precision_recall_curve, roc_curve
 from streameval.metrics.thresholds import best_threshold
-from streameval.report.model import Report
+from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_texts, number_text
 from streameval.report.page.metrics import interval_text, metric_list
@@ -37,9 +37,8 @@ def curve_section(report: Report) -> Section | None:
     if tables is None:
         return None
     positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
-    ranked = sorted(range(tables.size), key=lambda place: -positives[place])
     names = label_texts(tables.labels)
-    drawn = [(names[place], place) for place in sorted(ranked[:_DRAWN]) if positives[place]]
+    drawn = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
     options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in drawn)
     few = "" if len(drawn) == tables.size else f" (the {len(drawn)} most frequent)"
     choice = (
