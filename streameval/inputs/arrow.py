@@ -13,7 +13,7 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-__all__ = ["arrow_of_polars", "decoding", "encoded_texts", "lists_of_arrow"]
+__all__ = ["arrow_of_polars", "codes_of_arrow", "encoded_texts", "lists_of_arrow"]
 
 _OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
 """The types of text that have offsets, and how wide these are."""
@@ -80,8 +80,42 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
 
 
 def _given_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
-    with decoding(name):
+    with _decoding(name):
         return values.indices.to_numpy(), values.dictionary.to_pylist()
+
+
+def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
+    """A column of values as codes, -1 where there is none; what each code stands for; and whether codes are proper.
+
+    Codes are proper if no two stand for the same value, and some row has each of them.
+    """
+    parts, values = [np.zeros(0, np.int64)], list[Any]()
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        kind = str(chunk.type)
+        dictionary = kind.startswith("dictionary<")
+        if kind.startswith("null"):
+            parts.append(np.full(len(chunk), -1))
+            continue
+        if not dictionary and not chunk.null_count and kind.endswith(("string", "string_view")):
+            codes, strings = encoded_texts(chunk, name)
+            if len(chunk) == len(column):
+                return codes.astype(np.int64), strings, True
+            parts.append(codes + np.int64(len(values)))
+            values += strings
+            continue
+        try:
+            encoding = chunk if dictionary else chunk.dictionary_encode()
+        except NotImplementedError:
+            raise InputError(f"{name} holds {kind}; examples are sliced by strings, integers and booleans") from None
+        indices = encoding.indices
+        codes = (indices.fill_null(0) if indices.null_count else indices).to_numpy(zero_copy_only=False)
+        codes = codes.astype(np.int64) + len(values)
+        if indices.null_count:
+            codes[indices.is_null().to_numpy(zero_copy_only=False)] = -1
+        with _decoding(name):
+            values += encoding.dictionary.to_pylist()
+        parts.append(codes)
+    return np.concatenate(parts), values, False
 
 
 def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
@@ -119,7 +153,7 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     if found is None:
         raise _damaged(name)
     codes, firsts = found
-    with decoding(name):
+    with _decoding(name):
         if kind != "string_view":
             return codes, values.take(firsts).to_pylist()
         if _VIEW * len(firsts) <= len(values):  # Arrow can take none of these, and to get many one by one takes long
@@ -155,7 +189,7 @@ def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
 
 
 @contextmanager
-def decoding(name: str) -> Iterator[None]:
+def _decoding(name: str) -> Iterator[None]:
     """Have bytes refused that should be text and are not."""
     try:
         yield

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.arrow import arrow_of_polars, decoding, encoded_texts
+from streameval.inputs.arrow import arrow_of_polars, codes_of_arrow
+from streameval.inputs.forms import form_of
 from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 from streameval.slices.values import Key, Typed, typed
@@ -25,85 +26,51 @@ class Coded(NamedTuple):
 
 def coded(column: object, name: str) -> Coded:
     """The codes of the values of one column."""
-    told = f"where[{name!r}]"
-    if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-        raise InputError(f"{told} must hold one value for each example, not {quoted(column)}")
-    if hasattr(column, "to_arrow") and hasattr(column, "to_list"):  # a polars Series
+    argument, form, values = f"where[{name!r}]", form_of(column), cast("Any", column)
+    if form in ("string", "mapping") or not isinstance(column, Iterable):
+        raise InputError(f"{argument} must hold one value for each example, not {quoted(column)}")
+    if form == "polars":
         try:
-            column = arrow_of_polars(column)
+            values, form = arrow_of_polars(column), "arrow"
         except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
-            column = column.to_list()  # type: ignore[attr-defined]
-    if hasattr(column, "dictionary_encode") and hasattr(column, "to_pylist"):
-        return _arrow(column, told)
-    if hasattr(column, "factorize") and hasattr(column, "iloc"):  # a pandas Series
-        codes, values = column.factorize()
-        return _used(np.asarray(codes, np.int64), [typed(value, told) for value in values.tolist()])
-    if isinstance(column, np.ndarray) or (hasattr(column, "__array__") and not isinstance(column, list | tuple)):
-        array = np.asanyarray(column)
+            values, form = values.to_list(), "list"
+    if form == "arrow":
+        codes, values, proper = codes_of_arrow(values, argument)
+        if proper:
+            return Coded(codes, [(typed(value, argument),) for value in values])
+        # Only values that some row has are looked at; a dictionary may hold any others.
+        present = np.bincount(codes + 1, minlength=len(values) + 1)[1:].tolist()
+        none: Typed = (type(None), None)
+        pairs = zip(values, present, strict=True)
+        return _used(codes, [typed(value, argument) if rows else none for value, rows in pairs])
+    if form == "series":
+        codes, values = values.factorize()
+        return _used(np.asarray(codes, np.int64), [typed(value, argument) for value in values.tolist()])
+    if form in ("array", "frame", "table"):
+        array = np.asanyarray(values)
         if array.ndim != 1:
-            raise InputError(f"{told} must hold one value for each example, but has shape {array.shape}")
+            raise InputError(f"{argument} must hold one value for each example, but has shape {array.shape}")
         if array.dtype.kind in "iub":
-            return _numbers(array, told)
-        column = array.tolist()
-    values = list(column)  # type: ignore[call-overload]
+            codes, first = _ranked(array)
+            return Coded(codes, [(typed(value, argument),) for value in array[first].tolist()])
+        values = array.tolist()
+    values = list(values)
     kinds = set(map(type, values))
-    if kinds <= {str} or kinds <= {int}:
-        places: dict[Any, int] = {}
-        codes = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int64, len(values))
-        return Coded(codes, [(typed(value, told),) for value in places])
-    found: dict[Typed, int] = {}
-    codes = np.fromiter((found.setdefault(typed(value, told), len(found)) for value in values), np.int64, len(values))
-    return Coded(codes, [(key,) for key in found])
+    if not (kinds <= {str} or kinds <= {int}):  # values that are equal may be of different types
+        values = [typed(value, argument) for value in values]
+    places: dict[Any, int] = {}
+    codes = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int64, len(values))
+    return Coded(codes, [(value if type(value) is tuple else typed(value, argument),) for value in places])
 
 
 def _used(codes: IntArray, values: Sequence[Typed]) -> Coded:
     """Codes into values that may hold repeats, and some that no row has; -1 where there is none."""
-    found: dict[Typed, int] = {}
+    distinct: dict[Typed, int] = {}
     place = np.zeros(len(values) + 1, np.int64)
     for code in np.flatnonzero(np.bincount(codes + 1, minlength=len(values) + 1)).tolist():
         value = (type(None), None) if code == 0 else values[code - 1]
-        place[code] = found.setdefault(value, len(found))
-    return Coded(place[codes + 1], [(value,) for value in found])
-
-
-def _arrow(column: Any, told: str) -> Coded:
-    parts = [np.zeros(0, np.int64)]
-    values: list[object] = []
-    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
-        kind = str(chunk.type)
-        if kind.startswith("null"):
-            parts.append(np.full(len(chunk), -1))
-            continue
-        given = kind.startswith("dictionary<")
-        if not given and not chunk.null_count and kind.endswith(("string", "string_view")):
-            found, texts = encoded_texts(chunk, told)
-            if len(chunk) == len(column):  # where every code is one of its own that some row has
-                return Coded(found.astype(np.int64), [(typed(text, told),) for text in texts])
-            parts.append(found + np.int64(len(values)))
-            values += texts
-            continue
-        try:
-            encoding = chunk if given else chunk.dictionary_encode()
-        except NotImplementedError:
-            raise InputError(f"{told} holds {kind}; examples are sliced by strings, integers and booleans") from None
-        indices = encoding.indices
-        codes = (indices.fill_null(0) if indices.null_count else indices).to_numpy(zero_copy_only=False)
-        codes = codes.astype(np.int64) + len(values)
-        if indices.null_count:
-            codes[indices.is_null().to_numpy(zero_copy_only=False)] = -1
-        with decoding(told):
-            values += encoding.dictionary.to_pylist()
-        parts.append(codes)
-    codes = np.concatenate(parts)
-    # Only values that some row has are looked at; a dictionary may hold any others.
-    met = np.bincount(codes + 1, minlength=len(values) + 1)[1:].tolist()
-    none: Typed = (type(None), None)
-    return _used(codes, [typed(value, told) if count else none for value, count in zip(values, met, strict=True)])
-
-
-def _numbers(array: np.ndarray[Any, Any], told: str) -> Coded:
-    codes, first = _ranked(array)
-    return Coded(codes, [(typed(value, told),) for value in array[first].tolist()])
+        place[code] = distinct.setdefault(value, len(distinct))
+    return Coded(place[codes + 1], [(value,) for value in distinct])
 
 
 def _ranked(array: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray]:
