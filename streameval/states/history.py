@@ -8,7 +8,6 @@ one recount and never a wrong number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,8 @@ from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
 from streameval.schema.batch import Batch, Example, slots_of
-from streameval.schema.example_scores import ExampleScores, batch_of
+from streameval.schema.example_scores import ExampleScores, batch_of, narrowed
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.joint_tape import JointTape
 from streameval.states.recording import Recording
 from streameval.states.state_set import StateSet
 
@@ -129,7 +127,7 @@ class History:
         labels = self.labels = LabelIndex(recording.labels)
         labels.fixed = recording.fixed
         timed = recording.stamps is not None
-        self.tape: Any = JointTape(timed) if _several(like) else backend.tape.Tape(timed)
+        self.tape = backend.tape.Tape(backend.commit.Root(), timed)
         self._scored = recording.given is not None
         self._append((recording.lengths, recording.slots, recording.weights, recording.stamps), recording.given)
         self._hold(like.empty_like(labels))
@@ -152,7 +150,7 @@ class History:
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
         start, stop = self.tape.overdue(size, limit), self.tape.examples
-        given = self.tape.given(start, stop) if self._scored else None
+        given = self._given(start, stop) if self._scored else None
         return Recording.of(self.labels, self.tape.contents(start, stop), given)
 
     def needs_compaction(self) -> bool:
@@ -204,10 +202,11 @@ class History:
         self.stale = self._trim(size, limit)
 
     def _append(self, contents: TapeContents, given: ExampleScores | None) -> None:
-        if isinstance(self.tape, JointTape):
-            self.tape.extend(*contents, given)
-        else:
-            self.tape.extend(*contents)
+        scores = None if given is None else (given.lengths, given.columns, narrowed(given.scores))
+        self.tape.extend(*contents, scores)
+
+    def _given(self, start: int, stop: int) -> ExampleScores:
+        return ExampleScores(*self.tape.scores_of(start, stop))
 
     def _trim(self, size: int, limit: int) -> bool:
         """The same; whether it is better to count anew."""
@@ -225,7 +224,7 @@ class History:
         elif overdue:
             for example in self._examples(overdue):
                 states.count_one(example, -1, known=True)
-            tape.drop(overdue)
+            tape.drop(None, overdue)
             self._until_compaction -= overdue
             if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
                 states.compact()
@@ -237,7 +236,7 @@ class History:
     def _examples(self, size: int) -> Iterator[Example]:
         """The oldest examples one by one."""
         lengths, slots, weights, _ = self.tape.contents(0, size)
-        batch = batch_of(lengths, slots, weights, self.tape.given(0, size))
+        batch = batch_of(lengths, slots, weights, self._given(0, size))
         wide = slots.astype(np.int64)
         end = 0
         for row, length in enumerate(lengths.tolist()):
@@ -264,8 +263,8 @@ class History:
         twin = History.__new__(History)
         twin._hold(self.states.copy())
         twin.labels, everything = twin.states.labels, (0, self.tape.examples)
-        twin.tape = type(self.tape)(self.tape.timed)
-        twin._append(self.tape.contents(*everything), self.tape.given(*everything) if _several(self.states) else None)
+        twin.tape = backend.tape.Tape(backend.commit.Root(), self.tape.timed)
+        twin._append(self.tape.contents(*everything), self._given(*everything) if _several(self.states) else None)
         twin.clock, twin.stale, twin.before, twin._look = self.clock, False, self.before, self._look
         twin._until_compaction, twin._scored = self._until_compaction, self._scored
         return twin

@@ -793,9 +793,9 @@ if se.kernel.BACKEND == "compiled":
 @given(st.data(), st.booleans())
 def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: bool):
     width = 9
-    mine, theirs = compiled_tape.Tape(timed), _tape.Tape(timed)
+    mine, theirs = compiled_tape.Tape(Root(), timed), _tape.Tape(Root(), timed)
     counts, twin = compiled.Counts(Root(), width), _numpy.Counts(Root(), width)
-    columns, now = {str(n): n for n in range(width)}, 0
+    columns, now, scores_kept = {str(n): n for n in range(width)}, 0, False
     for _ in range(data.draw(st.integers(0, 25))):
         step = data.draw(st.sampled_from(["slide", "extend", "drop"]))
         if step == "drop":
@@ -809,7 +809,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             slots = np.array([5 * n + outcome for n, outcome in enumerate(outcomes)], np.int64)
             key = tuple(sum(o in kinds for o in outcomes) for kinds in ((1, 3), (2, 3), (3,), (4,)))
             one, stamps = np.array([len(slots)], np.int32), np.array([now]) if timed else None
-            if step == "slide" and not mine.weighted:
+            if step == "slide" and not (mine.weighted or scores_kept):
                 said = [{str(n): bool(o & bit) for n, o in enumerate(outcomes)} for bit in (1, 2)]
                 assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == 0
                 twin.count_slots(slots, key, 0, 1)
@@ -817,9 +817,12 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
                 theirs.drop(twin, theirs.overdue(size, limit))
             else:
                 weight = np.array([data.draw(st.sampled_from([1.0, 0.5]))])
+                scored = data.draw(st.sampled_from([None, None, np.float32, np.float64]))
+                scores_kept = scores_kept or scored is not None
+                scores = None if scored is None else (np.array([2]), np.array([now, 3]), np.array([0.1, now], scored))
                 for tape, table in ((mine, counts), (theirs, twin)):
                     table.count_slots(slots, key, 0, 1)
-                    tape.extend(one, slots.astype(np.int32), weight, stamps)
+                    tape.extend(one, slots.astype(np.int32), weight, stamps, scores)
         assert (mine.examples, mine.weighted, mine.latest) == (theirs.examples, theirs.weighted, theirs.latest)
         for size, limit in ((0, now), (3, now - 2), (99, -(2**63))):
             assert mine.overdue(size, limit) == theirs.overdue(size, limit)
@@ -827,6 +830,8 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
         for found, expected in zip(mine.contents(start, 99), theirs.contents(start, 99), strict=True):
             assert (found is None) == (expected is None)
             assert found is None or found.tolist() == expected.tolist()
+        for copied, expected in zip(mine.scores_of(start, 99), theirs.scores_of(start, 99), strict=True):
+            assert (copied.dtype, copied.tolist()) == (expected.dtype, expected.tolist())
         assert counts.examples == twin.examples
         assert counts.cells(width).tolist() == twin.cells(width).tolist()
         tables = [

@@ -1,46 +1,87 @@
 """The tape of `numpy.py`, compiled. Same names, same signatures; `numpy.py` says what they mean."""
 
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy, memmove
+from libc.stdlib cimport calloc, free
 
 from streameval.kernel.decisions.compiled cimport Counts
+from streameval.kernel.part cimport commit, se_part_new
 
 import numpy as np
 
 from streameval.kernel.types import DONE, OTHER
 
+cdef extern from "tape/buffer.h" nogil:
+    ctypedef struct se_buffer:
+        char* items
+        Py_ssize_t size
+        Py_ssize_t first
+        Py_ssize_t last
+        Py_ssize_t room
+    int se_buffer_reserve(se_buffer*, Py_ssize_t)
+    void se_buffer_put(se_buffer*, const void*, Py_ssize_t)
+    void se_buffer_get(const se_buffer*, Py_ssize_t, Py_ssize_t, void*)
+    int se_buffer_widen(se_buffer*)
 
-cdef void* resized(void* array, size_t size) except NULL:
-    cdef void* found = realloc(array, size)
-    if found == NULL:
-        raise MemoryError
-    return found
+cdef double ONE = 1.0
+cdef int32_t NOTHING = 0
+
+
+cdef struct Appended:
+    PyObject* tape
+    PyObject* arrays  # which hold what follows
+    Py_ssize_t examples
+    Py_ssize_t slots
+    Py_ssize_t entries
+    Py_ssize_t odd
+    bint promised
+    bint single
+    const int32_t* length
+    const int32_t* slot
+    const double* weight
+    const int64_t* stamp
+    const int32_t* many
+    const int32_t* column
+    const void* score
+
+
+cdef struct Dropped:
+    PyObject* tape
+    Py_ssize_t examples
+
+
+cdef const void* start(array, kind, Py_ssize_t items, str what) except? NULL:
+    """Where an array of so many items starts, which has a copy of its own."""
+    if array.ndim != 1 or array.dtype != kind or len(array) != items:
+        raise ValueError(f"{what} do not fit together")
+    return <const void*><size_t>array.ctypes.data if items else NULL
 
 
 cdef class Tape:
-    """See `streameval.kernel.tape.numpy.Tape`. A gap buffer: what is held moves to the front once the end is reached."""
+    """See `streameval.kernel.tape.numpy.Tape`."""
 
     cdef readonly bint timed
-    cdef int32_t* length
-    cdef int32_t* slot
-    cdef double* weight  # NULL while all are 1
-    cdef int64_t* stamp  # NULL unless timed
     cdef readonly Py_ssize_t appended
-    cdef Py_ssize_t first, last, room, first_slot, last_slot, slot_room, odd
+    cdef se_buffer length, slot, weight, stamp, many, column, score
+    cdef Py_ssize_t odd, promised_examples, promised_slots, promised_entries
+    # Whether weights and scores are written: not before one is other than 1, or there is one.
+    cdef bint weighs, scores
 
-    def __cinit__(self, bint timed):
+    def __cinit__(self, root, bint timed):
         self.timed = timed
+        self.length.size = self.slot.size = self.many.size = self.column.size = self.score.size = 4
+        self.weight.size = self.stamp.size = 8
 
     def __dealloc__(self):
-        free(self.length)
-        free(self.slot)
-        free(self.weight)
-        free(self.stamp)
+        for items in (<size_t>self.length.items, <size_t>self.slot.items, <size_t>self.weight.items,
+                      <size_t>self.stamp.items, <size_t>self.many.items, <size_t>self.column.items,
+                      <size_t>self.score.items):
+            free(<void*><size_t>items)
 
     @property
     def examples(self):
-        return self.last - self.first
+        return self.length.last - self.length.first
 
     @property
     def weighted(self):
@@ -48,62 +89,45 @@ cdef class Tape:
 
     @property
     def latest(self):
-        return self.stamp[self.last - 1] if self.timed and self.last > self.first else None
+        return (<int64_t*>self.stamp.items)[self.stamp.last - 1] if self.timed and self.examples else None
 
-    cdef int make_room(self, Py_ssize_t examples, Py_ssize_t slots, bint weighted) except -1:
-        """Room behind the last example; nothing of what is held changes, also if memory runs out."""
-        cdef Py_ssize_t position
-        if self.length == NULL or self.last + examples > self.room:
-            self.move_examples(self.last - self.first + examples)
-        if self.slot == NULL or self.last_slot + slots > self.slot_room:
-            self.move_slots(self.last_slot - self.first_slot + slots)
-        if weighted and self.weight == NULL:
-            self.weight = <double*>malloc(self.room * sizeof(double))
-            if self.weight == NULL:
+    cdef int reserve(self, Py_ssize_t examples, Py_ssize_t slots, Py_ssize_t entries) except -1:
+        """Room for more, besides what was promised; nothing of what is on the tape changes."""
+        examples += self.promised_examples
+        if not (
+            se_buffer_reserve(&self.length, examples)
+            and se_buffer_reserve(&self.slot, slots + self.promised_slots)
+            and (not self.timed or se_buffer_reserve(&self.stamp, examples))
+            and (not self.weighs or se_buffer_reserve(&self.weight, examples))
+            and (not self.scores or se_buffer_reserve(&self.many, examples))
+            and (not self.scores or se_buffer_reserve(&self.column, entries + self.promised_entries))
+            and (not self.scores or se_buffer_reserve(&self.score, entries + self.promised_entries))
+        ):
+            raise MemoryError
+        return 0
+
+    cdef int widen(self, bint odd, bint scored, bint single) except -1:
+        """Write weights or scores from now on, or scores of eight bytes, if there are some."""
+        cdef Py_ssize_t position, live = self.length.last - self.length.first
+        if self.weighs and not (odd or self.odd or self.promised_examples):
+            free(self.weight.items)
+            self.weight.items, self.weight.first, self.weight.last = NULL, 0, 0
+            self.weight.room = 0
+            self.weighs = False
+        if odd and not self.weighs:
+            if not se_buffer_reserve(&self.weight, live + self.promised_examples):
                 raise MemoryError
-            for position in range(self.last):
-                self.weight[position] = 1.0
-        return 0
-
-    cdef int move_examples(self, Py_ssize_t needed) except -1:
-        """Move what is held to the front, into more room if it takes more than two thirds of it, or into less."""
-        cdef Py_ssize_t live = self.last - self.first, room = needed + needed // 2 + 64
-        if 3 * needed > 2 * self.room:
-            self.resize_examples(room)
-        if live and self.first:
-            memmove(self.length, self.length + self.first, live * sizeof(int32_t))
-            if self.weight != NULL:
-                memmove(self.weight, self.weight + self.first, live * sizeof(double))
-            if self.timed:
-                memmove(self.stamp, self.stamp + self.first, live * sizeof(int64_t))
-        self.first, self.last = 0, live
-        if self.room > 3 * room:
-            self.resize_examples(room)
-        return 0
-
-    cdef int resize_examples(self, Py_ssize_t room) except -1:
-        # With realloc, since large arrays grow in place. What has grown when another cannot does no harm, and what
-        # shrinks is first said to be small.
-        self.room = min(self.room, room)
-        self.length = <int32_t*>resized(self.length, room * sizeof(int32_t))
-        if self.weight != NULL:
-            self.weight = <double*>resized(self.weight, room * sizeof(double))
-        if self.timed:
-            self.stamp = <int64_t*>resized(self.stamp, room * sizeof(int64_t))
-        self.room = room
-        return 0
-
-    cdef int move_slots(self, Py_ssize_t needed) except -1:
-        cdef Py_ssize_t live = self.last_slot - self.first_slot, room = needed + needed // 2 + 256
-        if 3 * needed > 2 * self.slot_room:
-            self.slot = <int32_t*>resized(self.slot, room * sizeof(int32_t))
-            self.slot_room = room
-        if live and self.first_slot:
-            memmove(self.slot, self.slot + self.first_slot, live * sizeof(int32_t))
-        self.first_slot, self.last_slot = 0, live
-        if self.slot_room > 3 * room:
-            self.slot = <int32_t*>resized(self.slot, room * sizeof(int32_t))
-            self.slot_room = room
+            for position in range(live):
+                se_buffer_put(&self.weight, &ONE, 1)
+            self.weighs = True
+        if scored and not self.scores:
+            if not se_buffer_reserve(&self.many, live + self.promised_examples):
+                raise MemoryError
+            for position in range(live):
+                se_buffer_put(&self.many, &NOTHING, 1)
+            self.scores = True
+        if scored and not single and self.score.size == 4 and not se_buffer_widen(&self.score):
+            raise MemoryError
         return 0
 
     def slide(
@@ -111,132 +135,196 @@ cdef class Tape:
         Py_ssize_t size, int64_t stamp, int64_t limit,
     ):
         cdef Py_ssize_t position
+        cdef int32_t slot
         cdef int code
-        if self.odd or max(counts.width, len(columns)) > 0x7FFFFFFF // 10:
+        if self.odd or self.scores or max(counts.width, len(columns)) > 0x7FFFFFFF // 10:
             return OTHER
+        self.widen(False, False, True)
         code = counts.count_example(columns, fixed, y_true, y_pred, threshold, 1)
         if code:
             return code
         try:
-            self.make_room(1, counts.landed, False)
+            self.reserve(1, counts.landed, 0)
         except MemoryError:
             counts.uncount()
             raise
         for position in range(counts.landed):
-            self.slot[self.last_slot + position] = <int32_t>counts.touched[position]
-        self.length[self.last] = <int32_t>counts.landed
-        if self.weight != NULL:
-            self.weight[self.last] = 1.0
+            slot = <int32_t>counts.touched[position]
+            se_buffer_put(&self.slot, &slot, 1)
+        slot = <int32_t>counts.landed
+        se_buffer_put(&self.length, &slot, 1)
+        if self.weighs:
+            se_buffer_put(&self.weight, &ONE, 1)
         if self.timed:
-            self.stamp[self.last] = stamp
-        self.last_slot += counts.landed
-        self.last += 1
+            se_buffer_put(&self.stamp, &stamp, 1)
         self.appended += 1
         position = self.late(size, limit)
         if position:
             self.take_back(counts, position)
         return DONE
 
-    def extend(self, lengths, slots, weights, stamps):
-        cdef const int32_t[::1] length = np.ascontiguousarray(lengths, np.int32)
-        cdef const int32_t[::1] slot = np.ascontiguousarray(slots, np.int32)
-        cdef const double[::1] weight
-        cdef const int64_t[::1] stamp
-        cdef Py_ssize_t position, total = 0, examples = length.shape[0], odd = 0
-        for position in range(examples):
-            total += length[position]
-            if length[position] < 0:
-                raise ValueError("a length is negative")
-        if total != slot.shape[0] or self.timed != (stamps is not None):
-            raise ValueError("lengths, slots and stamps do not fit together")
-        for position in range(total):
-            if slot[position] < 0:
-                raise ValueError("a slot is negative")
+    def prepare_append(self, lengths, slots, weights, stamps, scores=None):
+        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended))
+        if data == NULL:
+            raise MemoryError
+        data.tape = <PyObject*>self
+        part = se_part_new(commit_append, data, release_append, self)
+        if self.timed != (stamps is not None):
+            raise ValueError("a timed tape takes stamps, and only that")
+        many, columns, values = (None, (), np.zeros(0, np.float32)) if scores is None else scores
+        arrays = (
+            np.array(lengths, np.int32), np.array(slots, np.int32),
+            None if weights is None else np.array(weights, np.float64),
+            None if stamps is None else np.array(stamps, np.int64),
+            None if many is None else np.array(many, np.int32), np.array(columns, np.int32),
+            np.array(values, np.float32 if values.dtype == np.float32 else np.float64),
+        )
+        Py_INCREF(arrays)
+        data.arrays = <PyObject*>arrays
+        data.examples, data.slots, data.entries = len(arrays[0]), int(arrays[0].sum()), len(arrays[5])
+        data.single = arrays[6].dtype == np.float32
+        if data.examples and (arrays[0].min() < 0 or arrays[1].min(initial=0) < 0):
+            raise ValueError("a length or a slot is negative")
+        data.length = <const int32_t*>start(arrays[0], np.int32, data.examples, "lengths")
+        data.slot = <const int32_t*>start(arrays[1], np.int32, data.slots, "lengths and slots")
         if weights is not None:
-            weight = np.ascontiguousarray(weights, np.float64)
-            if weight.shape[0] != examples:
-                raise ValueError("lengths and weights do not fit together")
-            for position in range(examples):
-                odd += weight[position] != 1.0
-        if stamps is not None:
-            stamp = np.ascontiguousarray(stamps, np.int64)
-            if stamp.shape[0] != examples:
-                raise ValueError("lengths and stamps do not fit together")
-        if not examples:
-            return
-        self.make_room(examples, total, odd > 0)
-        memcpy(self.length + self.last, &length[0], examples * sizeof(int32_t))
-        if total:
-            memcpy(self.slot + self.last_slot, &slot[0], total * sizeof(int32_t))
-        if self.weight != NULL:
-            for position in range(examples):
-                self.weight[self.last + position] = 1.0 if weights is None else weight[position]
+            data.weight = <const double*>start(arrays[2], np.float64, data.examples, "lengths and weights")
+            data.odd = np.count_nonzero(arrays[2] != 1.0)
         if self.timed:
-            memcpy(self.stamp + self.last, &stamp[0], examples * sizeof(int64_t))
-        self.last_slot += total
-        self.last += examples
-        self.appended += examples
-        self.odd += odd
+            data.stamp = <const int64_t*>start(arrays[3], np.int64, data.examples, "lengths and stamps")
+        if many is not None:
+            data.many = <const int32_t*>start(arrays[4], np.int32, data.examples, "lengths and scores")
+            data.column = <const int32_t*>start(arrays[5], np.int32, int(arrays[4].sum()), "scores and columns")
+            data.score = start(arrays[6], arrays[6].dtype, data.entries, "columns and scores")
+        self.widen(data.odd > 0, many is not None, data.single)
+        self.reserve(data.examples, data.slots, data.entries)
+        self.promise(data, 1)
+        return part
+
+    cdef void promise(self, Appended* data, int by) noexcept:
+        self.promised_examples += by * data.examples
+        self.promised_slots += by * data.slots
+        self.promised_entries += by * data.entries
+        data.promised = by > 0
+
+    def extend(self, lengths, slots, weights, stamps, scores=None):
+        commit(self.prepare_append(lengths, slots, weights, stamps, scores))
 
     cdef Py_ssize_t late(self, Py_ssize_t size, int64_t limit) noexcept nogil:
-        cdef Py_ssize_t position = max(0, self.last - self.first - size)
+        cdef Py_ssize_t live = self.length.last - self.length.first, position = max(0, live - size)
         if self.timed:
-            while self.first + position < self.last and self.stamp[self.first + position] <= limit:
+            while position < live and (<int64_t*>self.stamp.items)[self.stamp.first + position] <= limit:
                 position += 1
         return position
 
     def overdue(self, Py_ssize_t size, int64_t limit):
         return self.late(size, limit)
 
+    def prepare_drop(self, Py_ssize_t examples):
+        cdef Dropped* data = <Dropped*>calloc(1, sizeof(Dropped))
+        if data == NULL:
+            raise MemoryError
+        data.tape, data.examples = <PyObject*>self, examples
+        return se_part_new(commit_drop, data, free, self)
+
     def drop(self, Counts counts, Py_ssize_t examples):
-        self.take_back(counts, max(0, min(examples, self.last - self.first)))
+        self.take_back(counts, examples)
 
     cdef void take_back(self, Counts counts, Py_ssize_t examples) noexcept:
         """Take the oldest examples off the tape; what is on it was counted, so there is nothing to check."""
-        cdef Py_ssize_t position, here, width = 0 if counts is None else 5 * counts.width
-        cdef int32_t slot
+        cdef Py_ssize_t position, width = 0 if counts is None else 5 * counts.width
+        cdef int32_t slot, entries
+        cdef int32_t* slots
         cdef uint64_t totals[5]
-        for position in range(self.first, self.first + examples):
-            totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
-            for here in range(self.first_slot, self.first_slot + self.length[position]):
-                slot = self.slot[here]
-                if slot < width:
-                    counts.cell[slot] -= 1
-                totals[slot % 5] += 1
+        for position in range(max(0, min(examples, self.length.last - self.length.first))):
+            entries = (<int32_t*>self.length.items)[self.length.first]
             if counts is not None:
+                totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
+                slots = <int32_t*>self.slot.items + self.slot.first
+                for slot in slots[:entries]:
+                    if slot < width:
+                        counts.cell[slot] -= 1
+                    totals[slot % 5] += 1
                 counts.uncount_row(totals)
-            self.first_slot += self.length[position]
-            if self.weight != NULL and self.weight[position] != 1.0:
-                self.odd -= 1
-        self.first += examples
-        if not self.odd:
-            free(self.weight)
-            self.weight = NULL
+            self.length.first += 1
+            self.slot.first += entries
+            if self.timed:
+                self.stamp.first += 1
+            if self.weighs:
+                self.odd -= (<double*>self.weight.items)[self.weight.first] != 1.0
+                self.weight.first += 1
+            if self.scores:
+                entries = (<int32_t*>self.many.items)[self.many.first]
+                self.many.first += 1
+                self.column.first += entries
+                self.score.first += entries
+
+    cdef entries(self, se_buffer* lengths, se_buffer* items, kind, Py_ssize_t first, Py_ssize_t last):
+        """Copies of some lengths, and of what they are lengths of."""
+        cdef Py_ssize_t position, before = 0, total = 0
+        cdef int32_t* length = <int32_t*>lengths.items + lengths.first
+        for position in range(first):
+            before += length[position]
+        for position in range(first, last):
+            total += length[position]
+        return copied(lengths, np.int32, first, last), copied(items, kind, before, before + total)
 
     def contents(self, Py_ssize_t start, Py_ssize_t stop):
-        cdef Py_ssize_t position, before = self.first_slot, total = 0, examples
-        start = max(0, min(start, self.last - self.first))
-        stop = max(start, min(stop, self.last - self.first))
-        examples = stop - start
-        for position in range(self.first, self.first + start):
-            before += self.length[position]
-        for position in range(self.first + start, self.first + stop):
-            total += self.length[position]
-        lengths, slots = np.empty(examples, np.int32), np.empty(total, np.int32)
-        cdef int32_t[::1] length = lengths
-        cdef int32_t[::1] slot = slots
-        cdef double[::1] weight
-        cdef int64_t[::1] stamp
-        weights = np.empty(examples, np.float64) if self.odd else None
-        stamps = np.empty(examples, np.int64) if self.timed else None
-        if total:
-            memcpy(&slot[0], self.slot + before, total * sizeof(int32_t))
-        if examples:
-            memcpy(&length[0], self.length + self.first + start, examples * sizeof(int32_t))
-            if weights is not None:
-                weight = weights
-                memcpy(&weight[0], self.weight + self.first + start, examples * sizeof(double))
-            if stamps is not None:
-                stamp = stamps
-                memcpy(&stamp[0], self.stamp + self.first + start, examples * sizeof(int64_t))
-        return lengths, slots, weights, stamps
+        start = max(0, min(start, self.examples))
+        stop = max(start, min(stop, self.examples))
+        lengths, slots = self.entries(&self.length, &self.slot, np.int32, start, stop)
+        weights = copied(&self.weight, np.float64, start, stop) if self.odd else None
+        return lengths, slots, weights, copied(&self.stamp, np.int64, start, stop) if self.timed else None
+
+    def scores_of(self, Py_ssize_t start, Py_ssize_t stop):
+        start = max(0, min(start, self.examples))
+        stop = max(start, min(stop, self.examples))
+        kind = np.float32 if self.score.size == 4 else np.float64
+        if not self.scores:
+            return np.zeros(stop - start, np.int32), np.zeros(0, np.int32), np.zeros(0, kind)
+        lengths, columns = self.entries(&self.many, &self.column, np.int32, start, stop)
+        return lengths, columns, self.entries(&self.many, &self.score, kind, start, stop)[1]
+
+
+cdef copied(se_buffer* buffer, kind, Py_ssize_t start, Py_ssize_t stop):
+    array = np.empty(stop - start, kind)
+    se_buffer_get(buffer, start, stop, <void*><size_t>array.ctypes.data)
+    return array
+
+
+cdef void commit_append(void* data) noexcept:
+    cdef Appended* part = <Appended*>data
+    cdef Tape tape = <Tape>part.tape
+    cdef Py_ssize_t position
+    cdef double score
+    se_buffer_put(&tape.length, part.length, part.examples)
+    se_buffer_put(&tape.slot, part.slot, part.slots)
+    if tape.timed:
+        se_buffer_put(&tape.stamp, part.stamp, part.examples)
+    for position in range(part.examples if tape.weighs else 0):
+        se_buffer_put(&tape.weight, &ONE if part.weight == NULL else <double*>&part.weight[position], 1)
+    for position in range(part.examples if tape.scores else 0):
+        se_buffer_put(&tape.many, &NOTHING if part.many == NULL else <int32_t*>&part.many[position], 1)
+    se_buffer_put(&tape.column, part.column, part.entries)
+    if part.single and tape.score.size == 8:
+        for position in range(part.entries):
+            score = (<const float*>part.score)[position]
+            se_buffer_put(&tape.score, &score, 1)
+    else:
+        se_buffer_put(&tape.score, part.score, part.entries)
+    tape.odd += part.odd
+    tape.appended += part.examples
+    tape.promise(part, -1)
+
+
+cdef void release_append(void* data) noexcept:
+    cdef Appended* part = <Appended*>data
+    if part.promised:
+        (<Tape>part.tape).promise(part, -1)
+    Py_XDECREF(part.arrays)
+    free(part)
+
+
+cdef void commit_drop(void* data) noexcept:
+    cdef Dropped* part = <Dropped*>data
+    (<Tape>part.tape).take_back(None, part.examples)

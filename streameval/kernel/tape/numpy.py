@@ -1,4 +1,7 @@
-"""What the compiled `Tape` means: the examples in a window, oldest first, in as little room as they need."""
+"""The examples in a window, oldest first, in numpy: what the compiled twin does, and the fallback.
+
+Here every change copies all that is on the tape; the compiled twin only moves what is live now and then.
+"""
 
 from __future__ import annotations
 
@@ -7,59 +10,80 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.numpy import Counts
-from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, RowKey, TapeContents
+from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, RowKey, ScoreArray, TapeContents
 
 __all__ = ["Tape"]
 
 
-class _Held(NamedTuple):
-    """Arrays with room behind what is held. What lies outside the bounds is not yet, or no longer, on the tape."""
+class _Value(NamedTuple):
+    """How many slots, and how many scores, each example has, and all of them; weights and stamps."""
 
     lengths: Int32Array
     slots: Int32Array
     weights: FloatArray
     stamps: IntArray
-    first: int
-    last: int
-    first_slot: int
-    last_slot: int
-    odd: int
+    many: Int32Array
+    columns: Int32Array
+    scores: ScoreArray
     appended: int
+
+    def plus(self, other: _Value) -> _Value:
+        joined: list[Any] = [np.concatenate(parts) for parts in zip(self[:-1], other[:-1], strict=True)]
+        return _Value(*joined, self.appended + other.appended)
+
+    def part(self, start: int, stop: int) -> _Value:
+        """Some of the examples."""
+        examples = slice(max(0, start), max(0, start, stop))
+        of_slots, of_scores = (
+            slice(int(lengths[: examples.start].sum()), int(lengths[: examples.stop].sum()))
+            for lengths in (self.lengths, self.many)
+        )
+        spans = (examples, of_slots, examples, examples, examples, of_scores, of_scores)
+        copies: list[Any] = [array[span].copy() for array, span in zip(self, spans, strict=False)]  # type: ignore[index]
+        return _Value(*copies, self.appended)
 
 
 class Tape:
-    """Examples as slots, with a weight and, on a timed tape, a stamp each: an integer that never decreases.
+    """Examples as slots, with a weight each, on a timed tape a stamp, an integer that never decreases, and scores.
 
-    A declared label that an example mentions as a true negative has no slot. Every change of the tape happens at once.
+    A declared label that an example mentions as a true negative has no slot. Scores take 4 bytes as long as every one
+    so far was a float32, and 8 from the first that was not.
     """
 
-    __slots__ = ("_held", "timed")
+    __slots__ = ("_cell", "timed")
 
-    def __init__(self, timed: bool) -> None:
+    def __init__(self, root: Root, timed: bool) -> None:
         self.timed = timed
-        self._held = _Held(*_room(64, 256), 0, 0, 0, 0, 0, 0)
+        none = np.zeros(0, np.int32)
+        value = _Value(none, none, np.zeros(0), np.zeros(0, np.int64), none, none, np.zeros(0, np.float32), 0)
+        self._cell = root.cell(value)
+
+    @property
+    def _value(self) -> _Value:
+        value: _Value = self._cell.value
+        return value
 
     @property
     def examples(self) -> int:
         """How many examples are on the tape."""
-        return self._held.last - self._held.first
+        return len(self._value.lengths)
 
     @property
     def appended(self) -> int:
         """How many examples were ever appended: what tells whether one was, also if as many were dropped."""
-        return self._held.appended
+        return self._value.appended
 
     @property
     def weighted(self) -> bool:
         """Whether any of them weighs other than 1."""
-        return self._held.odd > 0
+        return bool((self._value.weights != 1.0).any())
 
     @property
     def latest(self) -> int | None:
         """The stamp of the newest example."""
-        held = self._held
-        return int(held.stamps[held.last - 1]) if self.timed and held.last > held.first else None
+        return int(self._value.stamps[-1]) if self.timed and self.examples else None
 
     def slide(
         self,
@@ -75,88 +99,86 @@ class Tape:
     ) -> int:
         """Count one example of a common form and append it, then take back what is overdue; see `Counts.count_example`.
 
-        ``OTHER`` if the form is for others to read or the tape is weighted. Here it always is: only the compiled twin
-        has something to gain.
+        ``OTHER`` if the fast path does not handle the form, or the tape has weights or scores. Always so in this twin,
+        which gains nothing.
         """
         return OTHER
 
-    def extend(
-        self, lengths: Int32Array, slots: Int32Array, weights: FloatArray | None, stamps: IntArray | None
-    ) -> None:
-        """Append examples: how many slots each has, all slots, weights (None: all are 1), and stamps if timed."""
-        held = self._with_room(len(lengths), len(slots))
-        examples = slice(held.last, held.last + len(lengths))
-        held.lengths[examples] = lengths
-        held.slots[held.last_slot : held.last_slot + len(slots)] = slots
-        held.weights[examples] = 1.0 if weights is None else weights
-        held.stamps[examples] = 0 if stamps is None else stamps
-        odd = 0 if weights is None else int(np.count_nonzero(weights != 1.0))
-        self._held = held._replace(
-            last=held.last + len(lengths),
-            last_slot=held.last_slot + len(slots),
-            odd=held.odd + odd,
-            appended=held.appended + len(lengths),
-        )
+    def prepare_append(
+        self,
+        lengths: Int32Array,
+        slots: Int32Array,
+        weights: FloatArray | None,
+        stamps: IntArray | None,
+        scores: tuple[Int32Array, Int32Array, ScoreArray] | None = None,
+    ) -> Part:
+        """Prepare to append examples.
 
-    def _with_room(self, examples: int, slots: int) -> _Held:
-        held = self._held
-        if held.last + examples <= len(held.lengths) and held.last_slot + slots <= len(held.slots):
-            return held
-        live, live_slots = held.last - held.first, held.last_slot - held.first_slot
-        room = _room(64 + (live + examples) * 3 // 2, 256 + (live_slots + slots) * 3 // 2)
-        room[0][:live] = held.lengths[held.first : held.last]
-        room[1][:live_slots] = held.slots[held.first_slot : held.last_slot]
-        room[2][:live] = held.weights[held.first : held.last]
-        room[3][:live] = held.stamps[held.first : held.last]
-        return _Held(*room, 0, live, 0, live_slots, held.odd, held.appended)
+        Parameters
+        ----------
+        lengths, slots
+            How many slots each has, and all slots.
+        weights
+            None if all are 1.
+        stamps
+            Of a timed tape, else None.
+        scores
+            How many scores each has; the columns of all scores, and the scores. None if there are none.
+        """
+        size = len(lengths)
+        weights = np.ones(size) if weights is None else np.array(weights, np.float64)
+        if self.timed != (stamps is not None):
+            raise ValueError("a timed tape takes stamps, and only that")
+        times = np.zeros(size, np.int64) if stamps is None else np.array(stamps, np.int64)
+        none = np.zeros(0, np.int32), np.zeros(0, np.float32)
+        many, columns, values = (np.zeros(size, np.int32), *none) if scores is None else scores
+        kind: Any = np.float32 if values.dtype == np.float32 else np.float64
+        new = _Value(
+            np.array(lengths, np.int32), np.array(slots, np.int32), weights, times,
+            np.array(many, np.int32), np.array(columns, np.int32), np.array(values, kind), size,
+        )  # fmt: skip
+        if new.lengths.min(initial=0) < 0 or new.slots.min(initial=0) < 0:
+            raise ValueError("a length or a slot is negative")
+        sizes = new.lengths.sum(), size, size, size, new.many.sum(), new.many.sum()
+        if sizes != tuple(map(len, new[1:-1])):  # type: ignore[arg-type]
+            raise ValueError("lengths, slots, weights, stamps and scores do not fit together")
+        return self._cell.prepare(lambda value: value.plus(new))
+
+    def extend(
+        self,
+        lengths: Int32Array,
+        slots: Int32Array,
+        weights: FloatArray | None,
+        stamps: IntArray | None,
+        scores: tuple[Int32Array, Int32Array, ScoreArray] | None = None,
+    ) -> None:
+        """Do at once what `prepare_append` prepares."""
+        self._cell.root.commit([self.prepare_append(lengths, slots, weights, stamps, scores)])
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""
-        held = self._held
-        late = int(np.searchsorted(held.stamps[held.first : held.last], limit, "right")) if self.timed else 0
+        late = int(np.searchsorted(self._value.stamps, limit, "right")) if self.timed else 0
         return max(0, late, self.examples - size)
 
+    def prepare_drop(self, examples: int) -> Part:
+        """Prepare to take the oldest examples off the tape."""
+        return self._cell.prepare(lambda value: value.part(examples, len(value.lengths)))
+
     def drop(self, counts: Counts | None, examples: int) -> None:
-        """Take the oldest examples off the tape, and back from the counts. Weight sums are for others."""
-        lengths, slots, weights, _ = self.contents(0, examples)
-        if counts is not None:
-            _take_back(counts, lengths, slots)
-        odd = 0 if weights is None else int(np.count_nonzero(weights != 1.0))
-        held = self._held
-        self._held = held._replace(
-            first=held.first + len(lengths), first_slot=held.first_slot + len(slots), odd=held.odd - odd
-        )
+        """Take the oldest examples off the tape, and back from the counts."""
+        lengths, slots, _, _ = self.contents(0, examples)
+        for example in np.split(slots, np.cumsum(lengths)[:-1]) if counts is not None and len(lengths) else ():
+            outcomes = np.bincount(example % 5, minlength=5).tolist()
+            key: RowKey = (outcomes[1] + outcomes[3], outcomes[2] + outcomes[3], outcomes[3], outcomes[4])
+            counts.count_slots(example.astype(np.int64), key, 0, -1)  # type: ignore[union-attr]
+        self._cell.root.commit([self.prepare_drop(examples)])
 
     def contents(self, start: int, stop: int) -> TapeContents:
         """Copies of what `extend` took, of some of the examples; weights are None if the whole tape has none but 1."""
-        held = self._held
-        start, stop = (min(max(0, bound), self.examples) for bound in (start, stop))
-        examples = slice(held.first + start, held.first + max(start, stop))
-        before = held.first_slot + int(held.lengths[held.first : examples.start].sum())
-        lengths = held.lengths[examples].copy()
-        slots = held.slots[before : before + int(lengths.sum())].copy()
-        weights = held.weights[examples].copy() if held.odd else None
-        return lengths, slots, weights, held.stamps[examples].copy() if self.timed else None
+        part = self._value.part(start, stop)
+        return part.lengths, part.slots, part.weights if self.weighted else None, part.stamps if self.timed else None
 
-
-def _room(examples: int, slots: int) -> tuple[Int32Array, Int32Array, FloatArray, IntArray]:
-    return (
-        np.zeros(examples, np.int32), np.zeros(slots, np.int32), np.zeros(examples, np.float64),
-        np.zeros(examples, np.int64),
-    )  # fmt: skip
-
-
-def _take_back(counts: Counts, lengths: Int32Array, slots: Int32Array) -> None:
-    """Not at once: whoever is interrupted here counts anew what is left on the tape."""
-    counts._complete()
-    np.subtract.at(counts._flat, slots, 1)
-    start = 0
-    for length in lengths.tolist():
-        outcomes = (slots[start : start + length] % 5).tolist()
-        hits = outcomes.count(3)
-        key: RowKey = (hits + outcomes.count(1), hits + outcomes.count(2), hits, outcomes.count(4))
-        counts._histogram[key] -= 1
-        if not counts._histogram[key]:
-            del counts._histogram[key]
-        start += length
-    counts._examples -= len(lengths)
+    def scores_of(self, start: int, stop: int) -> tuple[Int32Array, Int32Array, ScoreArray]:
+        """Copies of the scores of some of the examples: how many each has, their columns, and they."""
+        part = self._value.part(start, stop)
+        return part.many, part.columns, part.scores

@@ -1,0 +1,58 @@
+/* Items in a row, of which the oldest go and new ones come: what is live moves to the front once the end is reached. */
+
+#ifndef STREAMEVAL_BUFFER_H
+#define STREAMEVAL_BUFFER_H
+
+#include "platform.h"
+
+typedef struct {
+    char *items;
+    ptrdiff_t size; /* of an item in bytes */
+    ptrdiff_t first, last, room;
+} se_buffer;
+
+/* With realloc, since large arrays grow in place. */
+static int se_buffer_resize(se_buffer *buffer, ptrdiff_t room) {
+    char *items = (char *)realloc(buffer->items, (size_t)(room * buffer->size));
+    if (!items) return 0;
+    buffer->items = items;
+    buffer->room = room;
+    return 1;
+}
+
+/* Room for more items behind the last, or less room where most of it is empty. What is live stays the same, also if
+   memory runs out: then 0. */
+SE_INLINE int se_buffer_reserve(se_buffer *buffer, ptrdiff_t more) {
+    if (buffer->last + more <= buffer->room) return 1;
+    const ptrdiff_t live = buffer->last - buffer->first, needed = live + more, room = needed + needed / 2 + 64;
+    if (3 * needed > 2 * buffer->room && !se_buffer_resize(buffer, room)) return 0;
+    memmove(buffer->items, buffer->items + buffer->first * buffer->size, (size_t)(live * buffer->size));
+    buffer->first = 0;
+    buffer->last = live;
+    return buffer->room <= 3 * room || se_buffer_resize(buffer, room);
+}
+
+/* Add items for which there is room. */
+SE_INLINE void se_buffer_put(se_buffer *buffer, const void *items, ptrdiff_t count) {
+    if (count) memcpy(buffer->items + buffer->last * buffer->size, items, (size_t)(count * buffer->size));
+    buffer->last += count;
+}
+
+/* Copy live items, from one to before another. */
+static void se_buffer_get(const se_buffer *buffer, ptrdiff_t start, ptrdiff_t stop, void *to) {
+    if (start < stop)
+        memcpy(to, buffer->items + (buffer->first + start) * buffer->size, (size_t)((stop - start) * buffer->size));
+}
+
+/* Floats of four bytes become floats of eight. 0 if memory ran out. */
+static int se_buffer_widen(se_buffer *buffer) {
+    const ptrdiff_t live = buffer->last - buffer->first;
+    double *items = (double *)malloc((size_t)(buffer->room + 1) * sizeof(double));
+    if (!items) return 0;
+    for (ptrdiff_t i = 0; i < live; i++) items[i] = ((const float *)buffer->items)[buffer->first + i];
+    free(buffer->items);
+    *buffer = (se_buffer){(char *)items, sizeof(double), 0, live, buffer->room};
+    return 1;
+}
+
+#endif
