@@ -6,6 +6,8 @@ is written: squares where a bin holds two scores or more, and of weights only wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from streameval.errors import FormatError
@@ -15,18 +17,16 @@ from streameval.schema.labels import Label
 from streameval.states.curves import CurveContent, Moments
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import (
-    FINEST,
     LONGEST,
     Option,
     Source,
     joined,
     put_column,
-    put_integer,
+    put_weights,
     put_wide,
     require,
-    varint,
+    require_weights,
 )
 
 __all__ = ["OPTIONS", "put_curves", "take_curves"]
@@ -55,19 +55,19 @@ def put_curves(parts: list[bytes], content: CurveContent) -> None:
     for part in range(2):
         put_wide(parts, content.sums[counts[:, part] > 0, part, :2])
         put_wide(parts, content.sums[counts[:, part] > 1, part, 2:])
-    if content.scale is None or content.side_weights is None or content.bin_weights is None:
-        parts.append(b"\0")
-        return
-    parts += (b"\1", varint(content.scale))
-    put_integer(parts, content.weight or 0)
-    for sides in content.side_weights:
-        for value in sides:
-            put_integer(parts, value)
-    for pair, moments in zip(_parts_of(counts, content.sums), content.bin_weights, strict=True):
-        for plain, heavy in zip(pair, moments, strict=True):
-            if plain[0]:
-                for value in heavy if _differ(plain) else heavy[:1]:
-                    put_integer(parts, value)
+    put_weights(parts, content.scale, _weights_of(content))
+
+
+def _weights_of(content: CurveContent) -> Iterator[int]:
+    """The sums of weights that do not follow from others."""
+    yield content.weight or 0
+    for sides in content.side_weights or ():
+        yield from sides
+    plain = _parts_of(content.counts, content.sums)
+    for pair, moments in zip(plain, content.bin_weights or (), strict=True):
+        for counted, heavy in zip(pair, moments, strict=True):
+            if counted[0]:
+                yield from heavy if _differ(counted) else heavy[:1]
 
 
 def _parts_of(counts: IntArray, sums: WordArray) -> list[tuple[Moments, Moments]]:
@@ -108,10 +108,9 @@ def take_curves(
     for part in range(2):
         _take_sums(source, counts[:, part], sums[:, part])
     held = (sides, offsets, bins, counts, sums)
-    if not source.byte(1):
+    scale = source.scale()
+    if scale is None:
         return CurveContent(examples, labels, fixed, *held, None, None, None, None)
-    scale = source.varint()
-    require(scale <= FINEST)
     weight = source.integer()
     side_weights = [(source.integer(), source.integer()) for _ in labels]
     plain = _parts_of(counts, sums)
@@ -185,15 +184,11 @@ def _check_weights(content: CurveContent, plain: list[tuple[Moments, Moments]]) 
     """Refuse weights that no stream can leave, or that are not in the form in which they are always written."""
     scale, weight = content.scale or 0, content.weight or 0
     sides, moments = content.side_weights or [], content.bin_weights or []
-    every = [weight, *(value for pair in sides for value in pair)]
-    every += [value for pair in moments for part in pair for value in part]
-    require(scale == 0 or trailing_zeros(every) == 0)
     counted = content.sides[:, 1:].tolist()
-    unit = 1 << scale
-    told = weight != content.examples * unit or moments != [
-        tuple(tuple(value * unit for value in part) for part in pair) for pair in plain
-    ]
-    require(told or any(s != n * unit for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair)))  # noqa: B905
+    sums = [weight, *(value for pair in sides for value in pair)]
+    sums += [value for pair in moments for part in pair for value in part]
+    counts = [content.examples, *(value for pair in counted for value in pair)]
+    require_weights(scale, sums, counts + [value for pair in plain for part in pair for value in part])
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
     for (heavy, total, squares), (n, *_) in (
         both for pair, counts in zip(moments, plain, strict=True) for both in zip(pair, counts, strict=True)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
-from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import (
-    FINEST,
     Cached,
     Source,
     ascending,
     put_column,
     put_columns,
-    put_integer,
     put_labels,
+    put_weights,
     require,
+    require_weights,
     varint,
 )
 
@@ -33,13 +34,8 @@ def put_content(parts: list[bytes], content: DecisionContent, least: int = 0) ->
     parts.append(varint(len(content.times)))
     put_columns(parts, content.keys)
     put_column(parts, content.times)
-    if content.scale is None or content.cell_weights is None or content.key_weights is None:
-        parts.append(b"\0")
-        return
-    parts += (b"\1", varint(content.scale))
-    for sums in (*(values[1:] for values in content.cell_weights), content.key_weights):
-        for value in sums:
-            put_integer(parts, value)
+    cells = (value for sums in content.cell_weights or () for value in sums[1:])
+    put_weights(parts, content.scale, chain(cells, content.key_weights or ()))
 
 
 def _take_labels(source: Source) -> tuple[Label, ...]:
@@ -64,11 +60,10 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     distinct = source.count()
     keys = source.columns(distinct, 4)
     times = source.column(distinct)
-    scale: int | None = None
+    scale = source.scale()
     cell_weights: list[list[int]] | None = None
     key_weights: list[int] | None = None
-    if source.byte(1):
-        scale = source.varint()
+    if scale is not None:
         cell_weights = [[0, *(source.integer() for _ in range(4))] for _ in labels]
         key_weights = [source.integer() for _ in range(distinct)]
     content = DecisionContent(examples, labels, len(declared), cells, keys, times, scale, cell_weights, key_weights)
@@ -88,11 +83,8 @@ def _check_weights(content: DecisionContent, scale: int, sums: list[list[int]], 
     """Refuse weight sums that no stream of examples can leave, or that would be written in another way."""
     rows: list[list[int]] = content.cells.tolist()
     keys: list[list[int]] = content.keys.tolist()
-    require(scale <= FINEST)
-    zeros = trailing_zeros(value for values in (*sums, key_sums) for value in values)
-    require(scale == 0 or zeros == 0)
-    plain = key_sums == content.times.tolist() and all(s[1:] == c[1:] for s, c in zip(sums, rows, strict=True))
-    require(scale > 0 or not plain)
+    counts = [value for row in rows for value in (0, *row[1:])] + content.times.tolist()
+    require_weights(scale, [*chain.from_iterable(sums), *key_sums], counts)
     whole = sum(key_sums)
     require(all(sum(values) <= whole for values in sums))
     require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))

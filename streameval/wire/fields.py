@@ -7,7 +7,7 @@ alone need not be written again to see that it is as it would be written.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import lt
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -23,7 +23,7 @@ from streameval.states.weights import trailing_zeros
 __all__ = [
     "FINEST", "LONGEST", "NEVER_WRITTEN", "Cached", "NewerFormatError", "Option", "Source", "ascending", "choice",
     "joined", "put_column", "put_columns", "put_integer", "put_label", "put_labels", "put_numbers", "put_text",
-    "put_wide", "require", "varint", "zigzag",
+    "put_weights", "put_wide", "require", "require_weights", "varint", "zigzag",
 ]  # fmt: skip
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -146,6 +146,16 @@ def put_integer(parts: list[bytes], value: int) -> None:
     """An integer of any size that is not negative."""
     raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
     parts += (varint(len(raw)), raw)
+
+
+def put_weights(parts: list[bytes], scale: int | None, sums: Iterable[int]) -> None:
+    """Sums of weights in units of ``2**-scale``; nothing where there is no scale, for they equal their counts then."""
+    if scale is None:
+        parts.append(b"\0")
+        return
+    parts += (b"\1", varint(scale))
+    for value in sums:
+        put_integer(parts, value)
 
 
 def put_wide(parts: list[bytes], words: WordArray) -> None:
@@ -317,6 +327,14 @@ class Source:
             raise FormatError(NEVER_WRITTEN)
         return int.from_bytes(raw, "little")
 
+    def scale(self, finest: int = FINEST) -> int | None:
+        """What `put_weights` wrote before the sums."""
+        if not self.byte(1):
+            return None
+        scale = self.varint()
+        require(scale <= finest)
+        return scale
+
     def integer_of_64_bits(self) -> int:
         """What `zigzag` made."""
         value = self.varint()
@@ -376,3 +394,9 @@ def require(holds: bool) -> None:
     """Refuse what no stream can leave."""
     if not holds:
         raise FormatError("the counts contradict each other")
+
+
+def require_weights(scale: int, sums: Sequence[int], counts: Sequence[int]) -> None:
+    """Refuse sums of weights that are not in the largest units, or say no more than the counts they belong to."""
+    require(scale == 0 or trailing_zeros(sums) == 0)
+    require(any(value != count << scale for value, count in zip(sums, counts, strict=True)))

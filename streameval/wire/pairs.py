@@ -18,7 +18,16 @@ from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairContent
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import FINEST, NewerFormatError, Option, Source, put_column, put_integer, require, varint
+from streameval.wire.fields import (
+    NewerFormatError,
+    Option,
+    Source,
+    put_column,
+    put_weights,
+    require,
+    require_weights,
+    varint,
+)
 
 __all__ = ["OPTIONS", "put_pairs", "take_pairs"]
 
@@ -65,12 +74,7 @@ def put_pairs(parts: list[bytes], content: PairContent) -> None:
         # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
         put_column(parts, np.array([column + 1 for true in content.sets for column in true], np.int64))
         put_column(parts, np.array(content.set_times, np.int64))
-    if content.scale is None:
-        parts.append(b"\0")
-        return
-    parts += (b"\1", varint(content.scale))
-    for value in (*(content.pair_weights or ()), *(content.set_weights or ())):
-        put_integer(parts, value)
+    put_weights(parts, content.scale, (*(content.pair_weights or ()), *(content.set_weights or ())))
 
 
 def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
@@ -83,14 +87,13 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in found)])
     sets, set_times = _take_sets(source) if "labelsets" in chosen else ([], [])
     shared = (chosen, decisions.examples, decisions.labels, decisions.fixed, decisions.cells, pairs, times)
-    scale: int | None = None
+    scale = source.scale()
     weights: tuple[list[list[int]], list[int], list[int], int] | tuple[None, None, None, None] = (None,) * 4
-    if source.byte(1):
-        scale = source.varint()
-        require(scale <= FINEST)
+    if scale is not None:
         cells, whole = _weights_of(decisions, scale)
         weights = cells, [source.integer() for _ in times], [source.integer() for _ in sets], whole
     content = PairContent(*shared, sets, set_times, scale, *weights)
+    _check_weights(content)
     if not (_in_form(content) and _agree(content)):
         raise FormatError("the label pairs contradict the decisions or each other")
     return content
@@ -151,22 +154,16 @@ def _in_form(content: PairContent) -> bool:
         and all(a < b for true in sets for a, b in pairwise(true))
         and all(true[0] >= 0 and true[-1] < width for true in sets if true)
         and all(content.set_times)
-        and _weights_in_form(content)
     )
 
 
-def _weights_in_form(content: PairContent) -> bool:
-    """Whether weights are in the largest units, and say more than the counts."""
-    if content.scale is None:
-        return True
-    unit = 1 << content.scale
-    cells, weight = content.cell_weights or [], content.weight or 0
-    pairs, sets = content.pair_weights or [], content.set_weights or []
-    every = [weight, *pairs, *sets, *(value for row in cells for value in row)]
-    plain = [content.examples, *content.times.tolist(), *content.set_times]
-    plain += [value for row in content.cells.tolist() for value in (0, *row[1:])]
-    told = any(value != count * unit for value, count in zip(every, plain, strict=True))
-    return told and (content.scale == 0 or trailing_zeros(every) == 0)
+def _check_weights(content: PairContent) -> None:
+    if content.scale is not None:
+        pairs, sets = content.pair_weights or [], content.set_weights or []
+        cells = [value for row in content.cell_weights or [] for value in row]
+        counts = [content.examples, *content.times.tolist(), *content.set_times]
+        counts += [value for row in content.cells.tolist() for value in (0, *row[1:])]
+        require_weights(content.scale, [content.weight or 0, *pairs, *sets, *cells], counts)
 
 
 def _agree(content: PairContent) -> bool:

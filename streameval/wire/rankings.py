@@ -25,6 +25,7 @@ from streameval.wire.fields import (
     put_column,
     put_integer,
     put_numbers,
+    put_weights,
     require,
     varint,
 )
@@ -68,15 +69,13 @@ def put_rankings(parts: list[bytes], content: RankingContent) -> None:
                 for value in table.sums[:, part].tolist():
                     put_integer(parts, value)
     parts.append(varint(content.gain_scale))
-    if content.scale is None:
-        parts.append(b"\0")
-        return
-    parts += (b"\1", varint(content.scale))
+    put_weights(parts, content.scale, _weights_of(content))
+
+
+def _weights_of(content: RankingContent) -> Iterator[int]:
     for table in content.tables:
         for sums, weights in zip(table.sums.tolist(), table.weights or (), strict=True):
-            for value, weight in zip(sums, weights, strict=True):
-                if value:  # nothing has no weight
-                    put_integer(parts, weight)
+            yield from (weight for value, weight in zip(sums, weights, strict=True) if value)  # nothing has no weight
 
 
 def take_rankings(
@@ -90,12 +89,11 @@ def take_rankings(
     for which, (keys, _) in enumerate(plain):
         # Sums of keys must not pass 64 bits, nor the keys of the kernel 32.
         require(int(keys.max(initial=0)) <= (len(labels) if which < MAIN else top))
-    gain_scale, scale = source.varint(), None
+    gain_scale = source.varint()
     require(gain_scale <= _FINEST_GAIN)
+    scale = source.scale(FINEST + _FINEST_GAIN)
     weights: list[list[list[int]]] | list[None] = [None] * len(plain)
-    if source.byte(1):
-        scale = source.varint()
-        require(scale <= FINEST + _FINEST_GAIN)
+    if scale is not None:
         weights = [
             [[source.integer(_LONGEST) if value else 0 for value in row] for row in sums.tolist()] for _, sums in plain
         ]

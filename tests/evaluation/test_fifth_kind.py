@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
-from streameval.states.weights import ExactSums, joined, units_of
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS, Code, Kind
@@ -24,6 +23,7 @@ from streameval.metrics.spec import Parameter
 from streameval.schema.batch import Example, cells_of
 from streameval.schema.config import StateOptions
 from streameval.states.base import Content, Part, State, refusal
+from streameval.states.weights import ExactSums, joined, units_of
 from streameval.wire.fields import Option, Source, put_column, put_integer, require, varint
 
 # -- the options: in a package of its own they stand beside the state --------------------------------------------------
