@@ -45,7 +45,7 @@ def check_compatible(fresh: AnyState, state: AnyState, context: str) -> None:
         raise MergeError(f"{context}: {names} differ; use objects of one class")
     try:
         if isinstance(state, Window) and isinstance(fresh, Window):
-            fresh._refuse_other(state)  # since not every window merges, and its reason does not matter
+            fresh._check_compatible(state)  # since not every window merges, and its reason does not matter
             return
         if isinstance(state, Accumulator) and isinstance(fresh, Accumulator):
             if state._config == fresh._config and state._specs == fresh._specs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Self, cast, overload
 
@@ -24,7 +23,6 @@ from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
-from streameval.wire.files import write_file
 
 __all__ = ["Ledger", "Version"]
 
@@ -344,7 +342,7 @@ class Ledger(Mergeable, Generic[StateT]):
             return NotImplemented
         return self._image() == other._image() and self._sums == other._sums
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _image(self) -> bytes:
         return b"" if self._template is None else self._empty
@@ -394,13 +392,6 @@ class Ledger(Mergeable, Generic[StateT]):
         self._template, self._empty = template, template.to_bytes()
         self._sums = {shard: part for part in sums for shard in part.shards}
         self._total = total
-
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
 
 
 def _shard(shard: object) -> Label:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError, MetricError, StreamevalError
+from streameval.errors import FormatError, InputError, MetricError, StreamevalError
 from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, options_for, states_of
 from streameval.evaluation.value import Mergeable
@@ -29,7 +28,6 @@ from streameval.schema.text import quoted
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 from streameval.wire.envelope import EVALUATOR
-from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -315,7 +313,7 @@ class Accumulator(Mergeable):
         MergeError
             If the two were built differently; the message names the difference. Nothing has changed then.
         """
-        self._check_mergeable(other)
+        self._check_compatible(other)
         self._merge(other._core.states)
 
     def unmerge(self, other: Self) -> None:
@@ -328,22 +326,17 @@ class Accumulator(Mergeable):
         RevertError
             If the counts show that the examples of ``other`` are not among these. Nothing has changed then.
         """
-        self._check_mergeable(other)
+        self._check_compatible(other, "unmerge")
         self._core.states.unmerge(other._core.states)
         self._until_compaction -= 1 + len(other._core.labels)
         if self._until_compaction < 0:
             self._compact()
 
-    def _check_mergeable(self, other: Self) -> None:
-        if type(other) is not type(self):
-            raise MergeError(
-                f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge objects of one class"
-            )
-        found = self._config.differences(other._config)
+    def _differences(self, other: Self) -> list[str]:
+        differences = self._config.differences(other._config)
         if self._specs != other._specs:
-            found.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
-        if found:
-            raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
+            differences.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
+        return differences
 
     def reset(self) -> None:
         """Forget every example."""
@@ -436,7 +429,7 @@ class Accumulator(Mergeable):
             and self._core.states == other._core.states
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
@@ -477,13 +470,6 @@ class Accumulator(Mergeable):
     def _accepts(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
         """Whether an object of this class can have these metrics."""
         return True
-
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
 
 
 # -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------

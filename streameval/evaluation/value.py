@@ -1,17 +1,22 @@
-"""What everything that can be copied and merged offers beside: ``copy.copy``, ``+`` and ``sum``."""
+"""What everything that counts is: a value, which is copied, added, subtracted, compared and saved."""
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
-__all__ = ["Mergeable"]
+from streameval.errors import MergeError
+from streameval.wire.files import write_file
+
+__all__ = ["Mergeable", "differences"]
 
 
 class Mergeable:
-    """A value that is copied by `copy` and merged by ``merge``. What directly inherits from this is a family.
+    """An object that is its content: equal contents, equal bytes. What directly inherits from this is a family.
 
-    Members of one family may stand on both sides of ``+``; whether they fit is for ``merge`` to say.
+    Members of one family may stand on both sides of ``+`` and ``-``; whether they fit is for ``merge`` and ``unmerge``
+    to say.
     """
 
     __slots__ = ()
@@ -26,19 +31,66 @@ class Mergeable:
     def copy(self) -> Self:
         """An independent object with the same content."""
 
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """The object as bytes; equal objects have equal bytes, on every machine."""
+
+    @classmethod
+    @abstractmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The object that `to_bytes` was called on."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        write_file(path, self.to_bytes())
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
     def __copy__(self) -> Self:
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
-    def __add__(self, other: Self) -> Self:
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, self._family):
             return NotImplemented
-        both: Any = self.copy()
-        both.merge(other)
-        return both  # type: ignore[no-any-return]
+        return type(self) is type(other) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Self) -> Self:
+        return self._combined(other, "merge")
 
     def __radd__(self, other: object) -> Self:
         """So that ``sum(parts)``, which starts at 0, works."""
         return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combined(other, "unmerge")
+
+    def _combined(self, other: Self, verb: str) -> Self:
+        if not isinstance(other, self._family) or not hasattr(self, verb):
+            return NotImplemented
+        result = self.copy()
+        getattr(result, verb)(other)
+        return result
+
+    def _differences(self, other: Self) -> list[str]:
+        """What differs in how the two, of one class, were constructed, in words."""
+        del other
+        return []
+
+    def _check_compatible(self, other: Self, verb: str = "merge") -> None:
+        """Raise `MergeError` unless another object was constructed alike."""
+        if found := differences(self, other):
+            alike = "the same configuration" if type(other) is type(self) else "the same class"
+            raise MergeError(f"cannot {verb}: {'; '.join(found)}; construct both with {alike}")
+
+
+def differences(one: Mergeable, other: Mergeable) -> list[str]:
+    """What differs in how two objects were constructed, in words."""
+    if type(one) is not type(other):
+        return [f"{type(one).__name__} and {type(other).__name__} differ"]
+    return one._differences(other)

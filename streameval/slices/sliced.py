@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -13,7 +12,7 @@ from streameval.errors import CounterOverflowError, FormatError, InputError, Mer
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Mergeable
+from streameval.evaluation.value import Mergeable, differences
 from streameval.schema.text import quoted, suggestion
 from streameval.slices.arguments import (
     Reading,
@@ -31,7 +30,6 @@ from streameval.slices.gathering import gathered
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX
 from streameval.wire.envelope import METRIC, SLICED
-from streameval.wire.files import write_file
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -295,13 +293,8 @@ class Sliced(Mergeable, Generic[A]):
             changed.append(AxisSlices(group.axis, slices, group.overflow))
         self._slices = tuple(changed)
 
-    def _check_compatible(self, other: Self, verb: str) -> None:
-        """Raise unless another object was built alike; both are settled then."""
-        if type(other) is not type(self):
-            raise MergeError(
-                f"cannot {verb}: {type(self).__name__} and {type(other).__name__} differ; {verb} objects of one class"
-            )
-        differences = [
+    def _differences(self, other: Self) -> list[str]:
+        found = [
             f"{name} differs ({quoted(mine)} and {quoted(theirs)})"
             for name, mine, theirs in (
                 ("by", self._by, other._by),
@@ -311,9 +304,11 @@ class Sliced(Mergeable, Generic[A]):
             )
             if mine != theirs
         ]
-        if differences:
-            raise MergeError(f"cannot {verb}: {'; '.join(differences)}; construct both with the same configuration")
-        self._empty.copy().merge(other._empty)
+        return found or differences(self._empty, other._empty)
+
+    def _check_compatible(self, other: Self, verb: str = "merge") -> None:
+        """Raise unless another object was constructed alike; both are settled then."""
+        super()._check_compatible(other, verb)
         other._settle()
         self._settle()
 
@@ -494,13 +489,6 @@ class Sliced(Mergeable, Generic[A]):
         twin._slices = tuple(group.copy() for group in self._slices)
         return twin
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sliced):
-            return NotImplemented
-        return self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]
-
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         self._settle()
@@ -539,13 +527,6 @@ class Sliced(Mergeable, Generic[A]):
         if any(group.total(empty) != whole for group in others):
             raise FormatError("the slices by different names are not of the same examples")
         return made
-
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)

@@ -111,8 +111,8 @@ class Decisions(State[Key]):
             self.table.count_lists(batch.examples, fixed, *lists, batch.mentioned_by_all)
             return
         if batch.comparable:
-            rows = (batch.true, batch.scores, batch.threshold, batch.mask)
-            seen, finite = self.table.count_scores(batch.columns, fixed, *rows)
+            scores = (batch.true, batch.scores, batch.threshold, batch.mask)
+            seen, finite = self.table.count_scores(batch.columns, fixed, *scores)
         else:
             rows = (batch.true, batch.binary(), batch.mask)
             seen, finite = self.table.count_dense(batch.columns, fixed, *rows), True

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from streameval.errors import FormatError, InputError, MergeError
+from streameval.errors import FormatError, InputError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Mergeable
+from streameval.evaluation.value import Mergeable, differences
 from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.encoding import SavedWindow, decode_window, encode_window
 from streameval.wire.envelope import METRIC, decoding
-from streameval.wire.files import write_file
 
 __all__ = ["Window"]
 
@@ -168,29 +166,15 @@ class Window(Mergeable, ABC, Generic[A]):
         twin._template = self._template
         return twin
 
-    def _refuse_other(self, other: Self) -> None:
-        """Raise unless another window was built alike."""
-        if type(other) is not type(self):
-            raise MergeError(
-                f"cannot merge: {type(self).__name__} and {type(other).__name__} differ; merge windows of one class"
-            )
-        given = other._parameters()
+    def _differences(self, other: Self) -> list[str]:
+        theirs = other._parameters()
         found = [
-            f"{name} differs ({quoted(mine)} and {quoted(given.get(name))})"
+            f"{name} differs ({quoted(mine)} and {quoted(theirs.get(name))})"
             for name, mine in self._parameters().items()
             # 3 examples and 3.0 seconds are not the same.
-            if mine != given.get(name) or type(mine) is not type(given.get(name))
+            if mine != theirs.get(name) or type(mine) is not type(theirs.get(name))
         ]
-        if found:
-            raise MergeError(f"cannot merge: {'; '.join(found)}; build both alike")
-        self._template.copy().merge(other._template)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Window):
-            return NotImplemented
-        return type(self) is type(other) and self.to_bytes() == other.to_bytes()
-
-    __hash__ = None  # type: ignore[assignment]
+        return found or differences(self._template, other._template)
 
     def to_bytes(self) -> bytes:
         """The window as bytes; equal windows have equal bytes, on every machine."""
@@ -214,13 +198,6 @@ class Window(Mergeable, ABC, Generic[A]):
             if made.to_bytes() != bytes(data):
                 raise FormatError("no window holds this")
         return made
-
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())

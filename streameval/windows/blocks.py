@@ -368,7 +368,7 @@ class Blocks(Window[A]):
             If windows are of a number of examples, the two were built differently, or only one has times with a time
             zone. Nothing has changed then.
         """
-        self._refuse_other(other)
+        self._check_compatible(other)
         if self._clock is None:
             raise MergeError(
                 f"cannot merge: windows of {self._size} examples of two streams have no common order; merge snapshots, "

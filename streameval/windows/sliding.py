@@ -388,7 +388,7 @@ class TimeRolling(_Recent[A]):
         MergeError
             If the two were built differently, or only one has times with a time zone. Nothing has changed then.
         """
-        self._refuse_other(other)
+        self._check_compatible(other)
         (mine, _), (theirs, _) = self._settled(), other._settled()
         before, beside = self._latest(mine), other._latest(theirs)
         if beside == ALWAYS:
