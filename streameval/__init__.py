@@ -85,7 +85,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+    return sorted({*globals(), *_NAMES, *(entry.class_name for entry in catalogue())})
 
 
 __all__ = [

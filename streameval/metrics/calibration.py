@@ -251,7 +251,7 @@ def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
         top = np.minimum(np.where(cut, greatest, cost + gap), cap)
         exact = exact and bool((known | capped).all())
         for name, loss in (("low", bottom), ("value", np.clip(cost, bottom, top)), ("high", top)):
-            terms[name] += np.where(weight > 0, weight * loss, 0.0).tolist()
+            terms[name] += (weight[weight > 0] * loss[weight > 0]).tolist()  # a weight of 0 counts no infinite loss
     if not whole:
         return None
     low_, value_, high_ = (math.fsum(terms[name]) / whole for name in ("low", "value", "high"))

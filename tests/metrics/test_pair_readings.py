@@ -22,8 +22,9 @@ from streameval.metrics.averaging import as_float
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
-from tests.states.test_pairs import Meant, fed, heydarian, krstinic, meanings, shares_of
+from tests.states.test_pairs import Meant, fed, meanings
 from tests.support.effort import cases
+from tests.support.pair_oracle import heydarian, krstinic, shares_of
 from tests.support.states import Counted, pairs_alone
 
 heavy = st.sampled_from([0.0, 1.0, 0.5, 0.1, 3.0])

@@ -23,10 +23,10 @@ from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
 from streameval.states.pairs import PairContent
 from tests.support.effort import cases
+from tests.support.pair_oracle import NONE, heydarian, krstinic, shares_of
 from tests.support.states import Counted, pairs_alone
 
 ALL = tuple(PARTS)
-NONE = None
 
 
 # -- examples that say what they mean ---------------------------------------------------------------------------------
@@ -134,53 +134,6 @@ def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> Dense:
 
 
 # -- the meaning, by plain loops --------------------------------------------------------------------------------------
-
-
-def heydarian(true: frozenset, pred: frozenset) -> dict[tuple, int]:
-    """Heydarian, Doyle & Samavi 2022, in three categories, as dkrst/Multi_Label_Confusion_Matrix reads it.
-
-    That is `mlcevaluator2.py` there: hits, then what was missed (t2) and wrong (p2).
-    """
-    cells: Counter = Counter()
-    if not true and not pred:
-        return {(NONE, NONE): 1}
-    t2, p2 = true - pred, pred - true
-    for label in true & pred:
-        cells[label, label] += 1
-    if t2 and not p2:
-        for label in t2:
-            cells[label, NONE] += 1
-    elif p2 and not t2:
-        for wrong in p2:
-            for label in true or {NONE}:
-                cells[label, wrong] += 1
-    else:
-        for label in t2:
-            for wrong in p2:
-                cells[label, wrong] += 1
-    return dict(cells)
-
-
-def shares_of(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
-    """Each true label (or, of an example without any, the row of no label) has one unit, evenly over its cells."""
-    cells = heydarian(true, pred)
-    wide = Counter(row for row, _ in cells)
-    return {cell: Fraction(1, wide[cell[0]]) for cell in cells}
-
-
-def krstinic(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
-    """Krstinić, Braović, Šerić & Božić-Štulić 2020, with the category "unknown"."""
-    true, pred = true or frozenset([NONE]), pred or frozenset([NONE])
-    both, lost, extra = true & pred, true - pred, pred - true
-    cells: dict[tuple, Fraction] = {}
-    if not lost and not extra:
-        return {(label, label): Fraction(1) for label in true}
-    if not lost:
-        cells = {(label, wrong): Fraction(1, len(pred)) for label in true for wrong in extra}
-        return cells | {(label, label): Fraction(len(true), len(pred)) for label in true}
-    targets = extra or pred
-    cells = {(label, target): Fraction(1, len(targets)) for label in lost for target in targets}
-    return cells | {(label, label): Fraction(1) for label in both}
 
 
 def meant(examples: list[Meant]) -> dict[str, Counter]:

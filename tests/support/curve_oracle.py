@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,9 +16,11 @@ from streameval.states.curve_view import CurveTables
 from tests.support.states import Counted, curves_alone
 
 __all__ = [
-    "Cell", "area", "average_precision", "brier", "counted", "lists_of", "nasty_scores", "outcomes", "rows_of",
-    "state_of",
+    "DEFINITIONS", "Cell", "area", "average_precision", "brier", "counted", "lists_of", "nasty_scores", "outcomes",
+    "rows_of", "state_of",
 ]  # fmt: skip
+
+_DIGITS = Context(prec=60)
 
 Cell = tuple[float, int, Fraction]
 """Score (minus infinity: none), truth, weight."""
@@ -39,6 +43,8 @@ def average_precision(cells: Sequence[Cell]) -> Fraction | None:
     total = Fraction(0)
     for bound in {score for score, true, _ in cells if true}:
         tp, fp, _, _ = outcomes(cells, bound)
+        if not tp:  # positives without weight
+            continue
         total += sum(weight for score, true, weight in cells if true and score == bound) * tp / (tp + fp)
     return total / whole
 
@@ -56,6 +62,124 @@ def outcomes(cells: Iterable[Cell], bound: float) -> tuple[Fraction, Fraction, F
     for score, true, weight in cells:
         sums[(0 if true else 1) if score >= bound else (2 if true else 3)] += weight
     return sums[0], sums[1], sums[2], sums[3]
+
+
+def totals(cells: Iterable[Cell]) -> tuple[Fraction, Fraction]:
+    """The weight of positives and of negatives."""
+    parts = [(true, weight) for _, true, weight in cells]
+    return tuple(sum((weight for true, weight in parts if bool(true) == side), Fraction(0)) for side in (True, False))
+
+
+def roc_points(cells: Sequence[Cell]) -> list[tuple[Fraction, Fraction]]:
+    """False and true positive rate at each threshold, from infinity down."""
+    pos, neg = totals(cells)
+    found = [outcomes(cells, bound) for bound in sorted({np.inf, *(score for score, _, _ in cells)}, reverse=True)]
+    return [(fp / neg, tp / pos) for tp, fp, _, _ in found]
+
+
+def roc_auc(cells: Sequence[Cell], max_fpr: float) -> Fraction | None:
+    """All of the area by pairs; a part of it under the straight lines of the curve, standardised (McClish 1989)."""
+    pos, neg = totals(cells)
+    if not pos or not neg:
+        return None
+    if max_fpr == 1:
+        return area(cells)
+    limit, found, points = Fraction(max_fpr), Fraction(0), roc_points(cells)
+    for (x0, y0), (x1, y1) in pairwise(points):
+        end = min(x1, limit)
+        if end > x0:
+            y = y0 + (y1 - y0) * (end - x0) / (x1 - x0)
+            found += (end - x0) * (y0 + y) / 2
+    chance, best = limit**2 / 2, limit
+    return (1 + (found - chance) / (best - chance)) / 2
+
+
+def best_point(
+    cells: Sequence[Cell], goal: tuple[int, int], condition: tuple[int, int], least: float
+) -> Fraction | None:
+    """The greatest share among thresholds with a share of at least ``least``; shares are pairs of places in outcomes.
+
+    Where nothing is predicted a condition on precision holds.
+    """
+    pos, neg = totals(cells)
+    if 2 in (goal[1], condition[1]) and not pos:
+        return None
+    if 1 in (goal[1], condition[1]) and 3 in (goal[0], condition[0]) and not neg:
+        return None
+    found = []
+    for bound in {np.inf, *(score for score, _, _ in cells)}:
+        o = outcomes(cells, bound)
+        part, whole = o[condition[0]], o[condition[0]] + o[condition[1]]
+        if part >= Fraction(least) * whole and o[goal[0]] + o[goal[1]]:
+            found.append(o[goal[0]] / (o[goal[0]] + o[goal[1]]))
+    return max(found) if found else None
+
+
+TP_OF_PREDICTED, TP_OF_TRUE, TN_OF_FALSE = (0, 1), (0, 2), (3, 1)
+
+
+def equal_error_rate(cells: Sequence[Cell]) -> Fraction | None:
+    """Where the straight lines of the curve meet fpr = 1 - tpr."""
+    if not all(totals(cells)):
+        return None
+    points = roc_points(cells)
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if x1 + y1 >= 1:
+            return x0 + (x1 - x0) * (1 - x0 - y0) / (x1 + y1 - x0 - y0)
+    raise AssertionError("the curve ends at (1, 1)")
+
+
+def log_loss(cells: Sequence[Cell], eps: float, cap: float | None) -> Fraction | float | None:
+    scored = [(Fraction(score), true, weight) for score, true, weight in cells if score != -np.inf]
+    whole = sum((weight for _, _, weight in scored), Fraction(0))
+    if not whole:
+        return None
+    total = Fraction(0)
+    for score, true, weight in scored:
+        p = max(score if true else 1 - score, Fraction(eps))
+        p = min(p, 1 - Fraction(eps))
+        if not p:
+            cost = Decimal("Infinity")
+        else:
+            cost = _DIGITS.subtract(_DIGITS.ln(Decimal(p.denominator)), _DIGITS.ln(Decimal(p.numerator)))
+        cost = cost if cap is None else min(cost, Decimal(cap))
+        if cost.is_infinite():
+            if weight:
+                return np.inf
+            continue
+        total += weight * Fraction(cost)
+    return total / whole
+
+
+def expected_calibration_error(cells: Sequence[Cell], buckets: int, strategy: str) -> Fraction | None:
+    """Uniform buckets are open below and closed above; a quantile is where the lower scores' share of the weight is."""
+    scored = [(Fraction(score), true, weight) for score, true, weight in cells if score != -np.inf]
+    whole = sum((weight for _, _, weight in scored), Fraction(0))
+    if not whole:
+        return None
+    gaps: dict[int, Fraction] = {}
+    for score, true, weight in scored:
+        if strategy == "uniform":
+            bucket = sum(score > Fraction(step / buckets) for step in range(1, buckets))
+        else:
+            bucket = sum(w for s, _, w in scored if s < score) * buckets // whole
+        gaps[bucket] = gaps.get(bucket, Fraction(0)) + weight * (true - score)
+    return sum(map(abs, gaps.values()), Fraction(0)) / whole
+
+
+DEFINITIONS: dict[str, Callable[..., Fraction | float | None]] = {
+    "roc_auc": roc_auc,
+    "average_precision": average_precision,
+    "recall_at_precision": lambda cells, precision: best_point(cells, TP_OF_TRUE, TP_OF_PREDICTED, precision),
+    "precision_at_recall": lambda cells, recall: best_point(cells, TP_OF_PREDICTED, TP_OF_TRUE, recall),
+    "sensitivity_at_specificity": lambda cells, specificity: best_point(cells, TP_OF_TRUE, TN_OF_FALSE, specificity),
+    "specificity_at_sensitivity": lambda cells, sensitivity: best_point(cells, TN_OF_FALSE, TP_OF_TRUE, sensitivity),
+    "equal_error_rate": equal_error_rate,
+    "brier_score": brier,
+    "log_loss": log_loss,
+    "expected_calibration_error": expected_calibration_error,
+}
+"""The value of one label, or of all cells together, by entry; None where it is undefined."""
 
 
 def rows_of(

@@ -16,7 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-__all__ = ["DEFINITIONS", "Example", "Oracle", "Outcomes", "Value"]
+__all__ = ["DEFINITIONS", "NAMES", "Example", "Oracle", "Outcomes", "Value"]
 
 Number: TypeAlias = int | float | Fraction
 Example: TypeAlias = tuple[AbstractSet[Hashable], AbstractSet[Hashable], Number, AbstractSet[Hashable]]
@@ -222,6 +222,9 @@ DEFINITIONS: dict[str, Callable[..., Term]] = {
     "predicted_density": lambda o: share(o.tp + o.fp, o.cells),
 }
 """All but the three that do not look at one label or one example alone: see `Oracle.value`."""
+
+NAMES = {*DEFINITIONS, "fbeta_of_averages", "irlbl", "mean_ir"}
+"""The entries that `Oracle` defines."""
 
 
 # -- averages ---------------------------------------------------------------------------------------------------------

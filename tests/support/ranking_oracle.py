@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cache
 
-__all__ = ["DIGITS", "Ranked", "mean_over", "values"]
+__all__ = ["DEFINITIONS", "DIGITS", "RATIOS", "Ranked", "View", "mean_over", "values"]
 
 DIGITS = Context(prec=60)
 
@@ -76,6 +77,7 @@ class View:
         return Fraction(sum(found), len(found))
 
 
+@cache
 def discount(rank: int) -> Fraction:
     return Fraction(DIGITS.divide(DIGITS.ln(Decimal(2)), DIGITS.ln(Decimal(rank + 1))))
 
@@ -103,55 +105,173 @@ def reciprocal_rank(view: View, order: list, k: int) -> Fraction:
     return Fraction(1, min(ranks)) if ranks else Fraction(0)
 
 
+# -- definitions: the value of one example, and whether the example is one that the metric can judge ------------------
+
+
+def one_error(view: View) -> tuple[Fraction, bool]:
+    wrong = any(all(view.reaches(false, label) for label in view.true) for false in view.false)
+    return Fraction(not view.true or wrong), bool(view.true)
+
+
+def coverage_error(view: View, minus_one: bool = False) -> tuple[Fraction, bool]:
+    ranks = [view.rank(label) for label in view.true]
+    return Fraction(max(ranks) - minus_one if ranks else 0), bool(ranks)
+
+
+def margin_loss(view: View) -> tuple[Fraction, bool]:
+    if not view.judged:
+        return Fraction(0), False
+    first = min(1 + sum(view.above(other, false) for other in view.labels) for false in view.false)
+    return Fraction(max(0, max(view.rank(label) for label in view.true) - first)), True
+
+
+def label_ranking_average_precision(view: View, tied: str = "worst") -> tuple[Fraction, bool]:
+    judged = view.judged if tied == "worst" else bool(view.true)
+    if not judged:
+        return Fraction(1), False
+    found = Fraction(0)
+    for label in view.true:
+        rank = view.rank(label) if tied == "worst" else 1 + sum(view.above(other, label) for other in view.labels)
+        found += Fraction(sum(view.reaches(other, label) for other in view.true), rank)
+    return found / len(view.true), True
+
+
+def of_pairs(value: Callable[[View], Fraction | int]) -> Callable[[View], tuple[Fraction, bool]]:
+    return lambda view: (Fraction(value(view)), True) if view.judged else (Fraction(0), False)
+
+
+def at(value: Callable[..., Fraction | int], empty: int = 0) -> Callable[..., tuple[Fraction, bool]]:
+    """The mean over all orders of tied labels; without k all ranks count."""
+
+    def define(view: View, *, unranked: str, **parameters: object) -> tuple[Fraction, bool]:
+        if not view.true:
+            return Fraction(empty), False
+        if "k" in parameters:
+            parameters["k"] = parameters["k"] or len(view.labels) + 1
+        return view.expected(lambda order: Fraction(value(view, order, **parameters)), unranked), True
+
+    return define
+
+
+def precision_at(view: View, order: list, k: int, divisor: str) -> Fraction:
+    places = k if divisor == "k" else min(k, len(view.scores))
+    return Fraction(hits(view, order, k), places) if places else Fraction(0)
+
+
+def f1_at(view: View, order: list, k: int, divisor: str) -> Fraction:
+    places = k if divisor == "k" else min(k, len(view.scores))
+    return Fraction(2 * hits(view, order, k), places + len(view.true))
+
+
+def ndcg(view: View, order: list, k: int) -> Fraction:
+    ideal = sum((discount(rank) for rank in range(1, min(len(view.true), k) + 1)), Fraction(0))
+    return gain(view, order, k) / ideal
+
+
+def dcg(view: View, order: list, k: int, log_base: float = 2.0) -> Fraction:
+    return gain(view, order, k) * Fraction(DIGITS.divide(DIGITS.ln(Decimal(log_base)), DIGITS.ln(Decimal(2))))
+
+
+DEFINITIONS: dict[str, Callable[..., tuple[Fraction, bool]]] = {
+    "one_error": one_error,
+    "coverage_error": coverage_error,
+    "ranking_loss": of_pairs(lambda view: Fraction(view.wrong(), len(view.true) * len(view.false))),
+    "error_set_size": of_pairs(lambda view: view.wrong()),
+    "is_error": of_pairs(lambda view: view.wrong() > 0),
+    "margin_loss": margin_loss,
+    "label_ranking_average_precision": label_ranking_average_precision,
+    "precision_at": at(precision_at),
+    "recall_at": at(lambda view, order, k: Fraction(hits(view, order, k), len(view.true))),
+    "f1_at": at(f1_at),
+    "hit_at": at(lambda view, order, k: hits(view, order, k) > 0),
+    "abandonment_at": at(lambda view, order, k: hits(view, order, k) == 0, empty=1),
+    "r_precision": at(lambda view, order: Fraction(hits(view, order, len(view.true)), len(view.true))),
+    "map_at": at(average_precision),
+    "mrr": at(reciprocal_rank),
+    "dcg": at(dcg),
+    "ndcg": at(ndcg),
+}
+"""Means over examples, by entry."""
+
+
+def psp_at(views: list[tuple[View, Fraction]], inverse: dict, k: int, normalize: bool) -> tuple[Fraction, Fraction]:
+    sums, best = propensity_gains(views, inverse, k, lambda _: Fraction(1), lambda _: Fraction(1))
+    return sums, best if normalize else k * sum((weight for _, weight in views), Fraction(0))
+
+
+def psndcg_at(
+    views: list[tuple[View, Fraction]], inverse: dict, k: int, norm: str, normalize: bool
+) -> tuple[Fraction, Fraction]:
+    def divisor(view: View) -> Fraction:
+        most = k if norm == "k" else min(k, len(view.true))
+        return sum((discount(rank) for rank in range(1, most + 1)), Fraction(0)) or Fraction(1)
+
+    sums, best = propensity_gains(views, inverse, k, discount, divisor)
+    return sums, best if normalize else sum((weight for _, weight in views), Fraction(0))
+
+
+def propensity_gains(
+    views: list[tuple[View, Fraction]],
+    inverse: dict,
+    k: int,
+    weigh: Callable[[int], Fraction],
+    divisor: Callable[[View], Fraction],
+) -> tuple[Fraction, Fraction]:
+    """What the hits gain, and what those of the best ranking would."""
+    sums = best = Fraction(0)
+    for view, weight in views:
+
+        def worth(order: list, view: View = view) -> Fraction:
+            found = ((rank, label) for rank, label in enumerate(order[:k], 1) if label in view.true)
+            return sum((inverse[label] * weigh(rank) for rank, label in found), Fraction(0))
+
+        greatest = sorted((inverse[label] for label in view.true), reverse=True)[:k]
+        sums += weight * view.expected(worth, "never") / divisor(view)
+        best += weight * sum(value * weigh(rank) for rank, value in enumerate(greatest, 1)) / divisor(view)
+    return sums, best
+
+
+def label_coverage_at(views: list[tuple[View, Fraction]], labels: list, k: int, of: str) -> tuple[Fraction, Fraction]:
+    found = {t for view, _ in views for t in view.true if t in view.scores and view.rank(t) <= k}
+    ever = {t for view, _ in views for t in view.true}
+    return Fraction(len(found)), Fraction(len(labels if of == "all" else ever))
+
+
+RATIOS: dict[str, Callable[..., tuple[Fraction, Fraction]]] = {
+    "psp_at": psp_at,
+    "psndcg_at": psndcg_at,
+    "label_coverage_at": label_coverage_at,
+}
+"""Ratios of sums over all examples, by entry."""
+
+
 def values(view: View, k: int, unranked: str) -> dict[str, tuple[Fraction, bool]]:
-    """The value of every metric for one example, and whether the example is one that it can judge."""
-    true, m = view.true, len(view.true)
-    far = len(view.labels) + 1
-    some, both = m > 0, view.judged
-    ranks = [view.rank(label) for label in true]
-    ahead = [1 + sum(view.above(other, false) for other in view.labels) for false in view.false]
-    found: dict[str, tuple[Fraction | int, bool]] = {
-        "one_error": (
-            int(not true or any(all(view.reaches(false, label) for label in true) for false in view.false)), some,
-        ),
-        "coverage_error": (max(ranks, default=0), some),
-        "coverage_error minus one": (max(ranks, default=1) - 1, some),
-        "ranking_loss": (Fraction(view.wrong(), m * len(view.false)) if both else 0, both),
-        "error_set_size": (view.wrong(), both),
-        "is_error": (int(view.wrong() > 0), both),
-        "margin_loss": (max(0, max(ranks) - min(ahead)) if both else 0, both),
-        "label_ranking_average_precision": (
-            Fraction(sum(Fraction(sum(view.reaches(o, t) for o in true), view.rank(t)) for t in true), m)
-            if both
-            else Fraction(1),
-            both,
-        ),
-    }  # fmt: skip
-
-    def at(name: str, value: Callable[[list], Fraction], how: str = unranked, empty: int = 0) -> None:
-        found[name] = (view.expected(value, how) if some else Fraction(empty), some)
-
-    ranked = min(k, len(view.scores))
-    at("precision_at", lambda order: Fraction(hits(view, order, k), k))
-    at("precision_at ranked", lambda order: Fraction(hits(view, order, k), ranked) if ranked else Fraction(0), "never")
-    at("recall_at", lambda order: Fraction(hits(view, order, k), m))
-    at("f1_at", lambda order: Fraction(2 * hits(view, order, k), k + m))
-    at("f1_at ranked", lambda order: Fraction(2 * hits(view, order, k), ranked + m), "never")
-    at("r_precision", lambda order: Fraction(hits(view, order, m), m))
-    at("hit_at", lambda order: Fraction(hits(view, order, k) > 0))
-    at("abandonment_at", lambda order: Fraction(hits(view, order, k) == 0), empty=1)
-    at("mrr", lambda order: reciprocal_rank(view, order, far))
-    at("mrr k", lambda order: reciprocal_rank(view, order, k))
-    at("map_at min", lambda order: average_precision(view, order, k, "min"))
-    at("map_at true", lambda order: average_precision(view, order, k, "true"))
-    at("map_at all", lambda order: average_precision(view, order, far, "true"))
-    at("map_at hits", lambda order: average_precision(view, order, k, "hits"), "never")
-    at("dcg", lambda order: gain(view, order, far))
-    at("dcg k", lambda order: gain(view, order, k))
-    ideal = [sum((discount(rank) for rank in range(1, min(m, size) + 1)), Fraction(0)) for size in (far, k)]
-    at("ndcg", lambda order: gain(view, order, far) / ideal[0])
-    at("ndcg k", lambda order: gain(view, order, k) / ideal[1])
-    return {name: (Fraction(value), judged) for name, (value, judged) in found.items()}
+    """The value of every metric for one example under several choices, and whether it can judge the example."""
+    whole = ("one_error", "ranking_loss", "error_set_size", "is_error", "margin_loss")
+    found = {name: DEFINITIONS[name](view) for name in (*whole, "coverage_error", "label_ranking_average_precision")}
+    found["coverage_error minus one"] = coverage_error(view, minus_one=True)
+    for name, how, parameters in (
+        ("precision_at", unranked, {"k": k, "divisor": "k"}),
+        ("precision_at ranked", "never", {"k": k, "divisor": "ranked"}),
+        ("recall_at", unranked, {"k": k}),
+        ("f1_at", unranked, {"k": k, "divisor": "k"}),
+        ("f1_at ranked", "never", {"k": k, "divisor": "ranked"}),
+        ("r_precision", unranked, {}),
+        ("hit_at", unranked, {"k": k}),
+        ("abandonment_at", unranked, {"k": k}),
+        ("mrr", unranked, {"k": None}),
+        ("mrr k", unranked, {"k": k}),
+        ("map_at min", unranked, {"k": k, "divisor": "min"}),
+        ("map_at true", unranked, {"k": k, "divisor": "true"}),
+        ("map_at all", unranked, {"k": None, "divisor": "true"}),
+        ("map_at hits", "never", {"k": k, "divisor": "hits"}),
+        ("dcg", unranked, {"k": None}),
+        ("dcg k", unranked, {"k": k}),
+        ("ndcg", unranked, {"k": None}),
+        ("ndcg k", unranked, {"k": k}),
+    ):
+        found[name] = DEFINITIONS[name.split()[0]](view, unranked=how, **parameters)
+    return found
 
 
 def mean_over(

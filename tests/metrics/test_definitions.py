@@ -1,0 +1,63 @@
+"""Every entry of the catalogue, by its public name, against an independent definition of it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import streameval as se
+from streameval.evaluation.kinds import reads_scores
+from tests.support.definitions import INVERSE, NAMES, bounds_of, cases_of, evaluator_of, expected, is_near, values_of
+
+ULPS = {"log_loss": 64}
+"""How far values may be off that are sums of rounded logarithms; all others are within one unit."""
+
+
+def test_every_entry_has_a_definition_and_every_definition_an_entry():
+    assert {entry.name for entry in se.catalogue()} == NAMES
+
+
+def test_no_name_is_another_name_with_an_average():
+    names = [name for entry in se.catalogue() for name in (entry.name, *entry.aliases)]
+    suffixes = ("micro", "macro", "weighted", "samples", "per_label")
+    assert not {f"{name}_{suffix}" for name in names for suffix in suffixes} & set(names)
+
+
+@pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
+def test_every_average_and_parameter_gives_what_the_definition_says(entry: se.Entry):
+    tried = set()
+    for stream, specs in cases_of(entry):
+        ev = evaluator_of(entry, stream, specs)
+        values = ev.get()
+        for spec in specs:
+            if entry.certify is not None:
+                interval = ev.interval(spec)
+                assert bounds_of(entry, stream, spec)(interval), (spec.key, interval)
+            else:
+                exact = expected(entry, stream, spec)
+                assert is_near(values[spec.key], exact), (spec.key, values[spec.key], exact)
+            tried |= {("average", spec.average), *spec.parameters}
+    assert {average for name, average in tried if name == "average"} == set(entry.averages)
+    for parameter in entry.parameters:
+        assert {value for name, value in tried if name == parameter.name} >= set(values_of(parameter))
+
+
+@pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
+def test_a_class_and_a_name_give_the_same_value(entry: se.Entry):
+    for stream, specs in cases_of(entry, 1)[-6:]:  # without ties="last"
+        for spec in specs:
+            arguments = dict.fromkeys(entry.arguments, INVERSE)
+            made = getattr(se, entry.class_name)(
+                average=spec.average, zero_division=spec.zero_division, labels=stream.labels, **arguments,
+                **({"empty": spec.empty} if entry.state == "decisions" else {}), **dict(spec.parameters),
+            )  # fmt: skip
+            assert made.spec == spec
+            for example in stream.examples:
+                predicted = (
+                    example.scores if reads_scores(entry) else {n for n, s in example.scores.items() if s >= 0.5}
+                )
+                made.update(example.true, predicted, weight=example.weight, mask=example.hidden)
+            exact = expected(entry, type(stream)(stream.examples), spec)
+            value = made.get()
+            assert is_near(value, exact, ulps=ULPS.get(entry.name, 1)) or math.isnan(exact), spec.key

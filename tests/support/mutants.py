@@ -1,0 +1,283 @@
+"""Formulas made wrong on purpose: each must fail the definition of its entry.
+
+``python -m tests.support.mutants`` tries all, prints how many each entry killed, and fails if one survives that is not
+among `EQUIVALENT`.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import inspect
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import streameval as se
+from streameval.metrics import catalogue
+from streameval.metrics.averaging import as_float
+from streameval.metrics.catalogue import build_spec
+from tests.support.definitions import bounds_of, cases_of, evaluator_of, expected, is_near
+
+__all__ = ["EQUIVALENT", "Mutant", "is_killed", "mutants_of"]
+
+_WIDTH = "it decides how wide integers are, which tells only where they overflow"
+_NOTHING = "a numerator over 0, or the denominator of 0, of any size"
+_STRICT = "both have one length"
+
+EQUIVALENT: dict[tuple[str, str], str] = {
+    ("decisions", "fbeta: missed + wrong > 1024 -> missed + wrong >= 1024"): _WIDTH,
+    ("decisions", "fbeta: missed + wrong -> missed"): _WIDTH,
+    ("decisions", "fbeta: missed + wrong -> wrong"): _WIDTH,
+    ("decisions", "fbeta: 1024 -> 1025"): _WIDTH,
+    ("decisions", "fbeta: 1024 -> 1023"): _WIDTH,
+    ("decisions", "_where_zero: 1 -> 2"): _NOTHING,
+    ("decisions", "alpha_evaluation: 0 -> 1"): _NOTHING,
+    ("decisions", "alpha_evaluation: 0 -> -1"): _NOTHING,
+    ("decisions", "alpha_evaluation: True -> False"): _STRICT,
+    ("decisions", "fbeta_of_averages: 1 -> 0"): "one 0/0, or none at all, is 0/0",
+    ("decisions", "label_cardinality: c.tp -> c.fp"): "only the shape of the array is read",
+    ("decisions", "predicted_cardinality: c.tp -> c.fp"): "only the shape of the array is read",
+    (
+        "decisions",
+        "imbalance_ratio: 0 -> 1",
+    ): "the greatest count of no label, or of labels that are never true: over 0",
+    ("decisions", "imbalance_ratio: 0 -> -1"): "the greatest count of no label",
+}
+"""Mutants, by module and what was changed, that compute the same, with the reason."""
+
+BINARY: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}  # fmt: skip
+COMPARED: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
+NAMED = {
+    "tp": "fp", "fp": "fn", "fn": "tn", "tn": "tp", "m": "l", "l": "m", "g": "t", "t": "g", "pos": "neg", "neg": "pos",
+    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "last": "missed", "missed": "last",
+    "wrong": "last", "erring": "missed",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Mutant:
+    """One change of one entry: another node in its formula, or a parameter that is not heeded."""
+
+    entry: se.Entry
+    change: str
+    functions: tuple[ast.FunctionDef, ...] = ()
+    node: ast.AST | None = None
+    other: ast.AST | None = None
+    ignored: str | None = None
+
+    def made(self) -> se.Entry:
+        """The entry with the change."""
+        if self.ignored is not None:
+            return replace(
+                self.entry, read=lambda view, spec: self.entry.read(view, _ignoring(self.entry, spec, self.ignored))
+            )
+        namespace = dict(vars(_module_of(self.entry)))
+        tables: dict[str, dict] = {"_ENTRIES": {}, "_BY_NAME": {}, "_BY_CLASS": {}}
+        saved = {name: getattr(catalogue, name) for name in tables}
+        changed = [_Replaced(self.node, self.other).visit(copy.deepcopy(f, {id(self.node): self.node}))
+                   for f in self.functions]  # fmt: skip
+        module = ast.fix_missing_locations(ast.Module(changed, []))
+        try:
+            for name, empty in tables.items():
+                setattr(catalogue, name, empty)
+            exec(compile(module, "mutant", "exec"), namespace)  # noqa: S102
+        finally:
+            for name, table in saved.items():
+                setattr(catalogue, name, table)
+        return tables["_BY_NAME"][self.entry.name]
+
+
+class _Replaced(ast.NodeTransformer):
+    def __init__(self, node: ast.AST, other: ast.AST) -> None:
+        self.node, self.other = node, other
+
+    def visit(self, node: ast.AST) -> Any:
+        return ast.copy_location(self.other, node) if node is self.node else self.generic_visit(node)
+
+
+def _ignoring(entry: se.Entry, spec: se.MetricSpec, name: str) -> se.MetricSpec:
+    parameters = dict(spec.parameters)
+    average = spec.average
+    if name == "average":
+        average = entry.default
+    else:
+        parameters[name] = next(p.default for p in entry.parameters if p.name == name)
+    return build_spec(
+        entry.name, average=average, zero_division=spec.zero_division, empty=spec.empty, parameters=parameters
+    )
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """The module of each entry."""
+    se.catalogue()
+    found = {}
+    for family in catalogue.FAMILIES:
+        module = importlib.import_module(f"streameval.metrics.{family}")
+        for entry in catalogue._ENTRIES[module.__name__]:
+            found[entry.name] = module.__name__
+    return found
+
+
+def _module_of(entry: se.Entry) -> ModuleType:
+    return sys.modules[_homes()[entry.name]]
+
+
+@cache
+def _functions_of(entry: se.Entry) -> tuple[ast.FunctionDef, ...]:
+    """The functions of the formula: itself, then those that it calls in its module."""
+    tree = ast.parse(inspect.getsource(_module_of(entry)))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    order = [n for n, node in functions.items() if any(_names_entry(part, entry) for part in node.decorator_list)]
+    for name in order:
+        parts = (part for statement in functions[name].body for part in ast.walk(statement))
+        used = dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name))
+        order += [other for other in used if other in functions and other not in order and other not in SHARED]
+    return tuple(functions[name] for name in reversed(order))
+
+
+SHARED = {
+    "confusion_matrix", "one_vs_rest", "_sums", "_power", "by_path", "_each", "averaged", "_magnitudes", "_infinite",
+    "_minus_log", "_minus_log_rest", "_twice_atanh", "_check_gains", "_row_of", "_greatest",
+}  # fmt: skip
+"""What is no formula of an entry: reading of views, arithmetic, checks."""
+
+
+def _names_entry(decorator: ast.expr, entry: se.Entry) -> bool:
+    if not isinstance(decorator, ast.Call) or not decorator.args or not isinstance(decorator.args[0], ast.Constant):
+        return False
+    return decorator.args[0].value in (entry.name, entry.name.removeprefix("mlcm_"))
+
+
+def _changes(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    """Nodes of the body, and what may stand in their place."""
+    for statement in function.body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue  # a docstring
+        inside_raise = {id(n) for part in ast.walk(statement) if isinstance(part, ast.Raise | ast.JoinedStr)
+                        for n in ast.walk(part)}  # fmt: skip
+        annotations = {id(n) for part in ast.walk(statement) if isinstance(part, ast.AnnAssign)
+                       for n in ast.walk(part.annotation)}  # fmt: skip
+        for node in ast.walk(statement):
+            if id(node) in inside_raise or id(node) in annotations:
+                continue
+            for other in _alternatives(node):
+                if ast.dump(other) != ast.dump(node):
+                    yield node, f"{ast.unparse(node)} -> {ast.unparse(other)}", other
+
+
+def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.BinOp):
+        if type(node.op) in BINARY:
+            yield ast.BinOp(node.left, BINARY[type(node.op)](), node.right)
+        if isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.BitAnd | ast.BitOr):
+            yield node.left
+            yield node.right
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARED:
+        yield ast.Compare(node.left, [COMPARED[type(node.ops[0])]()], node.comparators)
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield ast.Constant(node.value + 1)
+        yield ast.Constant(node.value - 1)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.IfExp):
+        yield node.body
+        yield node.orelse
+    elif isinstance(node, ast.BoolOp):
+        yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
+    elif isinstance(node, ast.Attribute) and node.attr in NAMED:
+        yield ast.Attribute(node.value, NAMED[node.attr], node.ctx)
+    elif isinstance(node, ast.Name) and node.id in ("min", "max"):
+        yield ast.Name(NAMED[node.id], node.ctx)
+
+
+def mutants_of(entry: se.Entry) -> list[Mutant]:
+    """All mutants of an entry."""
+    found = [Mutant(entry, f"{p.name} ignored", ignored=p.name) for p in entry.parameters]
+    if len(entry.averages) > 1:
+        found.append(Mutant(entry, "average ignored", ignored="average"))
+    functions = _functions_of(entry)
+    for function in functions:
+        for node, change, other in _changes(function):
+            found.append(Mutant(entry, f"{function.name}: {change}", functions, node, other))
+    return found
+
+
+@cache
+def _answers(entry: se.Entry) -> list[tuple[Any, se.MetricSpec, Any, Any]]:
+    """Views, specs, what the definition gives, and the bounds of curves; streams that tell most come first."""
+    found = []
+    for stream, specs in reversed(cases_of(entry)):
+        readings = evaluator_of(entry, stream, specs)._readings()
+        for spec in specs:
+            bounds = bounds_of(entry, stream, spec) if entry.certify else None
+            found.append((readings.of(spec), spec, expected(entry, stream, spec), bounds))
+    return found
+
+
+def is_killed(mutant: Mutant) -> bool:
+    """Whether some value or bound differs from the definition, or cannot be computed."""
+    ulps = 64 if mutant.entry.name == "log_loss" else 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            entry = mutant.made()
+            for view, spec, exact, bounds in _answers(mutant.entry):
+                if entry.state == "pairs":
+                    view._made.clear()
+                if bounds is not None and mutant.ignored is None:
+                    if not bounds(entry.certify(view, spec)):
+                        return True
+                elif not is_near(_rounded(entry.read(view, spec)), exact, ulps=ulps):
+                    return True
+        except Exception:
+            return True
+    return False
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {label: _rounded(part) for label, part in value.items()}
+    return as_float(value)
+
+
+def main() -> int:
+    """Try all mutants and print the table."""
+    lost, sums = [], [0, 0, 0]
+    only = sys.argv[1:]
+    print("| entry | mutants | killed | equivalent |\n|---|---|---|---|")  # noqa: T201
+    for entry in se.catalogue():
+        if only and entry.name not in only:
+            continue
+        if is_killed(Mutant(entry, "nothing", _functions_of(entry))):
+            print(f"{entry.name} fails its definition as it is")  # noqa: T201
+            return 1
+        every = mutants_of(entry)
+        alive = [mutant for mutant in every if not is_killed(mutant)]
+        same = [m for m in alive if (_homes()[entry.name].rpartition(".")[2], m.change) in EQUIVALENT]
+        lost += [m for m in alive if m not in same]
+        row = [len(every), len(every) - len(alive), len(same)]
+        sums = [a + b for a, b in zip(sums, row, strict=True)]
+        print(f"| {entry.name} | {row[0]} | {row[1]} | {row[2]} |", flush=True)  # noqa: T201
+        _answers.cache_clear()
+    print(f"| sum | {sums[0]} | {sums[1]} | {sums[2]} |")  # noqa: T201
+    for mutant in lost:
+        print(f"survived: {_homes()[mutant.entry.name].rpartition('.')[2]} {mutant.entry.name}: {mutant.change}")  # noqa: T201
+    return bool(lost)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

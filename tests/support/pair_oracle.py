@@ -1,0 +1,210 @@
+"""Metrics of pairs and sets of labels by plain loops from their definitions.
+
+An example is what is true and what is predicted of it, without what is masked, and its weight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, TypeAlias
+
+__all__ = ["DEFINITIONS", "NONE", "Sides", "heydarian", "krstinic", "shares_of"]
+
+NONE = None
+"""The row and the column of no label."""
+
+Sides: TypeAlias = tuple[frozenset, frozenset, Fraction]
+Value: TypeAlias = Fraction | None
+Answer: TypeAlias = "Value | dict[Any, Value]"
+
+
+# -- confusion of labels ----------------------------------------------------------------------------------------------
+
+
+def heydarian(true: frozenset, pred: frozenset) -> dict[tuple, int]:
+    """Heydarian, Doyle & Samavi 2022, in three categories, as dkrst/Multi_Label_Confusion_Matrix reads it.
+
+    That is `mlcevaluator2.py` there: hits, then what was missed (t2) and wrong (p2).
+    """
+    cells: Counter = Counter()
+    if not true and not pred:
+        return {(NONE, NONE): 1}
+    t2, p2 = true - pred, pred - true
+    for label in true & pred:
+        cells[label, label] += 1
+    if t2 and not p2:
+        for label in t2:
+            cells[label, NONE] += 1
+    elif p2 and not t2:
+        for wrong in p2:
+            for label in true or {NONE}:
+                cells[label, wrong] += 1
+    else:
+        for label in t2:
+            for wrong in p2:
+                cells[label, wrong] += 1
+    return dict(cells)
+
+
+def shares_of(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
+    """Each true label (or, of an example without any, the row of no label) has one unit, evenly over its cells."""
+    cells = heydarian(true, pred)
+    wide = Counter(row for row, _ in cells)
+    return {cell: Fraction(1, wide[cell[0]]) for cell in cells}
+
+
+def krstinic(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
+    """Krstinić, Braović, Šerić & Božić-Štulić 2020, with the category "unknown"."""
+    true, pred = true or frozenset([NONE]), pred or frozenset([NONE])
+    both, lost, extra = true & pred, true - pred, pred - true
+    cells: dict[tuple, Fraction] = {}
+    if not lost and not extra:
+        return {(label, label): Fraction(1) for label in true}
+    if not lost:
+        cells = {(label, wrong): Fraction(1, len(pred)) for label in true for wrong in extra}
+        return cells | {(label, label): Fraction(len(true), len(pred)) for label in true}
+    targets = extra or pred
+    cells = {(label, target): Fraction(1, len(targets)) for label in lost for target in targets}
+    return cells | {(label, label): Fraction(1) for label in both}
+
+
+def mlcm(score: str) -> Callable[..., Answer]:
+    """Precision, recall or F1 of the matrix: of each label, and of no label where an example has none."""
+
+    def define(
+        examples: Sequence[Sides], labels: list, average: str | None, zero_division: Value, values: str
+    ) -> Answer:
+        rule = {"counts": heydarian, "shares": shares_of, "contributions": krstinic}[values]
+        cells: Counter = Counter()
+        for true, pred, weight in examples:
+            for cell, count in rule(true, pred).items():
+                cells[cell] += weight * count
+        rows, columns = Counter(), Counter()
+        for (row, column), value in cells.items():
+            rows[row] += value
+            columns[column] += value
+        whole = sum(cells.values(), Fraction(0))
+        hits = sum((value for (row, column), value in cells.items() if row == column), Fraction(0))
+        if average == "micro":  # of all classes together, every error is once a wrong row and once a wrong column
+            return hits / whole if whole else zero_division
+        found = {}
+        for label in [*labels, *([NONE] if rows[NONE] else [])]:
+            over = {"precision": columns[label], "recall": rows[label], "f1": (rows[label] + columns[label]) / 2}[score]
+            found[label] = Fraction(cells[label, label]) / over if over else zero_division
+        if average is None:
+            return {label: value for label, value in found.items() if label is not NONE}
+        weights = {label: rows[label] if average == "weighted" else Fraction(1) for label in found}
+        kept = [(value, weights[label]) for label, value in found.items() if value is not None]
+        if not sum(weight for _, weight in kept):
+            kept = [(value, Fraction(1)) for value, _ in kept]
+        return sum(v * w for v, w in kept) / sum(w for _, w in kept) if kept else zero_division
+
+    return define
+
+
+def dependent_pairs(examples: Sequence[Sides], labels: list, critical: Fraction) -> Value:
+    """By the chi-squared statistic of each two-by-two table, from its cells and what independence expects of them."""
+    n = sum((weight for _, _, weight in examples), Fraction(0))
+    found, pairs = 0, list(combinations(labels, 2))
+    for one, two in pairs:
+        table = {(i, j): Fraction(0) for i in (False, True) for j in (False, True)}
+        for true, _, weight in examples:
+            table[one in true, two in true] += weight
+        expected = {
+            (i, j): (table[i, False] + table[i, True]) * (table[False, j] + table[True, j]) / n if n else Fraction(0)
+            for i, j in table
+        }
+        if all(expected.values()):
+            found += sum((table[cell] - expected[cell]) ** 2 / expected[cell] for cell in table) > critical
+    return Fraction(found, len(pairs)) if pairs else None
+
+
+# -- label sets -------------------------------------------------------------------------------------------------------
+
+
+def scumbles(examples: Sequence[Sides]) -> list[Fraction]:
+    """Of each example 1 - geometric over arithmetic mean of the imbalance ratios of its true labels, to 50 digits."""
+    counts: Counter = Counter()
+    for true, _, weight in examples:
+        for label in true:
+            counts[label] += weight
+    found = []
+    with localcontext(prec=80):
+        for true, _, _ in examples:
+            if len({counts[label] for label in true}) < 2 or not all(counts[label] for label in true):
+                found.append(Fraction(0))
+                continue
+            ratios = [max(counts.values()) / counts[label] for label in true]
+            logs = sum(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln() for ratio in ratios)
+            geometric = (logs / len(ratios)).exp()
+            found.append(1 - Fraction(geometric) / (sum(ratios) / len(ratios)))
+    return found
+
+
+def scumble(examples: Sequence[Sides], labels: list, average: str | None) -> Answer:
+    values = scumbles(examples)
+
+    def mean_where(inside: Callable[[frozenset], bool]) -> Value:
+        parts = [(value, weight) for value, (true, _, weight) in zip(values, examples, strict=True) if inside(true)]
+        whole = sum(weight for _, weight in parts)
+        return sum(value * weight for value, weight in parts) / Fraction(whole) if whole else None
+
+    if average is None:
+        return {label: mean_where(lambda true, label=label: label in true) for label in labels}
+    return mean_where(lambda _: True)
+
+
+def scumble_cv(examples: Sequence[Sides], labels: list) -> Value:
+    values, whole = scumbles(examples), sum(weight for _, _, weight in examples)
+    if whole <= 1:
+        return None
+    mean = sum(value * weight for value, (_, _, weight) in zip(values, examples, strict=True)) / Fraction(whole)
+    if not mean:
+        return None
+    squares = sum((value - mean) ** 2 * weight for value, (_, _, weight) in zip(values, examples, strict=True))
+    with localcontext(prec=80):
+        variance = squares / (whole - 1)
+        deviation = (Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt()
+    return Fraction(deviation) / mean
+
+
+def times_of(examples: Sequence[Sides]) -> Counter:
+    """How many examples have each set of true labels, whatever they weigh."""
+    return Counter(true for true, _, _ in examples)
+
+
+def labelset_peak(examples: Sequence[Sides], labels: list) -> Value:
+    weights: Counter = Counter()
+    for true, _, weight in examples:
+        weights[true] += weight
+    whole = sum(weights.values())
+    return Fraction(max(weights.values())) / whole if whole else None
+
+
+def per_example(count: Callable[[Counter], int]) -> Callable[..., Value]:
+    return lambda examples, _: Fraction(count(times_of(examples)), len(examples)) if examples else None
+
+
+def once(times: Counter) -> int:
+    return sum(count == 1 for count in times.values())
+
+
+DEFINITIONS: dict[str, Callable[..., Answer]] = {
+    "mlcm_precision": mlcm("precision"),
+    "mlcm_recall": mlcm("recall"),
+    "mlcm_f1": mlcm("f1"),
+    "scumble": scumble,
+    "scumble_cv": scumble_cv,
+    "distinct_labelsets": lambda examples, _: Fraction(len(times_of(examples))),
+    "proportion_distinct_labelsets": per_example(len),
+    "unique_labelsets": lambda examples, _: Fraction(once(times_of(examples))),
+    "proportion_unique_labelsets": per_example(once),
+    "labelset_peak": labelset_peak,
+    "labelset_diversity": lambda examples, labels: Fraction(len(times_of(examples)), 2 ** len(labels)),
+    "dependent_pairs": dependent_pairs,
+}
+"""By entry; those of the matrix take the average and what stands for 0/0, ``scumble`` the average."""
