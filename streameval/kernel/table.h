@@ -31,9 +31,22 @@ SE_INLINE uint64_t *se_sums_place(const se_sums *table, size_t at) {
     return table->places + at * (size_t)(table->sums + 2);
 }
 
+SE_INLINE size_t se_sums_start(const se_sums *table, uint64_t outer, uint64_t inner) {
+    return (size_t)se_mixed(outer ^ se_seed[0], inner ^ se_seed[1]) & table->mask;
+}
+
+/* Ask for the place of a key ahead of time: large tables are far from the processor. */
+SE_INLINE void se_sums_prefetch(const se_sums *table, uint64_t outer, uint64_t inner) {
+#if defined(__GNUC__)
+    __builtin_prefetch(se_sums_place(table, se_sums_start(table, outer, inner)), 1);
+#else
+    (void)table, (void)outer, (void)inner;
+#endif
+}
+
 /* Where a key stands, or would stand. */
 SE_INLINE uint64_t *se_sums_find(const se_sums *table, uint64_t outer, uint64_t inner) {
-    size_t at = (size_t)se_mixed(outer ^ se_seed[0], inner ^ se_seed[1]) & table->mask;
+    size_t at = se_sums_start(table, outer, inner);
     for (;; at = (at + 1) & table->mask) {
         uint64_t *place = se_sums_place(table, at);
         if (!place[0] || (place[0] == inner + 1 && place[1] == outer)) return place;

@@ -8,8 +8,10 @@ cdef extern from "table.h" nogil:
         size_t used
         size_t promised
         int sums
+    uint64_t* se_sums_find(const se_sums*, uint64_t, uint64_t)
     int se_sums_init(se_sums*, size_t, int)
     int64_t* se_sums_next(const se_sums*, size_t*, uint64_t*, uint64_t*)
+    int se_sums_rebuild(se_sums*, size_t)
     int se_sums_reserve(se_sums*, size_t)
     int se_sums_promise(se_sums*, size_t)
     int64_t* se_sums_at(se_sums*, uint64_t, uint64_t)

@@ -6,19 +6,7 @@
 #ifndef STREAMEVAL_BINS_H
 #define STREAMEVAL_BINS_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#define SE_X86
-#endif
-#ifdef __GNUC__
-#define SE_ALWAYS __attribute__((always_inline)) static inline
-#else
-#define SE_ALWAYS static inline
-#endif
+#include "platform.h"
 
 /* -- the bin of a score ---------------------------------------------------------------------------------------------- */
 
@@ -82,11 +70,11 @@ typedef struct {
     uint64_t head; /* how many << 20 | sum >> 64 */
     uint64_t sum;
     uint64_t square_high, square;
-} se_sums;
+} se_moments;
 
 #define SE_ONE ((uint64_t)1 << 20)
 
-static inline void se_put(se_sums *p, uint64_t x) {
+static inline void se_put(se_moments *p, uint64_t x) {
     const uint64_t high = x >> 21, low = x & (((uint64_t)1 << 21) - 1);
     const uint64_t middle = (high * low << 22) + low * low, square = (high * high << 42) + middle;
     p->sum += x;
@@ -95,7 +83,7 @@ static inline void se_put(se_sums *p, uint64_t x) {
     p->square_high += (high * high >> 22) + (square < middle) + (p->square < square);
 }
 
-static inline void se_join(se_sums *p, const se_sums *other) {
+static inline void se_join(se_moments *p, const se_moments *other) {
     const uint64_t sum = other->sum, square = other->square;
     p->sum += sum;
     p->head += other->head + (p->sum < sum);
@@ -103,15 +91,15 @@ static inline void se_join(se_sums *p, const se_sums *other) {
     p->square_high += other->square_high + (p->square < square);
 }
 
-static inline void se_leave(se_sums *p, const se_sums *other) {
+static inline void se_leave(se_moments *p, const se_moments *other) {
     p->head -= other->head + (p->sum < other->sum);
     p->sum -= other->sum;
     p->square_high -= other->square_high + (p->square < other->square);
     p->square -= other->square;
 }
 
-static inline void se_drop(se_sums *p, uint64_t x) {
-    se_sums one = {0};
+static inline void se_drop(se_moments *p, uint64_t x) {
+    se_moments one = {0};
     se_put(&one, x);
     se_leave(p, &one);
 }
@@ -126,7 +114,7 @@ static inline uint64_t se_times(uint64_t a, uint64_t b, uint64_t c, uint64_t *hi
 }
 
 /* The mean of the residuals, rounded down; the remainder of the division goes to `rest`. Not for empty parts. */
-static inline uint64_t se_mean(const se_sums *p, uint64_t *rest) {
+static inline uint64_t se_mean(const se_moments *p, uint64_t *rest) {
     const uint64_t n = p->head >> 20;
     uint64_t left = p->head & (SE_ONE - 1), mean = 0;
     if (!left) {
@@ -146,7 +134,7 @@ static inline uint64_t se_mean(const se_sums *p, uint64_t *rest) {
 }
 
 /* Where squares sum to less than this, no residuals have such a sum: mean * sum + rest * (mean + 1). */
-static inline uint64_t se_least_square(const se_sums *p, uint64_t mean, uint64_t rest, uint64_t *high) {
+static inline uint64_t se_least_square(const se_moments *p, uint64_t mean, uint64_t rest, uint64_t *high) {
     uint64_t more, low = se_times(mean, p->sum, 0, high);
     *high += mean * (p->head & (SE_ONE - 1));
     const uint64_t added = se_times(rest, mean + 1, low, &more);
@@ -156,7 +144,7 @@ static inline uint64_t se_least_square(const se_sums *p, uint64_t mean, uint64_t
 
 /* The residual if all are equal, -1 if not, -2 if there is none. By Cauchy and Schwarz they are equal exactly where
    n * (sum of squares) is the square of the sum. */
-static inline int64_t se_common(const se_sums *p) {
+static inline int64_t se_common(const se_moments *p) {
     uint64_t rest, high;
     if (p->head < SE_ONE) return -2;
     if (p->head < 2 * SE_ONE) return (int64_t)p->sum;
@@ -167,7 +155,7 @@ static inline int64_t se_common(const se_sums *p) {
 }
 
 /* Whether there may be residuals with these sums; whatever reading relies on later is certain. */
-static inline int se_possible(const se_sums *p) {
+static inline int se_possible(const se_moments *p) {
     uint64_t rest, high;
     const uint64_t n = p->head >> 20, carry = p->head & (SE_ONE - 1);
     if (!n) return !(carry | p->sum | p->square_high | p->square);
@@ -188,7 +176,7 @@ static inline int se_possible(const se_sums *p) {
 /* A score as a key that sorts by bin; the last bit of the residual is stored apart. */
 static inline uint64_t se_key(uint32_t bin, uint64_t residual) { return (uint64_t)bin << SE_KEY_SHIFT | residual >> 1; }
 
-static inline int se_blank(const se_sums *p) { return !(p->head >> 20); }
+static inline int se_blank(const se_moments *p) { return !(p->head >> 20); }
 
 /* Whether greater residuals of a bin belong to lower scores. */
 static inline int se_flipped(uint32_t bin) {

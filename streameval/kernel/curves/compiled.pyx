@@ -13,7 +13,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
-    ctypedef struct se_sums:
+    ctypedef struct se_moments:
         uint64_t head
         uint64_t sum
         uint64_t square_high
@@ -51,10 +51,10 @@ cdef extern from "curves/rows.h" nogil:
         int kind
     uint64_t se_bits_of_double(const double*)
     uint32_t se_bin(uint64_t, uint64_t*)
-    int64_t se_common(const se_sums*)
-    int se_blank(const se_sums*)
-    se_sums* se_sums_at(const se_table*, uint32_t)
-    se_sums* se_sums_of(se_table*, uint32_t)
+    int64_t se_common(const se_moments*)
+    int se_blank(const se_moments*)
+    se_moments* se_moments_at(const se_table*, uint32_t)
+    se_moments* se_moments_of(se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     int se_settle(se_table*, se_counter*)
     void se_relieve(se_table*, se_counter*)
@@ -68,7 +68,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_unite(se_table*, const se_table*)
     int se_includes(const se_table*, const se_table*)
     void se_subtract(se_table*, const se_table*)
-    void se_join(se_sums*, const se_sums*)
+    void se_join(se_moments*, const se_moments*)
     int se_append_rows(se_label*, const se_score_rows*)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, ptrdiff_t, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
@@ -369,7 +369,7 @@ cdef class Bins:
         cdef uint64_t bin_
         cdef se_label* label
         cdef se_table* table
-        cdef se_sums* part
+        cdef se_moments* part
         cdef bint enough = True
         cdef se_counter counter
         self.within(place)
@@ -398,7 +398,7 @@ cdef class Bins:
                     bin_ = NOTHING
                     for side in range(2):
                         table = &label.table[side]
-                        while row[side] < table.used and se_blank(se_sums_at(table, row[side])):
+                        while row[side] < table.used and se_blank(se_moments_at(table, row[side])):
                             row[side] += 1
                         if row[side] < table.used and table.index[row[side]] >> 32 < bin_:
                             bin_ = table.index[row[side]] >> 32
@@ -409,7 +409,7 @@ cdef class Bins:
                         table = &label.table[side]
                         if row[side] == table.used or table.index[row[side]] >> 32 != bin_:
                             continue
-                        part = se_sums_at(table, row[side])
+                        part = se_moments_at(table, row[side])
                         row[side] += 1
                         times[at, side] = <int64_t>(part.head >> 20)
                         residual[at, side] = se_common(part)
@@ -447,7 +447,7 @@ cdef class Bins:
                     break
                 se_pairs(view[0], view[1], &limb[position, 0, 0])
                 for row in range(view[1].used):
-                    times[position, 1] += <int64_t>(se_sums_at(view[1], row).head >> 20)
+                    times[position, 1] += <int64_t>(se_moments_at(view[1], row).head >> 20)
                 times[position, 0] = label.binned - times[position, 1]
             se_drop_counter(&counter)
             se_discard(&counted[0])
@@ -473,7 +473,7 @@ cdef class Bins:
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
         cdef Py_ssize_t column, at, side
         cdef se_label* label
-        cdef se_sums* part
+        cdef se_moments* part
         self.reserve(side_.shape[0])
         for column in range(side_.shape[0]):
             label = self.labels + column
@@ -485,7 +485,7 @@ cdef class Bins:
                 for at in range(offset[column], offset[column + 1]):
                     if not times[at, side]:
                         continue
-                    part = se_sums_of(&label.table[side], <uint32_t>bin_[at])
+                    part = se_moments_of(&label.table[side], <uint32_t>bin_[at])
                     part.head = <uint64_t>times[at, side] << 20 | limb[at, side, 1]
                     part.sum = limb[at, side, 0]
                     part.square = limb[at, side, 2]
@@ -651,7 +651,7 @@ cdef void commit_merge(void* data) noexcept:
     cdef uint32_t position
     cdef se_label* to
     cdef se_label* added
-    cdef se_sums* part
+    cdef se_moments* part
     for column in range(merge.width):
         to, added = bins.labels + merge.to(column), other.labels + column
         for side in range(2):
@@ -661,7 +661,7 @@ cdef void commit_merge(void* data) noexcept:
                 se_subtract(&to.table[side], &added.table[side])
             elif to == added:
                 for position in range(to.table[side].used):
-                    part = se_sums_at(&to.table[side], position)
+                    part = se_moments_at(&to.table[side], position)
                     se_join(part, part)
             elif not se_unite(&to.table[side], &added.table[side]):
                 abort()

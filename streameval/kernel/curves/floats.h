@@ -43,7 +43,7 @@ static int se_widen_counter(se_counter *c, uint32_t blocks) {
 #define SE_MASK(holds) (0 - (uint32_t)(holds))
 
 /* The bins of normal floats and zeros, and their residuals in units. Without branches, so that compilers use vectors. */
-SE_ALWAYS void se_split_floats(const float *scores, uint32_t *bin, uint32_t *rest) {
+SE_INLINE void se_split_floats(const float *scores, uint32_t *bin, uint32_t *rest) {
     uint32_t bits[SE_CHUNK], upside[SE_CHUNK];
     float complement[SE_CHUNK];
     memcpy(bits, scores, sizeof bits);
@@ -63,7 +63,7 @@ SE_ALWAYS void se_split_floats(const float *scores, uint32_t *bin, uint32_t *res
 }
 
 /* The least and the greatest score, in the order of their bits as signed numbers; 0 if some are subnormal. */
-SE_ALWAYS int se_extremes(const float *scores, size_t n, float ends[2]) {
+SE_INLINE int se_extremes(const float *scores, size_t n, float ends[2]) {
     int32_t low = INT32_MAX, high = INT32_MIN;
     uint32_t odd = 0;
     for (size_t i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ SE_ALWAYS int se_extremes(const float *scores, size_t n, float ends[2]) {
     return !odd;
 }
 
-SE_ALWAYS void se_sum_floats(se_counter *c, const float *scores, size_t n) {
+SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
     uint64_t(*sums)[2] = c->sums;
     uint8_t *occupied = c->occupied;
     const uint32_t base = c->base;
@@ -163,14 +163,14 @@ static void se_take_counted(se_counter *c, const se_table *other, se_table *to, 
             if (!head) continue;
             for (; old < olds && other->index[old] >> 32 < bin; old++, used++) {
                 to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
-                to->parts[used] = *se_sums_at(other, old);
+                to->parts[used] = *se_moments_at(other, old);
             }
-            se_sums *part = to->parts + used;
+            se_moments *part = to->parts + used;
             part->head = head >> 40 << 20 | sum >> (64 - SE_UNIT);
             part->sum = sum << SE_UNIT;
             part->square_high = square >> (64 - 2 * SE_UNIT);
             part->square = square << 2 * SE_UNIT;
-            if (old < olds && other->index[old] >> 32 == bin) se_join(part, se_sums_at(other, old++));
+            if (old < olds && other->index[old] >> 32 == bin) se_join(part, se_moments_at(other, old++));
             to->index[used] = bin << 32 | used;
             used++;
         }
@@ -179,7 +179,7 @@ static void se_take_counted(se_counter *c, const se_table *other, se_table *to, 
     }
     for (; enough && old < olds; old++, used++) {
         to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
-        to->parts[used] = *se_sums_at(other, old);
+        to->parts[used] = *se_moments_at(other, old);
     }
     to->used = used;
 }

@@ -242,11 +242,8 @@ class Bins:
         return self._cell.prepare(change)
 
     def _counted(self, change: _Change) -> int:
-        part = self._prepared(change)
-        if isinstance(part, int):
-            return part
-        self._root.commit([part])
-        return DONE
+        new = change(self._cell.value)
+        return FULL if new.examples > _COUNT_MAX or new.scores > SCORE_MAX else self._store(new)
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 

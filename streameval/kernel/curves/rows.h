@@ -175,10 +175,10 @@ static ptrdiff_t se_mentions_of_lists(
     return count;
 }
 
-SE_ALWAYS se_table *se_table_of(se_label *labels, const se_mention *m) { return &labels[m->column].table[m->kind]; }
+SE_INLINE se_table *se_table_of(se_label *labels, const se_mention *m) { return &labels[m->column].table[m->kind]; }
 
 /* Where a mention without a score is counted; NULL where that is derived, as negatives of declared labels are. */
-SE_ALWAYS int64_t *se_side_of(se_label *labels, const se_mention *m, int64_t fixed) {
+SE_INLINE int64_t *se_side_of(se_label *labels, const se_mention *m, int64_t fixed) {
     return m->kind > 2 || m->column >= fixed ? &labels[m->column].side[m->kind - 2] : NULL;
 }
 
@@ -233,9 +233,9 @@ static int se_counted(
     for (ptrdiff_t j = 0; j < width; j++) in_all += se_mentioned(labels + j) > left;
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
-            const se_sums *part = se_seek(se_table_of(labels, m), m->bin);
+            const se_moments *part = se_seek(se_table_of(labels, m), m->bin);
             if (!part || se_blank(part)) return 0;
-            se_sums rest = *part;
+            se_moments rest = *part;
             se_drop(&rest, m->residual);
             if (!se_possible(&rest)) return 0;
         } else if (!se_side_of(labels, m, fixed)) {
@@ -252,7 +252,7 @@ static int se_counted(
 static void se_take_back(se_label *labels, const se_mention *mentions, ptrdiff_t count, int64_t fixed) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
-            se_sums *part = se_seek(se_table_of(labels, m), m->bin);
+            se_moments *part = se_seek(se_table_of(labels, m), m->bin);
             if (!part) continue;
             se_count_score(se_table_of(labels, m), part, m->residual, -1);
             labels[m->column].binned--;

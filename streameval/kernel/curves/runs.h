@@ -22,7 +22,7 @@ typedef struct {
 /* The scores of one class of one label. */
 typedef struct {
     uint64_t *index; /* bin << 32 | place, in order */
-    se_sums *parts;  /* by place, in `memory` */
+    se_moments *parts;  /* by place, in `memory` */
     void *memory;
     uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
     se_run fresh[2];            /* by the last bit of the residual */
@@ -37,7 +37,7 @@ typedef struct {
 
 #define SE_PENDING 65536 /* fewer bytes of scores than these are never worth a rebuild */
 
-static inline se_sums *se_sums_at(const se_table *t, uint32_t position) {
+static inline se_moments *se_moments_at(const se_table *t, uint32_t position) {
     return t->parts + (uint32_t)t->index[position];
 }
 
@@ -66,9 +66,9 @@ static inline size_t se_pending(const se_table *t) {
 }
 
 /* Parts for that many bins, and where they start: no part lies across two lines of the cache. */
-static void *se_new_parts(size_t room, se_sums **parts) {
-    void *memory = malloc(room * sizeof(se_sums) + 32);
-    if (memory) *parts = (se_sums *)((char *)memory + (32 - (uintptr_t)memory % 32));
+static void *se_new_parts(size_t room, se_moments **parts) {
+    void *memory = malloc(room * sizeof(se_moments) + 32);
+    if (memory) *parts = (se_moments *)((char *)memory + (32 - (uintptr_t)memory % 32));
     return memory;
 }
 
@@ -76,14 +76,14 @@ static void *se_new_parts(size_t room, se_sums **parts) {
 static int se_enlarge(se_table *t, uint32_t more) {
     if (more <= t->room - t->used) return 1;
     uint32_t room = t->room + t->room / 2 > t->used + more ? t->room + t->room / 2 : t->used + more;
-    se_sums *parts;
+    se_moments *parts;
     void *memory = se_new_parts(room, &parts);
     uint64_t *index = memory ? (uint64_t *)realloc(t->index, room * sizeof(uint64_t)) : NULL;
     if (!index) {
         free(memory);
         return 0;
     }
-    if (t->used) memcpy(parts, t->parts, t->used * sizeof(se_sums));
+    if (t->used) memcpy(parts, t->parts, t->used * sizeof(se_moments));
     free(t->memory);
     t->index = index;
     t->parts = parts;
@@ -106,18 +106,18 @@ static inline uint32_t se_lower(const se_table *t, uint32_t bin) {
 }
 
 /* The part of a bin, or NULL. */
-static inline se_sums *se_seek(const se_table *t, uint32_t bin) {
+static inline se_moments *se_seek(const se_table *t, uint32_t bin) {
     const uint32_t at = se_lower(t, bin);
-    return at < t->used && t->index[at] >> 32 == bin ? se_sums_at(t, at) : NULL;
+    return at < t->used && t->index[at] >> 32 == bin ? se_moments_at(t, at) : NULL;
 }
 
 /* The part of a bin, which is made if need be (there must be room): an empty part counts nothing. */
-static inline se_sums *se_sums_of(se_table *t, uint32_t bin) {
+static inline se_moments *se_moments_of(se_table *t, uint32_t bin) {
     const uint32_t at = se_lower(t, bin);
-    if (at < t->used && t->index[at] >> 32 == bin) return se_sums_at(t, at);
+    if (at < t->used && t->index[at] >> 32 == bin) return se_moments_at(t, at);
     memmove(t->index + at + 1, t->index + at, (t->used - at) * sizeof(uint64_t));
     t->index[at] = (uint64_t)bin << 32 | t->used;
-    memset(t->parts + t->used, 0, sizeof(se_sums));
+    memset(t->parts + t->used, 0, sizeof(se_moments));
     t->empty++;
     return t->parts + t->used++;
 }
@@ -180,7 +180,7 @@ static int se_admit_bins(se_table *t, const se_table *other) {
     if (!se_enlarge(t, missing)) return 0;
     /* From behind, so that the index is merged in place. */
     uint32_t to = t->used + missing, left = t->used, from = other->used;
-    for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_sums));
+    for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_moments));
     uint32_t place = to;
     while (from) {
         const uint64_t bin = other->index[from - 1] >> 32;
@@ -223,9 +223,9 @@ static int se_unite(se_table *t, const se_table *other) {
             if (!se_admit_bins(t, other)) return 0;
             for (at = 0; t->index[at] >> 32 < bin;) at++;
         }
-        se_sums *part = se_sums_at(t, at);
+        se_moments *part = se_moments_at(t, at);
         const uint32_t before = (uint32_t)se_blank(part);
-        se_join(part, se_sums_at(other, from));
+        se_join(part, se_moments_at(other, from));
         t->empty -= before - (uint32_t)se_blank(part);
     }
     for (int run = 0; run < 2; run++) {
@@ -247,12 +247,12 @@ static int se_unite(se_table *t, const se_table *other) {
 static int se_includes(const se_table *t, const se_table *other) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
-        const se_sums *part = se_sums_at(other, from);
+        const se_moments *part = se_moments_at(other, from);
         const uint64_t bin = other->index[from] >> 32;
         if (se_blank(part)) continue;
         while (at < t->used && t->index[at] >> 32 < bin) at++;
         if (at == t->used || t->index[at] >> 32 != bin) return 0;
-        se_sums left = *se_sums_at(t, at);
+        se_moments left = *se_moments_at(t, at);
         if (left.head >> 20 < part->head >> 20) return 0;
         se_leave(&left, part);
         if (!se_possible(&left)) return 0;
@@ -264,12 +264,12 @@ static int se_includes(const se_table *t, const se_table *other) {
 static void se_subtract(se_table *t, const se_table *other) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
-        const se_sums *part = se_sums_at(other, from);
+        const se_moments *part = se_moments_at(other, from);
         const uint64_t bin = other->index[from] >> 32;
         if (se_blank(part)) continue;
         while (at < t->used && t->index[at] >> 32 < bin) at++;
         if (at == t->used || t->index[at] >> 32 != bin) return;
-        se_sums *to = se_sums_at(t, at);
+        se_moments *to = se_moments_at(t, at);
         se_leave(to, part);
         t->empty += (uint32_t)se_blank(to);
     }

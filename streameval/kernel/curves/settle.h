@@ -33,7 +33,7 @@ static int se_rebuild(se_table *t, se_counter *counter) {
         most++;
         for (size_t i = 1; i < r->used; i++) most += (r->keys[i] ^ r->keys[i - 1]) >> SE_KEY_SHIFT != 0;
     }
-    se_sums *parts = NULL;
+    se_moments *parts = NULL;
     void *memory = se_new_parts(most, &parts);
     uint64_t *index = memory ? (uint64_t *)malloc((most + 1) * sizeof(uint64_t)) : NULL;
     if (!index) {
@@ -42,12 +42,12 @@ static int se_rebuild(se_table *t, se_counter *counter) {
     }
     for (;;) {
         uint32_t bin = UINT32_MAX;
-        while (old < t->used && se_blank(se_sums_at(t, (uint32_t)old))) old++;
+        while (old < t->used && se_blank(se_moments_at(t, (uint32_t)old))) old++;
         if (old < t->used) bin = (uint32_t)(t->index[old] >> 32);
         for (int run = 0; run < 2; run++) bin = head[run] < bin ? head[run] : bin;
         if (bin == UINT32_MAX) break;
-        se_sums part = {0};
-        if (old < t->used && (uint32_t)(t->index[old] >> 32) == bin) part = *se_sums_at(t, (uint32_t)old++);
+        se_moments part = {0};
+        if (old < t->used && (uint32_t)(t->index[old] >> 32) == bin) part = *se_moments_at(t, (uint32_t)old++);
         for (int run = 0; run < 2; run++) {
             if (head[run] != bin) continue;
             const uint64_t *keys = sorted[run];
@@ -73,7 +73,7 @@ static int se_rebuild(se_table *t, se_counter *counter) {
     return 1;
 }
 
-static inline void se_count_score(se_table *t, se_sums *part, uint64_t x, int sign) {
+static inline void se_count_score(se_table *t, se_moments *part, uint64_t x, int sign) {
     if (sign > 0) {
         t->empty -= (uint32_t)se_blank(part);
         se_put(part, x);
@@ -93,7 +93,7 @@ static int se_settle(se_table *t, se_counter *counter) {
     for (int run = 0; run < 2; run++) {
         for (size_t i = 0; i < t->fresh[run].used; i++) {
             const uint64_t key = t->fresh[run].keys[i];
-            se_sums *part = se_sums_of(t, (uint32_t)(key >> SE_KEY_SHIFT));
+            se_moments *part = se_moments_of(t, (uint32_t)(key >> SE_KEY_SHIFT));
             se_count_score(t, part, (key & SE_KEY_LOW) << 1 | (uint64_t)run, 1);
         }
         t->fresh[run].used = 0;
@@ -142,15 +142,15 @@ static void se_pairs(const se_table *negative, const se_table *positive, uint64_
     uint64_t below = 0;
     uint32_t other = 0;
     for (uint32_t at = 0; at < positive->used; at++) {
-        const se_sums *p = se_sums_at(positive, at);
+        const se_moments *p = se_moments_at(positive, at);
         const uint32_t bin = (uint32_t)(positive->index[at] >> 32);
         for (; other < negative->used && (uint32_t)(negative->index[other] >> 32) < bin; other++)
-            below += se_sums_at(negative, other)->head >> 20;
+            below += se_moments_at(negative, other)->head >> 20;
         const uint64_t n = p->head >> 20;
         uint64_t more[3] = {0};
         if (!n) continue;
         if (other < negative->used && (uint32_t)(negative->index[other] >> 32) == bin) {
-            const se_sums *negatives = se_sums_at(negative, other);
+            const se_moments *negatives = se_moments_at(negative, other);
             const uint64_t tied = negatives->head >> 20;
             const int64_t x = se_common(p), y = se_common(negatives);
             if (x == y && x >= 0) more[0] = more[1] = more[2] = tied;

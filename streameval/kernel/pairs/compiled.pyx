@@ -2,28 +2,24 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport abort, calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
 from streameval.kernel.part cimport se_part_new
+from streameval.kernel.table cimport (
+    se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_rebuild,
+    se_sums_reserve, set_seed,
+)
 
 from streameval.kernel.types import FULL, REFUSED
 
 cdef extern from "pairs/pairing.h" nogil:
-    ctypedef struct sp_place:
-        uint64_t outer
-        uint64_t inner
-        int64_t count
-    ctypedef struct sp_table:
-        sp_place* places
-        size_t mask
-        size_t used
-        int failed
     ctypedef struct sp_sink:
-        sp_table* table
+        se_sums* table
         int64_t step
+        int failed
         uint64_t blocks
         const uint32_t* columns
     ctypedef struct sp_row:
@@ -50,19 +46,17 @@ cdef extern from "pairs/pairing.h" nogil:
     uint64_t SP_PRED_PRED
     uint64_t sp_inner(uint64_t, uint64_t, uint64_t)
     uint64_t sp_outer(uint32_t, uint32_t)
-    int sp_init(sp_table*, size_t)
-    sp_place* sp_find(const sp_table*, uint64_t, uint64_t)
-    int sp_rebuild(sp_table*, size_t)
-    int sp_reserve(sp_table*, size_t)
-    void sp_add(sp_table*, uint64_t, uint64_t, int64_t)
     void sp_example(sp_sink*, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
-    int sp_dense(const sp_rows*, int, sp_table*)
-    int sp_count_lists(ptrdiff_t, const sp_lists*, ptrdiff_t, int, sp_table*, int64_t*, uint32_t*)
+    int sp_dense(const sp_rows*, int, se_sums*)
+    int sp_count_lists(ptrdiff_t, const sp_lists*, ptrdiff_t, int, se_sums*, int64_t*, uint32_t*)
+
+set_seed()
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t WIDTH_MAX = 1 << 30
 cdef uint64_t LOW = (1 << 30) - 1
+cdef int64_t NOWHERE = 0
 
 
 cdef uint32_t label_of(int64_t column) noexcept nogil:
@@ -78,13 +72,12 @@ cdef class Pairs:
 
     cdef int64_t n
     cdef int parts
-    cdef sp_table table
-    cdef size_t owed  # pairs that are prepared: there is room for them
+    cdef se_sums table
 
     def __cinit__(self, root, int parts):
         self.n = 0
         self.parts = parts
-        if not sp_init(&self.table, 64):
+        if not se_sums_init(&self.table, 64, 1):
             raise MemoryError
 
     def __dealloc__(self):
@@ -94,31 +87,22 @@ cdef class Pairs:
     def examples(self):
         return self.n
 
-    cdef int owe(self, size_t more, size_t* owed) except -1:
-        """Make room for pairs that are prepared."""
-        if not sp_reserve(&self.table, self.owed + more):
-            raise MemoryError
-        owed[0] = more
-        self.owed += more
-        return 0
-
     # -- one example --------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots, int sign):
         cdef Example example = Example(self, slots, sign)
         cdef sp_sink sink
-        if sign < 0:
-            if self.n == 0:
-                return REFUSED
-            sink.table, sink.blocks, sink.columns, sink.step = &self.table, 0, NULL, 0
-            sp_example(&sink, &example.row, self.parts)
-            if self.table.failed:
-                self.table.failed = 0
-                return REFUSED
-        elif self.n == COUNT_MAX:
+        cdef size_t keys = sp_pairs(&example.row, self.parts) if sign > 0 else 1
+        if sign > 0 and self.n == COUNT_MAX:
             return FULL
-        else:
-            self.owe(sp_pairs(&example.row, self.parts), &example.owed)
+        if sign < 0:
+            sink.table, sink.blocks, sink.columns, sink.step, sink.failed = &self.table, 0, NULL, 0, 0
+            sp_example(&sink, &example.row, self.parts)
+            if sink.failed or self.n == 0:
+                return REFUSED
+        if not se_sums_promise(&self.table, keys):
+            raise MemoryError
+        example.promised = keys
         return se_part_new(commit_example, <void*>example, release, example)
 
     # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
@@ -187,8 +171,9 @@ cdef class Pairs:
     def prepare_merge(self, Pairs other, columns, int sign):
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
-        cdef size_t at
-        cdef sp_place* from_
+        cdef const int64_t* count
+        cdef uint64_t outer, inner
+        cdef size_t at = 0
         if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
@@ -198,19 +183,22 @@ cdef class Pairs:
             merge.columns = np.ascontiguousarray(columns, np.int64)
             place = merge.columns
             merge.width = place.shape[0]
-            merge.place = &place[0] if merge.width else NULL
-            for at in range(other.table.mask + 1):
-                if other.table.places[at].count and not merge.has(other.table.places[at].outer):
-                    raise IndexError("a column is out of range")
+            merge.place = &place[0] if merge.width else &NOWHERE
+        count = se_sums_next(&other.table, &at, &outer, &inner) if sign < 0 or columns is not None else NULL
+        while count != NULL:
+            if not merge.has(outer):
+                raise IndexError("a column is out of range")
+            if sign < 0 and count[0] > se_sums_count(&self.table, merge.moved(outer, inner), inner):
+                return REFUSED
+            count = se_sums_next(&other.table, &at, &outer, &inner)
         if sign < 0:
-            for at in range(other.table.mask + 1):
-                from_ = other.table.places + at
-                if from_.count and from_.count > sp_find(&self.table, merge.outer(from_), from_.inner).count:
-                    return REFUSED
+            pass
         elif columns is None and self.n == 0:
-            merge.copied = copy_of(&other.table)
+            copy_table(&merge.copied, &other.table)
+        elif se_sums_promise(&self.table, other.table.used):
+            merge.promised = other.table.used
         else:
-            self.owe(other.table.used, &merge.owed)
+            raise MemoryError
         return se_part_new(commit_merge, <void*>merge, release, merge)
 
     def times(self, keys):
@@ -219,51 +207,47 @@ cdef class Pairs:
         cdef int64_t[::1] view = out
         cdef Py_ssize_t row
         for row in range(key.shape[0]):
-            view[row] = sp_find(&self.table, sp_outer(label_of(key[row, 1]), label_of(key[row, 2])),
-                                sp_inner(key[row, 0], key[row, 3], key[row, 4])).count
+            view[row] = se_sums_count(&self.table, sp_outer(label_of(key[row, 1]), label_of(key[row, 2])),
+                                      sp_inner(key[row, 0], key[row, 3], key[row, 4]))
         return out
 
     def items(self):
-        cdef size_t at, live = 0
-        cdef Py_ssize_t row = 0
-        cdef sp_place* place
-        for at in range(self.table.mask + 1):
-            live += self.table.places[at].count != 0
+        cdef size_t at = 0, live = 0
+        cdef Py_ssize_t row
+        cdef uint64_t outer, inner
+        while se_sums_next(&self.table, &at, &outer, &inner) != NULL:
+            live += 1
         keys, times = np.empty((live, 5), np.int64), np.empty(live, np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[::1] time = times
-        for at in range(self.table.mask + 1):
-            place = self.table.places + at
-            if place.count:
-                key[row, 0] = place.inner >> 60
-                key[row, 1] = column_of(place.outer >> 32)
-                key[row, 2] = column_of(place.outer & 0xFFFFFFFF)
-                key[row, 3] = place.inner >> 30 & LOW
-                key[row, 4] = place.inner & LOW
-                time[row] = place.count
-                row += 1
+        at = 0
+        for row in range(<Py_ssize_t>live):
+            time[row] = se_sums_next(&self.table, &at, &outer, &inner)[0]
+            key[row, 0], key[row, 1], key[row, 2] = inner >> 60, column_of(outer >> 32), column_of(outer & 0xFFFFFFFF)
+            key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
         return keys, times
 
     def compact(self):
-        if not sp_rebuild(&self.table, 0):
+        if not se_sums_rebuild(&self.table, self.table.promised):
             raise MemoryError
 
     def restore(self, int64_t examples, keys, times):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
         cdef const int64_t[::1] time = np.ascontiguousarray(times, np.int64)
         cdef Py_ssize_t row
-        if not sp_reserve(&self.table, key.shape[0]):
+        if not se_sums_reserve(&self.table, key.shape[0]):
             raise MemoryError
         for row in range(key.shape[0]):
-            sp_add(&self.table, sp_outer(label_of(key[row, 1]), label_of(key[row, 2])),
-                   sp_inner(key[row, 0], key[row, 3], key[row, 4]), time[row])
+            se_sums_add(&self.table, sp_outer(label_of(key[row, 1]), label_of(key[row, 2])),
+                        sp_inner(key[row, 0], key[row, 3], key[row, 4]), time[row])
         self.n = examples
 
     def copy(self, root):
         cdef Pairs twin = Pairs(root, self.parts)
         free(twin.table.places)
-        twin.table.places = copy_of(&self.table)
-        twin.table.mask, twin.table.used, twin.n = self.table.mask, self.table.used, self.n
+        twin.table.places = NULL
+        copy_table(&twin.table, &self.table)
+        twin.n = self.n
         return twin
 
 
@@ -273,13 +257,15 @@ cdef int check_width(Py_ssize_t width) except -1:
     return 0
 
 
-cdef sp_place* copy_of(const sp_table* table) except NULL:
-    cdef size_t size = (table.mask + 1) * sizeof(sp_place)
-    cdef sp_place* places = <sp_place*>malloc(size)
-    if places == NULL:
+cdef int copy_table(se_sums* to, const se_sums* table) except -1:
+    cdef size_t size = (table.mask + 1) * 3 * sizeof(uint64_t)
+    to[0] = table[0]
+    to.promised = 0
+    to.places = <uint64_t*>malloc(size)
+    if to.places == NULL:
         raise MemoryError
-    memcpy(places, table.places, size)
-    return places
+    memcpy(to.places, table.places, size)
+    return 0
 
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
@@ -297,7 +283,7 @@ cdef class Example:
     cdef Pairs pairs
     cdef uint32_t* labels
     cdef sp_row row
-    cdef size_t owed
+    cdef size_t promised  # keys
     cdef int sign
 
     def __cinit__(self, Pairs pairs, slots, int sign):
@@ -324,8 +310,8 @@ cdef class Example:
         self.row.missed, self.row.both, self.row.wrong = sizes[0], sizes[1], sizes[2]
 
     def __dealloc__(self):
-        if self.owed:
-            self.pairs.owed -= self.owed
+        if self.promised:
+            self.pairs.table.promised -= self.promised
         free(self.labels)
 
 
@@ -333,7 +319,9 @@ cdef void commit_example(void* data) noexcept:
     cdef Example example = <Example>data
     cdef Pairs pairs = example.pairs
     cdef sp_sink sink
-    sink.table, sink.blocks, sink.columns, sink.step = &pairs.table, 0, NULL, example.sign
+    sink.table, sink.blocks, sink.columns, sink.step, sink.failed = &pairs.table, 0, NULL, example.sign, 0
+    pairs.table.promised -= example.promised
+    example.promised = 0
     sp_example(&sink, &example.row, pairs.parts)
     pairs.n += example.sign
 
@@ -348,25 +336,27 @@ cdef class Merge:
     cdef object columns
     cdef const int64_t* place  # of `columns`; NULL if columns are the same
     cdef Py_ssize_t width
-    cdef sp_place* copied  # the places of the other, where the pairs are empty
-    cdef size_t owed
+    cdef se_sums copied  # the table of the other, where the pairs are empty
+    cdef size_t promised  # keys
     cdef int sign
 
     def __dealloc__(self):
-        if self.owed:
-            self.pairs.owed -= self.owed
-        free(self.copied)
+        if self.promised:
+            self.pairs.table.promised -= self.promised
+        free(self.copied.places)
 
     cdef bint has(self, uint64_t outer) noexcept:
         """Whether it is known where both labels of a pair go."""
         cdef uint64_t row = outer >> 32, column = outer & 0xFFFFFFFF
-        return (row == SP_NONE or <Py_ssize_t>row < self.width) and (column == SP_NONE or <Py_ssize_t>column < self.width)
+        return self.place == NULL or (
+            (row == SP_NONE or <Py_ssize_t>row < self.width) and (column == SP_NONE or <Py_ssize_t>column < self.width)
+        )
 
-    cdef uint64_t outer(self, const sp_place* pair) noexcept:
-        """The labels of a pair, moved; the lower comes first where order does not matter."""
-        cdef uint64_t row = pair.outer >> 32, column = pair.outer & 0xFFFFFFFF, kind = pair.inner >> 60
+    cdef uint64_t moved(self, uint64_t outer, uint64_t inner) noexcept:
+        """The labels of a pair here; the lower comes first where order does not matter."""
+        cdef uint64_t row = outer >> 32, column = outer & 0xFFFFFFFF, kind = inner >> 60
         if self.place == NULL:
-            return pair.outer
+            return outer
         if row != SP_NONE:
             row = <uint64_t>self.place[row]
         if column != SP_NONE:
@@ -379,18 +369,15 @@ cdef class Merge:
 cdef void commit_merge(void* data) noexcept:
     cdef Merge merge = <Merge>data
     cdef Pairs pairs = merge.pairs, other = merge.other
-    cdef sp_place* pair
-    cdef size_t at
-    if merge.copied != NULL:  # what was there before goes with the merge
-        pairs.table.places, merge.copied = merge.copied, pairs.table.places
-        pairs.table.mask, pairs.table.used = other.table.mask, other.table.used
+    cdef uint64_t outer, inner
+    cdef size_t at = 0
+    cdef int64_t* count = NULL
+    if merge.copied.places != NULL:  # what was replaced goes with the merge
+        merge.copied.places, pairs.table.places = pairs.table.places, merge.copied.places
+        pairs.table.mask, pairs.table.used = merge.copied.mask, merge.copied.used
     else:
-        for at in range(other.table.mask + 1):
-            pair = other.table.places + at
-            if pair.count and other is pairs:
-                pair.count += merge.sign * pair.count
-            elif pair.count:
-                sp_add(&pairs.table, merge.outer(pair), pair.inner, merge.sign * pair.count)
+        count = se_sums_next(&other.table, &at, &outer, &inner)
+    while count != NULL:
+        se_sums_add(&pairs.table, merge.moved(outer, inner), inner, merge.sign * count[0])
+        count = se_sums_next(&other.table, &at, &outer, &inner)
     pairs.n += merge.sign * other.n
-    if pairs.table.failed:
-        abort()

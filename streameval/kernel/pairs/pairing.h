@@ -6,103 +6,16 @@
 #ifndef STREAMEVAL_PAIRING_H
 #define STREAMEVAL_PAIRING_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "table.h"
 
 #define SP_NONE 0xFFFFFFFFu /* stands for "no label" as a row or a column */
 
 enum { SP_CONFUSION = 1, SP_CONTRIBUTION, SP_TRUE_TRUE, SP_TRUE_PRED, SP_PRED_PRED, SP_KINDS };
 enum { SP_WITH_CONFUSION = 1, SP_WITH_CONTRIBUTIONS = 2, SP_WITH_COOCCURRENCE = 4 };
 
-/* -- an open-addressing hash table ------------------------------------------------------------------------------------ */
-
-typedef struct {
-    uint64_t outer; /* row << 32 | column */
-    uint64_t inner; /* kind << 60 | numerator << 30 | denominator; 0 in a place never taken */
-    int64_t count;
-} sp_place;
-
-typedef struct {
-    sp_place *places;
-    size_t mask; /* places - 1, a power of two less one */
-    size_t used;
-    int failed; /* memory ran out, or a key that had to be there was not */
-} sp_table;
-
 static inline uint64_t sp_inner(uint64_t kind, uint64_t num, uint64_t den) { return kind << 60 | num << 30 | den; }
 
 static inline uint64_t sp_outer(uint32_t row, uint32_t column) { return (uint64_t)row << 32 | column; }
-
-static int sp_init(sp_table *h, size_t places) {
-    h->places = (sp_place *)calloc(places, sizeof(sp_place));
-    h->mask = places - 1;
-    h->used = 0;
-    h->failed = 0;
-    return h->places != NULL;
-}
-
-static inline size_t sp_hash(uint64_t outer, uint64_t inner) {
-    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
-    return (size_t)(mixed ^ (mixed >> 32));
-}
-
-static inline sp_place *sp_find(const sp_table *h, uint64_t outer, uint64_t inner) {
-    size_t at = sp_hash(outer, inner) & h->mask;
-    while (h->places[at].inner && (h->places[at].outer != outer || h->places[at].inner != inner))
-        at = (at + 1) & h->mask;
-    return &h->places[at];
-}
-
-/* Ask for the place of a key ahead of time: large tables are far from the processor. */
-static inline void sp_prefetch(const sp_table *h, uint64_t outer, uint64_t inner) {
-#if defined(__GNUC__)
-    __builtin_prefetch(&h->places[sp_hash(outer, inner) & h->mask], 1);
-#else
-    (void)h, (void)outer, (void)inner;
-#endif
-}
-
-/* A table of the same content, of which at most a third is in use after `more` further keys; keys whose count is 0 are
-   dropped. 0 if memory ran out. */
-static int sp_rebuild(sp_table *h, size_t more) {
-    size_t live = 0, places = 64;
-    for (size_t i = 0; i <= h->mask; i++) live += h->places[i].count != 0;
-    while (places < 3 * (live + more)) places *= 2;
-    sp_table fresh;
-    if (!sp_init(&fresh, places)) return 0;
-    for (size_t i = 0; i <= h->mask; i++) {
-        if (!h->places[i].count) continue;
-        *sp_find(&fresh, h->places[i].outer, h->places[i].inner) = h->places[i];
-        fresh.used++;
-    }
-    free(h->places);
-    fresh.failed = h->failed;
-    *h = fresh;
-    return 1;
-}
-
-/* Make sure that `more` further keys fit. 0 if memory ran out. */
-static int sp_reserve(sp_table *h, size_t more) { return 2 * (h->used + more) <= h->mask + 1 || sp_rebuild(h, more); }
-
-/* Add to a key; if a new key finds no room and no memory, the table says that it failed. */
-static inline void sp_add(sp_table *h, uint64_t outer, uint64_t inner, int64_t count) {
-    sp_place *place = sp_find(h, outer, inner);
-    if (!place->inner) {
-        if (2 * (h->used + 1) > h->mask + 1) {
-            if (!sp_rebuild(h, h->used / 2 + 1)) {
-                h->failed = 1;
-                return;
-            }
-            place = sp_find(h, outer, inner);
-        }
-        place->outer = outer;
-        place->inner = inner;
-        h->used++;
-    }
-    place->count += count;
-}
 
 /* -- where the pairs of an example go ---------------------------------------------------------------------------------- */
 
@@ -111,12 +24,13 @@ static inline void sp_add(sp_table *h, uint64_t outer, uint64_t inner, int64_t c
 /* How many places the blocks of a kind may have together, at most. */
 #define SP_BLOCKS (1u << 23)
 
-/* Pairs are added to the table (`step` is 1 or -1) or, with `step` 0, looked for: a pair that is not there makes the
-   table fail. Where labels are few and examples many, pairs are first counted in square blocks, one for each kind and
+/* Keys are (row << 32 | column, kind << 60 | numerator << 30 | denominator). Pairs are added to the table (`step` is 1 or
+   -1) or, with `step` 0, looked for: a pair that no example has makes the sink fail, as does a lack of memory. Where labels are few and examples many, pairs are first counted in square blocks, one for each kind and
    small denominator, in positions of the batch; `columns` then says where these positions are counted. */
 typedef struct {
-    sp_table *table;
+    se_sums *table;
     int64_t step;
+    int failed;
     uint64_t blocks; /* denominators below this have blocks */
     size_t side; /* positions of the batch and one for no label */
     const uint32_t *columns;
@@ -131,9 +45,14 @@ static inline uint32_t *sp_block(sp_sink *s, uint64_t kind, uint64_t num, uint64
     return *block;
 }
 
+static inline void sp_add(sp_sink *s, uint64_t outer, uint64_t inner, int64_t count) {
+    if (se_sums_reserve(s->table, 1)) se_sums_add(s->table, outer, inner, count);
+    else s->failed = 1;
+}
+
 static inline void sp_put(sp_sink *s, uint32_t row, uint32_t column, uint64_t inner) {
-    if (s->step) sp_add(s->table, sp_outer(row, column), inner, s->step);
-    else if (sp_find(s->table, sp_outer(row, column), inner)->count < 1) s->table->failed = 1;
+    if (s->step) sp_add(s, sp_outer(row, column), inner, s->step);
+    else if (se_sums_count(s->table, sp_outer(row, column), inner) < 1) s->failed = 1;
 }
 
 static inline uint32_t sp_at(const sp_sink *s, uint32_t label) { return s->columns ? s->columns[label] : label; }
@@ -150,7 +69,7 @@ static inline void sp_cross(sp_sink *s, uint64_t kind, uint64_t den, const uint3
             for (size_t j = 0; j < width; j++) row[columns[j]]++;
         } else {
             const uint32_t row = sp_at(s, rows[i]);
-            for (size_t j = 0; j < width; j++) sp_prefetch(s->table, sp_outer(row, sp_at(s, columns[j])), inner);
+            for (size_t j = 0; j < width; j++) se_sums_prefetch(s->table, sp_outer(row, sp_at(s, columns[j])), inner);
             for (size_t j = 0; j < width; j++) sp_put(s, row, sp_at(s, columns[j]), inner);
         }
     }
@@ -171,7 +90,7 @@ static inline void sp_within(sp_sink *s, uint64_t kind, const uint32_t *labels, 
             const uint32_t a = sp_at(s, labels[i]);
             for (size_t j = 0; j < i; j++) {
                 const uint32_t b = sp_at(s, labels[j]);
-                sp_prefetch(s->table, sp_outer(a < b ? a : b, a < b ? b : a), inner);
+                se_sums_prefetch(s->table, sp_outer(a < b ? a : b, a < b ? b : a), inner);
             }
             for (size_t j = 0; j < i; j++) {
                 const uint32_t b = sp_at(s, labels[j]);
@@ -284,19 +203,19 @@ static void sp_drain(sp_sink *s) {
         const size_t places = s->side * s->side;
         size_t live = 0, count = 0, waiting[SP_AHEAD];
         for (size_t at = 0; at < places; at++) live += block[at] != 0;
-        if (!sp_reserve(s->table, live)) s->table->failed = 1;
-        for (size_t at = 0; at < places && !s->table->failed; at++) {
+        if (!se_sums_reserve(s->table, live)) s->failed = 1;
+        for (size_t at = 0; at < places && !s->failed; at++) {
             if (!block[at]) continue;
             if (count >= SP_AHEAD) {
                 const size_t due = waiting[count % SP_AHEAD];
-                sp_add(s->table, sp_drained(s, kind, due), inner, block[due]);
+                se_sums_add(s->table, sp_drained(s, kind, due), inner, block[due]);
             }
             waiting[count++ % SP_AHEAD] = at;
-            sp_prefetch(s->table, sp_drained(s, kind, at), inner);
+            se_sums_prefetch(s->table, sp_drained(s, kind, at), inner);
         }
-        for (size_t left = count < SP_AHEAD ? count : SP_AHEAD; left && !s->table->failed; left--) {
+        for (size_t left = count < SP_AHEAD ? count : SP_AHEAD; left && !s->failed; left--) {
             const size_t due = waiting[(count - left) % SP_AHEAD];
-            sp_add(s->table, sp_drained(s, kind, due), inner, block[due]);
+            se_sums_add(s->table, sp_drained(s, kind, due), inner, block[due]);
         }
         free(s->block[which]);
         s->block[which] = NULL;
@@ -351,15 +270,15 @@ static inline size_t sp_list(uint64_t bits, uint32_t base, uint32_t *list, size_
 }
 
 /* Count the pairs of rows. Returns the union of all bytes, or -1 if memory ran out. */
-static int sp_dense(const sp_rows *in, int parts, sp_table *table) {
+static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
     const size_t q = (size_t)in->columns, side = q + 1;
-    sp_sink sink = {table, 1, 0, side, in->place, {NULL}};
+    sp_sink sink = {table, 1, 0, 0, side, in->place, {NULL}};
     sink.blocks = sp_blocks(side, in->rows);
     uint32_t *list = (uint32_t *)malloc((3 * q + 1) * sizeof(uint32_t));
     if (!list) return -1;
     uint32_t *both = list + q, *wrong = both + q;
     uint64_t seen = 0;
-    for (ptrdiff_t r = 0; r < in->rows && !table->failed; r++) {
+    for (ptrdiff_t r = 0; r < in->rows && !sink.failed; r++) {
         const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
         const uint8_t *m = in->mask ? in->mask + r * in->mask_stride : NULL;
         sp_row e = {list, 0, 0, 0, (uint32_t)q};
@@ -377,7 +296,7 @@ static int sp_dense(const sp_rows *in, int parts, sp_table *table) {
     }
     free(list);
     sp_drain(&sink);
-    if (table->failed) return -1;
+    if (sink.failed) return -1;
     seen |= seen >> 32;
     seen |= seen >> 16;
     return (int)((seen | seen >> 8) & 255);
@@ -394,10 +313,10 @@ typedef struct {
    three times `width` columns and one. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples
    are counted then). `sides` are masked, true, predicted. */
 static int sp_count_lists(
-    ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, sp_table *table, int64_t *mark, uint32_t *room) {
+    ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, se_sums *table, int64_t *mark, uint32_t *room) {
     static const int64_t bits[3] = {4, 1, 2};
     static const int order[3] = {1, 3, 2};
-    sp_sink sink = {table, 1, sp_blocks((size_t)width + 1, rows), (size_t)width + 1, NULL, {NULL}};
+    sp_sink sink = {table, 1, 0, sp_blocks((size_t)width + 1, rows), (size_t)width + 1, NULL, {NULL}};
     if (sink.blocks) {
         uint32_t *columns = room + 2 * width;
         for (ptrdiff_t column = 0; column < width; column++) columns[column] = (uint32_t)column;
@@ -405,7 +324,7 @@ static int sp_count_lists(
         sink.columns = columns;
     }
     int outside = 0;
-    for (ptrdiff_t r = 0; r < rows && !table->failed && !outside; r++) {
+    for (ptrdiff_t r = 0; r < rows && !sink.failed && !outside; r++) {
         const int64_t fresh = 8 * (r + 1);
         uint32_t *touched = room + width;
         size_t count = 0, put = 0;
@@ -432,7 +351,7 @@ static int sp_count_lists(
         sp_example(&sink, &e, parts);
     }
     sp_drain(&sink);
-    return outside ? -2 : table->failed ? -1 : 0;
+    return outside ? -2 : sink.failed ? -1 : 0;
 }
 
 #endif

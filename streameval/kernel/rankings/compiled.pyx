@@ -2,28 +2,26 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport abort, calloc, free
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from streameval.kernel.part cimport se_part_new
+from streameval.kernel.table cimport (
+    se_sums, se_sums_at, se_sums_find, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve, set_seed,
+)
 
 from streameval.kernel.types import FULL, REFUSED, Records
 
 cdef extern from "rankings/ranking.h" nogil:
-    ctypedef struct sr_table:
-        uint64_t* places
-        size_t mask
-        size_t used
-        int sums
     ctypedef struct sr_list:
         int64_t* data
         size_t used
     ctypedef struct sr_sink:
-        sr_table* groups
-        sr_table* first
-        sr_table* rows
+        se_sums* groups
+        se_sums* first
+        se_sums* rows
         int writes
         sr_list by_row
         sr_list by_group
@@ -47,18 +45,14 @@ cdef extern from "rankings/ranking.h" nogil:
         ptrdiff_t rows
         ptrdiff_t width
         ptrdiff_t fixed
-    int sr_init(sr_table*, size_t, int)
-    uint64_t* sr_place(const sr_table*, size_t)
-    int sr_lives(const uint64_t*)
-    uint64_t* sr_find(const sr_table*, uint64_t, uint64_t)
-    int sr_reserve(sr_table*, size_t)
-    int64_t* sr_at(sr_table*, uint64_t, uint64_t)
     int sr_level()
     int sr_rows_float(const sr_matrix*, const float*, int, int, sr_sink*)
     int sr_rows_double(const sr_matrix*, const double*, int, int, sr_sink*)
     int sr_rank_lists(const sr_lists*, int, int, int64_t*, int64_t*, int64_t*, sr_sink*)
-    int sr_fits(const sr_table*, const sr_table*, int)
-    void sr_merge(sr_table*, const sr_table*, int)
+    int sr_fits(const se_sums*, const se_sums*, int)
+    void sr_merge(se_sums*, const se_sums*, int)
+
+set_seed()
 
 cdef int LEVEL = sr_level()
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
@@ -188,6 +182,14 @@ cdef object records(sr_sink* sink):
     return Records(rows_of(&sink.by_row, 9), rows_of(&sink.by_group, 5), rows_of(&sink.by_label, 4))
 
 
+cdef uint64_t outer_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
+    return <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32
+
+
+cdef uint64_t inner_of(const int64_t[:, :] key, Py_ssize_t row, int which) noexcept:
+    return <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32)
+
+
 cdef void drop(sr_sink* sink) noexcept:
     free(sink.by_row.data)
     free(sink.by_group.data)
@@ -198,8 +200,7 @@ cdef class RankCounts:
     """See `streameval.kernel.rankings.numpy.RankCounts`."""
 
     cdef int64_t n
-    cdef sr_table table[3]
-    cdef size_t owed[3]  # keys that are prepared: there is room for them
+    cdef se_sums table[3]
     cdef int64_t* mention
     cdef int64_t* mark
     cdef int64_t turn
@@ -216,7 +217,7 @@ cdef class RankCounts:
         if self.mention == NULL:
             raise MemoryError
         for place in range(3):
-            if not sr_init(&self.table[place], 16, (3, 1, 6)[place]):
+            if not se_sums_init(&self.table[place], 16, (3, 1, 6)[place]):
                 raise MemoryError
 
     def __dealloc__(self):
@@ -245,7 +246,7 @@ cdef class RankCounts:
 
     def clear(self):
         cdef int place
-        cdef sr_table* table
+        cdef se_sums* table
         for place in range(3):
             table = &self.table[place]
             memset(table.places, 0, (table.mask + 1) * (table.sums + 2) * sizeof(uint64_t))
@@ -324,12 +325,10 @@ cdef class RankCounts:
         for at in range(3):
             if sr_fits(&self.table[at], &other.table[at], sign):
                 return REFUSED if sign < 0 else FULL
-        for at in range(3):
-            if not sr_reserve(&self.table[at], self.owed[at] + other.table[at].used):
+        for at in range(3 if sign > 0 else 0):
+            if not se_sums_promise(&self.table[at], other.table[at].used):
                 raise MemoryError
-        for at in range(3):
-            merge.owed[at] = other.table[at].used
-            self.owed[at] += merge.owed[at]
+            merge.promised[at] = other.table[at].used
         return merge
 
     def prepare_merge(self, RankCounts other, columns, int sign):
@@ -344,47 +343,44 @@ cdef class RankCounts:
         return out
 
     def entries(self, int which):
-        cdef sr_table* table = &self.table[which]
-        cdef size_t at, live = 0
+        cdef se_sums* table = &self.table[which]
+        cdef size_t at = 0, live = 0
         cdef Py_ssize_t row = 0, part
-        cdef uint64_t* place
-        for at in range(table.mask + 1):
-            live += sr_lives(sr_place(table, at)) != 0
+        cdef uint64_t outer, inner
+        cdef int64_t* counted = se_sums_next(table, &at, &outer, &inner)
+        while counted != NULL:
+            live += 1
+            counted = se_sums_next(table, &at, &outer, &inner)
         keys, sums = np.empty((live, 4), np.int64), np.empty((live, table.sums), np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[:, ::1] sum_ = sums
-        for at in range(table.mask + 1):
-            place = sr_place(table, at)
-            if not sr_lives(place):
-                continue
-            key[row, 0] = (place[0] - 1) & LOW
-            key[row, 1] = (place[0] - 1) >> 32
-            key[row, 2] = place[1] & LOW
-            key[row, 3] = place[1] >> 32
+        at = 0
+        for row in range(<Py_ssize_t>live):
+            counted = se_sums_next(table, &at, &outer, &inner)
+            key[row, 0], key[row, 1] = outer & LOW, outer >> 32
+            key[row, 2], key[row, 3] = inner & LOW, inner >> 32
             for part in range(table.sums):
-                sum_[row, part] = <int64_t>place[2 + part]
-            row += 1
+                sum_[row, part] = counted[part]
         return keys[:, : 3 if which == 1 else 4], sums
 
     def sums_of(self, int which, keys):
         cdef const int64_t[:, :] key = keys
-        cdef sr_table* table = &self.table[which]
+        cdef se_sums* table = &self.table[which]
         cdef Py_ssize_t row, part
         cdef uint64_t* place
         out = np.zeros((key.shape[0], table.sums), np.int64)
         cdef int64_t[:, ::1] view = out
         for row in range(key.shape[0]):
-            place = sr_find(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
-                           <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32))
+            place = se_sums_find(table, outer_of(key, row), inner_of(key, row, which))
             for part in range(table.sums):
-                view[row, part] = <int64_t>place[2 + part] if place[0] else 0
+                view[row, part] = <int64_t>place[2 + part]
         return out
 
     def restore(self, int64_t examples, mentions, tables):
         cdef const int64_t[:] mention = mentions
         cdef const int64_t[:, :] key
         cdef const int64_t[:, :] sums
-        cdef sr_table* table
+        cdef se_sums* table
         cdef Py_ssize_t row, part
         cdef int which
         cdef int64_t* place
@@ -394,11 +390,10 @@ cdef class RankCounts:
         for which, (keys, values) in enumerate(tables):
             key, sums = keys, values
             table = &self.table[which]
-            if not sr_reserve(table, key.shape[0]):
+            if not se_sums_reserve(table, key.shape[0]):
                 raise MemoryError
             for row in range(key.shape[0]):
-                place = sr_at(table, <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32,
-                             <uint64_t>key[row, 2] | (0 if which == 1 else <uint64_t>key[row, 3] << 32))
+                place = se_sums_at(table, outer_of(key, row), inner_of(key, row, which))
                 for part in range(table.sums):
                     place[part] += sums[row, part]
         self.n = examples
@@ -427,13 +422,13 @@ cdef class Merge:
     cdef object columns
     cdef const int64_t* place  # of `columns`; NULL if columns are the same
     cdef Py_ssize_t width
-    cdef size_t owed[3]
+    cdef size_t promised[3]
     cdef int sign
 
     def __dealloc__(self):
         cdef int at
         for at in range(3 if self.counts is not None else 0):
-            self.counts.owed[at] -= self.owed[at]
+            self.counts.table[at].promised -= self.promised[at]
 
     cdef inline Py_ssize_t to(self, Py_ssize_t column) noexcept:
         return column if self.place == NULL else self.place[column]
@@ -448,7 +443,5 @@ cdef void commit_merge(void* data) noexcept:
         if other.mention[column]:
             counts.mention[merge.to(column)] += merge.sign * other.mention[column]
     for at in range(3):
-        if not sr_reserve(&counts.table[at], other.table[at].used):  # never: there is room
-            abort()
         sr_merge(&counts.table[at], &other.table[at], merge.sign)
     counts.n += merge.sign * other.n

@@ -6,89 +6,9 @@
 #ifndef STREAMEVAL_RANKING_H
 #define STREAMEVAL_RANKING_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "table.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define SR_X86 1
-#endif
-#if defined(__GNUC__)
-#define SR_INLINE static inline __attribute__((always_inline))
-#else
-#define SR_INLINE static inline
-#endif
-
-/* -- tables: four 32-bit integers -> some sums, by open addressing ----------------------------------------------------- */
-
-typedef struct {
-    uint64_t *places; /* the key in two words, the first plus 1 so that 0 is a place never taken; then the sums */
-    size_t mask;      /* places - 1, a power of two less one */
-    size_t used;
-    int sums;
-} sr_table;
-
-static int sr_init(sr_table *table, size_t places, int sums) {
-    table->places = (uint64_t *)calloc(places * (size_t)(sums + 2), sizeof(uint64_t));
-    table->mask = places - 1;
-    table->used = 0;
-    table->sums = sums;
-    return table->places != NULL;
-}
-
-SR_INLINE uint64_t *sr_place(const sr_table *table, size_t at) {
-    return table->places + at * (size_t)(table->sums + 2);
-}
-
-SR_INLINE uint64_t sr_pack(uint64_t low, uint64_t high) { return low | high << 32; }
-
-SR_INLINE size_t sr_start(const sr_table *table, uint64_t outer, uint64_t inner) {
-    uint64_t mixed = (outer ^ (inner * 0x9E3779B97F4A7C15ull)) * 0xD6E8FEB86659FD93ull;
-    return (size_t)(mixed ^ (mixed >> 32)) & table->mask;
-}
-
-SR_INLINE uint64_t *sr_find(const sr_table *table, uint64_t outer, uint64_t inner) {
-    size_t at = sr_start(table, outer, inner);
-    for (;;) {
-        uint64_t *place = sr_place(table, at);
-        if (!place[0] || (place[0] == outer + 1 && place[1] == inner)) return place;
-        at = (at + 1) & table->mask;
-    }
-}
-
-/* The first sum of a key is 0 only where the key has no example. */
-SR_INLINE int sr_lives(const uint64_t *place) { return place[0] && place[2]; }
-
-/* Make sure that `more` further keys fit; keys without examples are dropped on the way. 0 if memory ran out. */
-static int sr_reserve(sr_table *table, size_t more) {
-    if (2 * (table->used + more) <= table->mask + 1) return 1;
-    size_t live = 0, places = 16;
-    for (size_t at = 0; at <= table->mask; at++) live += sr_lives(sr_place(table, at)) != 0;
-    while (places < 4 * (live + more)) places *= 2;
-    sr_table fresh;
-    if (!sr_init(&fresh, places, table->sums)) return 0;
-    for (size_t at = 0; at <= table->mask; at++) {
-        const uint64_t *place = sr_place(table, at);
-        if (!sr_lives(place)) continue;
-        memcpy(sr_find(&fresh, place[0] - 1, place[1]), place, (size_t)(table->sums + 2) * sizeof(uint64_t));
-        fresh.used++;
-    }
-    free(table->places);
-    *table = fresh;
-    return 1;
-}
-
-/* The sums of a key for which there is room. */
-SR_INLINE int64_t *sr_at(sr_table *table, uint64_t outer, uint64_t inner) {
-    uint64_t *place = sr_find(table, outer, inner);
-    if (!place[0]) {
-        place[0] = outer + 1;
-        place[1] = inner;
-        table->used++;
-    }
-    return (int64_t *)(place + 2);
-}
+SE_INLINE uint64_t sr_pack(uint64_t low, uint64_t high) { return low | high << 32; }
 
 /* -- one example ------------------------------------------------------------------------------------------------------- */
 
@@ -141,7 +61,7 @@ static int sr_descending(const void *one, const void *other) {
 
 /* 0 for the portable loops, 1 for AVX2 (AVX-512 was no quicker). */
 static int sr_level(void) {
-#ifdef SR_X86
+#ifdef SE_X86
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") ? 1 : 0;
 #else
@@ -174,7 +94,7 @@ static int sr_level(void) {
 
 SR_COUNT(sr_count_plain_float, , float, int32_t)
 SR_COUNT(sr_count_plain_double, , double, int64_t)
-#ifdef SR_X86
+#ifdef SE_X86
 SR_COUNT(sr_count_avx2_float, __attribute__((target("avx2"))), float, int32_t)
 SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
 #define SR_CHOOSE(TYPE, level) ((level) ? sr_count_avx2_##TYPE : sr_count_plain_##TYPE)
@@ -281,7 +201,7 @@ SR_GROUPS(sr_groups_float, float)
 SR_GROUPS(sr_groups_double, double)
 
 /* What is counted of a whole example, from its groups. */
-SR_INLINE void sr_summary(sr_example *e) {
+SE_INLINE void sr_summary(sr_example *e) {
     int64_t before = 0, ahead = 1;
     e->wrong = e->last = e->lead = 0;
     for (ptrdiff_t i = 0; i < e->groups; i++) {
@@ -318,7 +238,7 @@ static int64_t *sr_more(sr_list *list, size_t more) {
 }
 
 typedef struct {
-    sr_table *groups, *first, *rows;
+    se_sums *groups, *first, *rows;
     int writes; /* whether arrays are wanted too */
     sr_list by_row, by_group, by_label;
 } sr_sink;
@@ -329,25 +249,21 @@ typedef struct {
 
 static int sr_count_example(const sr_example *e, sr_sink *sink) {
     const uint64_t outer = sr_pack((uint64_t)e->true_, (uint64_t)e->labels);
-    if (!sr_reserve(sink->groups, (size_t)e->groups) || !sr_reserve(sink->first, 1) || !sr_reserve(sink->rows, 1))
+    if (!se_sums_reserve(sink->groups, (size_t)e->groups) || !se_sums_reserve(sink->first, 1) || !se_sums_reserve(sink->rows, 1))
         return 0;
     int64_t before = 0;
-#if defined(__GNUC__) /* the places are far apart: ask for all before waiting for one */
+    for (ptrdiff_t i = 0; i < e->groups; i++) /* the places are far apart: ask for all before waiting for one */
+        se_sums_prefetch(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
     for (ptrdiff_t i = 0; i < e->groups; i++) {
-        const uint64_t inner = sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]);
-        __builtin_prefetch(sr_place(sink->groups, sr_start(sink->groups, outer, inner)), 1);
-    }
-#endif
-    for (ptrdiff_t i = 0; i < e->groups; i++) {
-        int64_t *sums = sr_at(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
+        int64_t *sums = se_sums_at(sink->groups, outer, sr_pack((uint64_t)e->above[i], (uint64_t)e->size[i]));
         before += e->hits[i];
         sums[0] += e->hits[i];
         sums[1] += e->hits[i] * before;
         sums[2] += e->hits[i] * e->hits[i];
     }
     if (e->groups)
-        sr_at(sink->first, sr_pack((uint64_t)e->above[0], (uint64_t)e->size[0]), (uint64_t)e->hits[0])[0]++;
-    int64_t *row = sr_at(sink->rows, outer, sr_pack((uint64_t)e->unranked, (uint64_t)e->masked));
+        se_sums_at(sink->first, sr_pack((uint64_t)e->above[0], (uint64_t)e->size[0]), (uint64_t)e->hits[0])[0]++;
+    int64_t *row = se_sums_at(sink->rows, outer, sr_pack((uint64_t)e->unranked, (uint64_t)e->masked));
     row[0]++;
     row[1] += e->wrong;
     row[2] += e->last;
@@ -373,7 +289,7 @@ static int sr_write_example(const sr_example *e, int64_t row, sr_sink *sink) {
     return 1;
 }
 
-SR_INLINE int sr_write_label(int64_t row, int64_t column, int64_t above, int64_t size, sr_sink *sink) {
+SE_INLINE int sr_write_label(int64_t row, int64_t column, int64_t above, int64_t size, sr_sink *sink) {
     int64_t *to = sr_more(&sink->by_label, SR_LABEL);
     if (!to) return 0;
     to[0] = row, to[1] = column, to[2] = above, to[3] = size;
@@ -389,7 +305,7 @@ typedef struct {
 } sr_matrix;
 
 /* Where the ones of a row are; how many. */
-SR_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
+SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
     ptrdiff_t count = 0, j = 0;
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (; j + 8 <= width; j += 8) {
@@ -470,7 +386,7 @@ typedef struct {
 #define SR_RANKED 4
 
 /* What an example has mentioned of a column: 8 * turn + bits, so that marks need no clearing. */
-SR_INLINE int64_t sr_mention(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
+SE_INLINE int64_t sr_mention(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, int64_t *mentions) {
     if (mark[column] >= fresh) return mark[column] - fresh;
     mark[column] = fresh;
     if (column >= fixed) mentions[column]++;
@@ -562,7 +478,7 @@ static int sr_rank_lists(
 #define SR_FULL 3
 
 /* Whether sums can be those of examples: none is negative, and where there is no example there is nothing. */
-SR_INLINE int sr_possible(const int64_t *sums, int count) {
+SE_INLINE int sr_possible(const int64_t *sums, int count) {
     for (int i = 0; i < count; i++)
         if (sums[i] < 0 || (!sums[0] && sums[i])) return 0;
     if (count == 3) return sums[0] <= sums[1] && sums[0] <= sums[2];
@@ -571,16 +487,16 @@ SR_INLINE int sr_possible(const int64_t *sums, int count) {
 }
 
 /* Whether all of `other` can be added to, or (sign -1) taken from, `table`. */
-static int sr_fits(const sr_table *table, const sr_table *other, int sign) {
+static int sr_fits(const se_sums *table, const se_sums *other, int sign) {
     int64_t after[8];
-    for (size_t at = 0; at <= other->mask; at++) {
-        const uint64_t *from = sr_place(other, at);
-        if (!sr_lives(from)) continue;
-        const uint64_t *to = sr_find(table, from[0] - 1, from[1]);
+    const int64_t *from;
+    uint64_t outer, inner;
+    for (size_t at = 0; (from = se_sums_next(other, &at, &outer, &inner));) {
+        const uint64_t *to = se_sums_find(table, outer, inner) + 2; /* zeros where the key is not */
         for (int i = 0; i < table->sums; i++) {
-            const int64_t before = to[0] ? (int64_t)to[2 + i] : 0, change = (int64_t)from[2 + i];
-            if (sign > 0 && before > INT64_MAX - change) return SR_FULL;
-            after[i] = sign > 0 ? before + change : before - change;
+            const int64_t before = (int64_t)to[i];
+            if (sign > 0 && before > INT64_MAX - from[i]) return SR_FULL;
+            after[i] = before + sign * from[i];
         }
         if (sign < 0 && !sr_possible(after, table->sums)) return SR_REFUSED;
     }
@@ -588,12 +504,12 @@ static int sr_fits(const sr_table *table, const sr_table *other, int sign) {
 }
 
 /* Add what fits, to a table with room for it. The two may be the same. */
-static void sr_merge(sr_table *table, const sr_table *other, int sign) {
-    for (size_t at = 0; at <= other->mask; at++) {
-        const uint64_t *from = sr_place(other, at);
-        if (!sr_lives(from)) continue;
-        int64_t *to = sr_at(table, from[0] - 1, from[1]);
-        for (int i = 0; i < table->sums; i++) to[i] += sign * (int64_t)from[2 + i];
+static void sr_merge(se_sums *table, const se_sums *other, int sign) {
+    const int64_t *from;
+    uint64_t outer, inner;
+    for (size_t at = 0; (from = se_sums_next(other, &at, &outer, &inner));) {
+        int64_t *to = se_sums_at(table, outer, inner);
+        for (int i = 0; i < table->sums; i++) to[i] += sign * from[i];
     }
 }
 
