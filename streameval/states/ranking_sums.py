@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.kernel import backend
-from streameval.kernel.rankings.numpy import Records
-from streameval.kernel.types import FloatArray, IntArray
+from streameval.kernel.types import FloatArray, IntArray, Records
 from streameval.states.options import RankingOptions
 from streameval.states.weights import ExactSums, common_scale, units_of
 
