@@ -172,7 +172,7 @@ def show_state(
     how: How = Format.table,
     top: Top = 20,
 ) -> None:
-    """Show a saved state: its metrics, or any others that it can be read for."""
+    """Show a saved state: its metrics, or any that can be read from it."""
     check_writable(report)
     loaded = load_state(state)
     undefined = number_of(zero_division, "--zero-division")

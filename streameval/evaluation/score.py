@@ -78,7 +78,7 @@ def score(
         If an argument cannot be understood. Rows of 0 and 1 in plain lists are refused, since they could as well be
         lists of the labels 0 and 1.
     MetricError
-        If there is no such metric, or it cannot be read from what was given.
+        If there is no such metric, or it cannot be read from these predictions.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def classification_report(
     zero_division
         What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means.
     digits
-        Decimals shown.
+        Decimals of each value.
     output_dict
         Whether to return a dict, with scikit-learn's keys, in place of text.
 
@@ -191,21 +191,21 @@ def classification_report(
     return content
 
 
-def refuse_rows(given: object, name: str) -> None:
+def refuse_rows(rows: object, name: str) -> None:
     """Raise where plain lists look like rows of 0 and 1, which `update_many` would take for the labels 0 and 1.
 
     Somebody who comes from scikit-learn would otherwise get a wrong number in silence. Reading stops at the first row
     that holds anything else, which for lists of labels is nearly always the first.
     """
-    if not isinstance(given, list | tuple) or not given or not isinstance(given[0], list | tuple):
+    if not isinstance(rows, list | tuple) or not rows or not isinstance(rows[0], list | tuple):
         return
-    width = len(given[0])
-    for row in given:
+    width = len(rows[0])
+    for row in rows:
         if not isinstance(row, list | tuple) or len(row) != width or width < 2:
             return
         if not all(isinstance(cell, int) and cell in (0, 1) for cell in row):
             return
     raise InputError(
-        f"{name} holds plain lists of 0 and 1, such as {quoted(given[0])}, which could be indicators or the labels 0 "
+        f"{name} holds plain lists of 0 and 1, such as {quoted(rows[0])}, which could be indicators or the labels 0 "
         "and 1; give indicators as an array, for example with numpy.asarray, and labels as sets"
     )

@@ -31,7 +31,7 @@ def to_pandas(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
 def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
     """The columns, of equal length, as a polars data frame.
 
-    A column of polars has one type: integers beside strings, and integers beyond 64 bits, become strings.
+    A column of polars has one type: integers with strings, and integers beyond 64 bits, become strings.
     """
     try:
         import polars

@@ -210,7 +210,7 @@ class Column:
     name
         Its heading.
     kind
-        How its values are written: "bar" has a bar beside each, "change" a sign.
+        How its values are written: "bar" has a bar next to each, "change" a sign.
     values
         Strings for labels and text; numbers for everything else, None where there is none.
     note
@@ -228,7 +228,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names the rows, sorted by one of the others; of many rows the first are written.
+    """A table whose first column names the rows, sorted by another; of many rows the first are written.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ SliceRow = tuple[str, str, int, Mapping[str, float]]
 
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
-    """Every label and the averages, then the chosen metrics; these alone where there are no binary predictions."""
+    """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
     single = report.single()
     for item in single:
         if item.error is not None:

@@ -24,7 +24,7 @@ _FINE = 500  # curves are drawn to this part of an axis
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what it measures, from where to where, and the values that are written beside it."""
+    """An axis: what it measures, from where to where, and the values that are written along it."""
 
     title: str
     low: float
@@ -86,7 +86,7 @@ def log_axis(title: str, low: float, high: float) -> Axis:
 
 
 def thinned(x: FloatArray, y: FloatArray) -> IntArray:
-    """Positions of the points that can be told apart in a picture, the last among them; x and y from 0 to 1."""
+    """Positions of the points that a picture can distinguish, the last among them; x and y from 0 to 1."""
     if not len(x):
         return np.zeros(0, np.int64)
     cells = np.stack([np.rint(x * _FINE), np.rint(y * _FINE)])
@@ -188,7 +188,7 @@ class Chart:
             self._parts.append(f'<path class="guide" d="M0 {_units(1 - self.y.at([y]))[0]}H{_SIZE}"/>')
 
     def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
-        """Names beside points, as many as find room: earlier ones first. They are left out where there is little."""
+        """Names next to points, as many as find room: earlier ones first. They are left out where there is little."""
         taken: list[tuple[float, float, float, float]] = []
         for across, up, word in zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True):
             text = word if len(word) <= 24 else word[:23] + "…"
@@ -213,7 +213,7 @@ class Chart:
         )
 
     def plot(self) -> str:
-        """The picture with its axes alone."""
+        """The picture with its axes, without caption."""
         grid = "".join(f"M0 {place}H{_SIZE}" for place in _units(1 - self.y.at([tick for tick, _ in self.y.ticks])))
         ups = "".join(
             f'<span style="bottom:{100 * place:.4g}%">{text}</span>'

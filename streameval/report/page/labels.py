@@ -27,7 +27,7 @@ _SUPPORT = "examples in which the label is true"
 
 
 def label_section(report: Report, max_labels: int) -> Section | None:
-    """The table of labels with all that can be read of them, and the pictures beside it."""
+    """The table of labels with all that can be read of them, and the pictures above it."""
     columns = [*_binary(report), *_scored(report), *_chosen(report)]
     names = label_texts(report.labels)
     if not columns or not names:
