@@ -214,6 +214,21 @@ def test_a_part_that_is_not_committed_changes_nothing(sign: int):
         assert twin.table.examples == 2 + 2 * sign
 
 
+def test_several_parts_of_one_table_stand_in_one_commit():
+    rng = np.random.default_rng(6)
+    for twin in bins_of_width(9):
+        columns, *old = random_rows(rng, 1, 9)
+        new = [rng.permutation(9).astype(np.int64), *random_rows(rng, 1, 9)[1:]]
+        new[0] = new[0][: new[1].shape[1]]
+        assert twin.change("prepare_row", columns, 4, *old, 1) == DONE
+        expected = Twin(*twin.made, 9)
+        for _ in range(2):
+            assert expected.change("prepare_row", new[0], 4, *new[1:], 1) == DONE
+        parts = [twin.table.prepare_row(new[0], 4, *new[1:], 1) for _ in range(2)]
+        twin.root.commit([*parts, twin.table.prepare_row(columns, 4, *old, -1)])
+        assert everything(twin.table, 9) == everything(expected.table, 9)
+
+
 def test_bins_may_be_read_between_preparing_a_merge_and_committing_it():
     rng = np.random.default_rng(4)
     answers = []

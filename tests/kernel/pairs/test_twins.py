@@ -139,6 +139,18 @@ def test_twins_refuse_to_unmerge_what_was_never_merged():
     assert done == {DONE, REFUSED}
 
 
+def test_several_parts_of_one_table_stand_in_one_commit():
+    for twin in both(7):
+        old, wide = np.array([1, 7, 13]), 5 * np.arange(60) + np.arange(60) % 3 + 1
+        assert twin.change("prepare_example", old, 1) == DONE
+        expected = Twin(*twin.made, 7)
+        for slots in (wide, wide[::2]):
+            assert expected.change("prepare_example", slots, 1) == DONE
+        added = [twin.table.prepare_example(slots, 1) for slots in (wide, wide[::2])]
+        twin.root.commit([*added, twin.table.prepare_example(old, -1)])
+        assert everything(twin.table) == everything(expected.table)
+
+
 def test_what_is_unmerged_from_itself_leaves_nothing():
     rng = np.random.default_rng(3)
     for twin in both(7):

@@ -191,6 +191,19 @@ def test_twins_merge_unmerge_copy_and_restore_alike():
     assert histories[0] == histories[-1]
 
 
+def test_several_parts_of_one_table_stand_in_one_commit():
+    rng = np.random.default_rng(8)
+    for twin in both(4):
+        old, new, more = (Twin(*twin.made, 30) for _ in range(3))
+        for each in (old, new, more):
+            each.table.count_rows(*rows_of(rng, 20, 30, 9))
+        expected = new.copy()
+        assert twin.merge(old) == expected.merge(more) == DONE
+        added = [twin.table.prepare_merge(other.table, None, 1) for other in (new, more)]
+        twin.root.commit([*added, twin.table.prepare_merge(old.table, None, -1)])
+        assert everything(twin.table, 30) == everything(expected.table, 30)
+
+
 @needs_compiled
 def test_twins_refuse_to_unmerge_what_was_never_merged():
     rng, done = np.random.default_rng(2), set()
