@@ -29,7 +29,7 @@ from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
 
 import numpy as np
 
-from streameval.kernel.decisions.numpy import limbs, list_rows  # which need no loops of their own
+from streameval.kernel.decisions.rows import limbs, list_rows  # which need no loops of their own
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
 
 cdef extern from "Python.h":

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.decisions.rows import dense_rows, limbs, list_rows, tally, weigh_dense, weigh_lists
 from streameval.kernel.lists.numpy import grouped, taken
 from streameval.kernel.types import (
     DONE,
@@ -27,19 +28,16 @@ from streameval.kernel.types import (
     OTHER,
     REFUSED,
     Flags,
-    FloatArray,
     IntArray,
     Lists,
     Places,
     RowKey,
     ScoreArray,
     UInt8Array,
-    Weighed,
 )
 
 __all__ = ["Counts", "count_groups", "limbs", "list_rows", "weigh_dense", "weigh_lists"]
 
-LIMB_BITS = 32
 _COUNT_MAX = 2**63 - 1
 
 
@@ -333,170 +331,6 @@ class Counts:
         twin = Counts(root, 0)
         twin._commit(twin._cell.prepare_store(self._value))
         return twin
-
-
-def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, cells: IntArray) -> IntArray:
-    """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
-    masked = np.zeros_like(true) if hidden is None else hidden
-    true, pred = true & ~masked, pred & ~masked
-    sides = (true, pred, true & pred, masked)
-    in_true, in_pred, in_both, in_masked = (np.count_nonzero(side, axis=0) for side in sides)
-    cells[:, 0] += len(true) - in_true - in_pred + in_both - in_masked
-    cells[:, 1] += in_true - in_both
-    cells[:, 2] += in_pred - in_both
-    cells[:, 3] += in_both
-    cells[:, 4] += in_masked
-    return np.stack([np.count_nonzero(side, axis=1) for side in sides], axis=1)
-
-
-def list_rows(
-    examples: int,
-    true: Lists | None,
-    pred: Lists | None,
-    hidden: Lists | None,
-    named: Lists | None,
-    everywhere: IntArray,
-    cells: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
-
-    Returns the row keys, shape (examples, 4); then the row and the slot of each distinct cell.
-    """
-    said = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
-    nothing = [np.zeros(0, np.int64)]
-    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in said] or nothing)
-    columns = np.concatenate([lists.found() for lists, _ in said] or nothing)
-    bits = np.concatenate([np.full(len(lists.places), bit, np.uint8) for lists, bit in said] or nothing).astype(
-        np.uint8
-    )
-    width = len(cells)
-    cell = rows * width + columns
-    order = np.argsort(cell, kind="stable")
-    cell = cell[order]
-    first = np.ones(len(cell), np.bool_)
-    np.not_equal(cell[1:], cell[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    outcome = np.bitwise_or.reduceat(bits[order], starts) if len(starts) else np.zeros(0, np.uint8)
-    outcome = np.minimum(outcome, 4)
-    row, column = np.divmod(cell[starts], max(width, 1))
-    slots = 5 * column + outcome
-    counted = np.bincount(slots, minlength=5 * width).reshape(width, 5)
-    cells += counted
-    cells[everywhere, 0] += examples - counted[everywhere].sum(axis=1)
-    keys = np.zeros((examples, 4), np.int64)
-    by_row = np.bincount(5 * row + outcome, minlength=5 * examples).reshape(examples, 5)
-    keys[:, 0] = by_row[:, 1] + by_row[:, 3]
-    keys[:, 1] = by_row[:, 2] + by_row[:, 3]
-    keys[:, 2] = by_row[:, 3]
-    keys[:, 3] = by_row[:, 4]
-    return keys, row, slots
-
-
-def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The distinct rows of ``keys`` in lexicographic order, how often each occurs, and which one each row is."""
-    if not len(keys):
-        return keys, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    spans = [int(top) + 1 for top in keys.max(axis=0)]
-    # Packing four columns into one integer keeps the sort on a single key; spans are small in practice.
-    if spans[0] * spans[1] * spans[2] * spans[3] >= 2**62:
-        distinct, inverse, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-        return distinct, counts, inverse.reshape(-1)
-    packed = ((keys[:, 0] * spans[1] + keys[:, 1]) * spans[2] + keys[:, 2]) * spans[3] + keys[:, 3]
-    if spans[0] * spans[1] * spans[2] * spans[3] <= 4 * len(keys) + 65536:
-        full = np.bincount(packed)
-        present = np.flatnonzero(full)
-        counts = full[present]
-        rank = np.zeros(len(full), np.int64)
-        rank[present] = np.arange(len(present))
-        inverse = rank[packed]
-    else:
-        order = np.argsort(packed, kind="stable")
-        ordered = packed[order]
-        first = np.ones(len(ordered), np.bool_)
-        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-        starts = np.flatnonzero(first)
-        present = ordered[starts]
-        counts = np.diff(starts, append=len(ordered))
-        inverse = np.empty(len(keys), np.int64)
-        inverse[order] = np.cumsum(first) - 1
-    distinct = np.empty((len(present), 4), np.int64)
-    rest = present
-    for column in (3, 2, 1):
-        rest, distinct[:, column] = np.divmod(rest, spans[column])
-    distinct[:, 0] = rest
-    return distinct, counts, inverse
-
-
-def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
-    """Split weights into integer digits: ``weight = sum(digit[j] * 2**(32 * j)) / 2**scale`` exactly.
-
-    Digits are below 2**32 and held as float64, so that sums of fewer than 2**20 of them, and matrix products with 0/1
-    matrices of as many rows, are exact in any order.
-    """
-    fraction, exponent = np.frexp(weights)
-    mantissa = (fraction * 2.0**53).astype(np.uint64)
-    used = mantissa != 0
-    exponent = np.where(used, exponent.astype(np.int64) - 53, 0)
-    lowest = int(exponent[used].min()) if used.any() else 0
-    highest = int(exponent[used].max()) if used.any() else 0
-    shift = np.where(used, exponent - lowest, 0)
-    place, offset = np.divmod(shift, LIMB_BITS)
-    digits = np.zeros((len(weights), (highest - lowest) // LIMB_BITS + 3), np.float64)
-    row = np.arange(len(weights))
-    low_half = (mantissa & np.uint64(0xFFFFFFFF)) << offset.astype(np.uint64)
-    high_half = (mantissa >> np.uint64(32)) << offset.astype(np.uint64)  # 21 bits moved by at most 31
-    middle = (low_half >> np.uint64(32)) + (high_half & np.uint64(0xFFFFFFFF))
-    digits[row, place] = low_half & np.uint64(0xFFFFFFFF)
-    digits[row, place + 1] = middle & np.uint64(0xFFFFFFFF)
-    digits[row, place + 2] = (middle >> np.uint64(32)) + (high_half >> np.uint64(32))
-    return -lowest, digits
-
-
-def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, weights: FloatArray) -> Weighed:
-    """Sum the weights of rows of 0 and 1."""
-    scale, digits = limbs(weights)
-    total = np.zeros((true.shape[1], 5, digits.shape[1]), np.float64)
-    for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
-        part = slice(start, start + 1024)
-        known = 1 if hidden is None else hidden[part] ^ np.uint8(1)
-        both = (true[part] & pred[part] & known).astype(np.float64).T @ digits[part]
-        total[:, 3] += both
-        total[:, 2] += (pred[part] & known).astype(np.float64).T @ digits[part] - both
-        total[:, 1] += (true[part] & known).astype(np.float64).T @ digits[part] - both
-        if hidden is not None:
-            total[:, 4] += hidden[part].astype(np.float64).T @ digits[part]
-    keys = dense_rows(true, pred, hidden, np.zeros((true.shape[1], 5), np.int64))
-    return Weighed(scale, total.astype(np.int64), *_weigh_keys(keys, digits))
-
-
-def weigh_lists(
-    examples: int,
-    width: int,
-    true: Lists | None,
-    pred: Lists | None,
-    hidden: Lists | None,
-    named: Lists | None,
-    weights: FloatArray,
-) -> Weighed:
-    """Sum the weights of examples given as lists; see `Counts.count_lists`."""
-    scale, digits = limbs(weights)
-    cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
-    keys, rows, slots = list_rows(examples, true, pred, hidden, named, nowhere, cells)
-    total = np.zeros((width, 5, digits.shape[1]), np.int64)
-    for place in range(digits.shape[1]):
-        sums = np.bincount(slots, weights=digits[rows, place], minlength=5 * width)
-        total[:, :, place] = sums.reshape(width, 5)
-    total[:, 0] = 0
-    return Weighed(scale, total, *_weigh_keys(keys, digits))
-
-
-def _weigh_keys(keys: IntArray, digits: FloatArray) -> tuple[IntArray, IntArray]:
-    """The distinct row keys, and the sums of the digits of each."""
-    distinct, times, inverse = tally(keys)
-    total = np.zeros((len(times), digits.shape[1]), np.int64)
-    for place in range(digits.shape[1]):
-        total[:, place] = np.bincount(inverse, weights=digits[:, place], minlength=len(times))
-    return distinct, total
 
 
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:

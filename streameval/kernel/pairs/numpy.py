@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.decisions.numpy import list_rows
+from streameval.kernel.decisions.rows import list_rows
 from streameval.kernel.pairs.pairing import NONE, Pair, distinct_pairs, pairs_of, placed, sorted_pairs
 from streameval.kernel.types import FULL, REFUSED, IntArray, Lists, Ragged, UInt8Array
 

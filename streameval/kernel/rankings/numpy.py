@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.decisions.numpy import tally
+from streameval.kernel.decisions.rows import tally
 from streameval.kernel.types import FULL, REFUSED, Flags, FloatArray, IntArray, Ragged, Records, ScoreArray, UInt8Array
 
 __all__ = ["RankCounts", "rank_lists", "rank_rows"]

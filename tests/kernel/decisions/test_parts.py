@@ -1,0 +1,116 @@
+"""Counts of decisions prepared in parts: what is shown when, what is declined, and that both twins agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval import kernel
+from streameval.kernel.commit import numpy as commit_numpy
+from streameval.kernel.decisions import numpy as twin
+from streameval.kernel.types import FULL, REFUSED
+from tests.kernel.decisions.test_twins import everything
+from tests.support.effort import cases
+
+TWINS: list[tuple[Any, Any]] = [(commit_numpy.Root, twin.Counts)]
+if kernel.BACKEND == "compiled":
+    from streameval.kernel.commit import compiled as commit_compiled
+    from streameval.kernel.decisions import compiled
+
+    TWINS.append((commit_compiled.Root, compiled.Counts))
+
+both_twins = pytest.mark.parametrize(("root_of", "counts_of"), TWINS, ids=["numpy", "compiled"][: len(TWINS)])
+WIDTH = 9
+EXAMPLES = st.lists(st.integers(0, 4), max_size=WIDTH)
+
+
+def placed(outcomes: list[int]) -> tuple[np.ndarray[Any, Any], tuple[int, int, int, int]]:
+    """An example that mentions the first columns, with these outcomes."""
+    slots = np.array([5 * column + outcome for column, outcome in enumerate(outcomes)], np.int64)
+    true, pred, both, masked = (sum(one in kinds for one in outcomes) for kinds in ((1, 3), (2, 3), (3,), (4,)))
+    return slots, (true, pred, both, masked)
+
+
+def counted(root_of: Any, counts_of: Any, examples: list[list[int]]) -> tuple[Any, Any]:
+    root = root_of()
+    counts = counts_of(root, WIDTH)
+    root.commit([counts.prepare_example(*placed(example), 0, 1) for example in examples])
+    return root, counts
+
+
+@both_twins
+@settings(max_examples=cases(100), deadline=None)
+@given(st.lists(EXAMPLES, max_size=40), st.lists(EXAMPLES, max_size=9))
+def test_examples_are_shown_by_the_commit_and_taken_back_by_another(
+    root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
+):
+    root, counts = counted(root_of, counts_of, first)
+    before = everything(counts, WIDTH)
+    parts = [counts.prepare_example(*placed(example), 0, 1) for example in second]
+    assert everything(counts, WIDTH) == before
+    root.commit(parts)
+    assert everything(counts, WIDTH) == everything(counted(root_of, counts_of, first + second)[1], WIDTH)
+    root.commit([counts.prepare_example(*placed(example), 0, -1) for example in second])
+    assert everything(counts, WIDTH) == before
+
+
+@both_twins
+def test_an_example_may_come_and_another_go_in_one_commit(root_of: Any, counts_of: Any):
+    root, counts = counted(root_of, counts_of, [[1, 2], [3, 3]])
+    root.commit([counts.prepare_example(*placed([0, 1]), 0, 1), counts.prepare_example(*placed([1, 2]), 0, -1)])
+    assert everything(counts, WIDTH) == everything(counted(root_of, counts_of, [[3, 3], [0, 1]])[1], WIDTH)
+
+
+@both_twins
+@settings(max_examples=cases(100), deadline=None)
+@given(st.lists(EXAMPLES, max_size=30), st.lists(EXAMPLES, max_size=30))
+def test_taking_out_what_was_merged_is_the_inverse(
+    root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
+):
+    (root, counts), (_, other) = (counted(root_of, counts_of, examples) for examples in (first, second))
+    before, columns = everything(counts, 2 * WIDTH), np.arange(WIDTH)[::-1] + 2
+    counts.reserve(2 * WIDTH)
+    part = counts.prepare_merge(other, columns, 0, 1)
+    assert everything(counts, 2 * WIDTH) == before
+    root.commit([part])
+    assert counts.examples == len(first) + len(second)
+    root.commit([counts.prepare_merge(other, columns, 0, -1)])
+    assert everything(counts, 2 * WIDTH) == before
+
+
+@both_twins
+def test_what_was_never_counted_is_declined_and_changes_nothing(root_of: Any, counts_of: Any):
+    _, counts = counted(root_of, counts_of, [[1, 2], [3, 3]])
+    before = everything(counts, WIDTH)
+    assert counts.prepare_example(*placed([3, 1]), 0, -1) == REFUSED
+    for examples in ([[3, 1]], [[1, 2], [1, 2]], [[1, 2], [3, 3], [0]], [[0]]):
+        _, other = counted(root_of, counts_of, examples)
+        assert counts.prepare_merge(other, None, 0, -1) == REFUSED, examples
+    assert everything(counts, WIDTH) == before
+
+
+@both_twins
+def test_nothing_is_prepared_beyond_the_largest_count(root_of: Any, counts_of: Any):
+    root, counts = root_of(), counts_of(root_of(), 1)
+    counts.restore(2**63 - 1, np.zeros((1, 5), np.int64), np.zeros((1, 4), np.int64), np.array([2**63 - 1]))
+    _, other = counted(root_of, counts_of, [[]])
+    assert counts.prepare_example(*placed([]), 0, 1) == FULL
+    assert counts.prepare_merge(other, None, 0, 1) == FULL
+    root.commit([])
+    assert counts.examples == 2**63 - 1
+
+
+@both_twins
+def test_many_parts_with_keys_of_their_own_have_room(root_of: Any, counts_of: Any):
+    root = root_of()
+    counts = counts_of(root, 2)
+    slots = np.zeros(0, np.int64)
+    parts = [counts.prepare_example(slots, (number, 0, 0, 0), 0, 1) for number in range(500)]
+    del parts[::3]
+    root.commit(parts)
+    assert counts.examples == counts.held() == len(parts)
+    assert sorted(counts.row_keys()[0][:, 0].tolist()) == [number for number in range(500) if number % 3]
