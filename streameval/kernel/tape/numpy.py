@@ -31,7 +31,7 @@ class _Value(NamedTuple):
 
     def plus(self, other: _Value) -> _Value:
         joined: list[Any] = [np.concatenate(parts) for parts in zip(self[:-1], other[:-1], strict=True)]
-        return _Value(*joined, self.appended + other.appended)
+        return _Value._make([*joined, self.appended + other.appended])
 
     def part(self, start: int, stop: int) -> _Value:
         """Some of the examples."""
@@ -42,7 +42,7 @@ class _Value(NamedTuple):
         )
         spans = (examples, of_slots, examples, examples, examples, of_scores, of_scores)
         copies: list[Any] = [array[span].copy() for array, span in zip(self, spans, strict=False)]  # type: ignore[index]
-        return _Value(*copies, self.appended)
+        return _Value._make([*copies, self.appended])
 
 
 class Tape:
