@@ -140,7 +140,7 @@ class Tape:
         if new.lengths.min(initial=0) < 0 or new.slots.min(initial=0) < 0:
             raise ValueError("a length or a slot is negative")
         sizes = new.lengths.sum(), size, size, size, new.many.sum(), new.many.sum()
-        if sizes != tuple(map(len, new[1:-1])):  # type: ignore[arg-type]
+        if sizes != tuple(map(len, new[1:-1])):
             raise ValueError("lengths, slots, weights, stamps and scores do not fit together")
         return self._cell.prepare(lambda value: value.plus(new))
 
