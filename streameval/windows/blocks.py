@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError
+from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.counting import core_of, from_contents
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
@@ -387,6 +387,45 @@ class Blocks(Window[A]):
             blocks[index] = both
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
         self._held = self._pruned(Held(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
+
+    def unmerge(self, other: Self) -> None:
+        """Take out the examples of another window: the exact inverse of `merge`. The other stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the two cannot be merged, or the other reaches to the time so far: how far the rest reaches, and what
+            it had evicted until then, is not known. Nothing has changed then.
+        RevertError
+            If the counts show that the other was not merged. Nothing has changed then.
+        """
+        self._check_compatible(other, "unmerge")
+        if self._clock is None:
+            raise MergeError(
+                f"cannot unmerge: windows of {self._size} examples of two streams have no common order, so they are "
+                "never merged"
+            )
+        mine, theirs = self._settled(), other._settled()
+        if theirs.newest is None:
+            return
+        if mine.newest is None or mine.newest < theirs.newest or mine.aware is not theirs.aware:
+            raise RevertError("cannot unmerge: the other window has times that this one does not have")
+        blocks = dict(mine.blocks)
+        for index, block in theirs.blocks.items():
+            if index < mine.newest - self._keep:
+                continue  # evicted when the two were merged
+            if index not in blocks:
+                raise RevertError(f"cannot unmerge: window {index} has no examples here")
+            rest = blocks.pop(index).copy()
+            rest.unmerge(block)
+            if rest.examples:
+                blocks[index] = rest
+        if mine.newest not in blocks or (mine.latest != ALWAYS and mine.latest == theirs.latest):
+            raise MergeError(
+                "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
+                "it had evicted, is not known; unmerge older shards only"
+            )
+        self._held = mine._replace(blocks=blocks)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 

@@ -113,6 +113,19 @@ class _Recent(Window[A]):
         """What every update changes; see `Feed.mark`."""
         return self._settled()[0].appended
 
+    def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
+        """Refused: examples that were evicted when the two were merged are gone.
+
+        Raises
+        ------
+        MergeError
+            Always.
+        """
+        raise MergeError(
+            "cannot unmerge: examples that were evicted when the two were merged are gone; merge the "
+            "windows that should stay instead"
+        )
+
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def _current(self) -> A:

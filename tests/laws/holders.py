@@ -1,0 +1,132 @@
+"""What counts examples, by name: each holder over each kind of state, and how it is fed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import streameval as se
+
+__all__ = ["HOLDERS", "KINDS", "Holder", "Kind", "Row", "rows_of"]
+
+LABELS: tuple[Any, ...] = ("a", "b", "", "é", 3, 2**70)
+LEVELS = (-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0)
+WEIGHTS = (1.0, 0.1, 2.5, 0.0, 1e-300, 1e300)
+
+
+class Row(NamedTuple):
+    """An example with a time and a region."""
+
+    y_true: Any
+    y_pred: Any
+    mask: Any
+    weight: float
+    time: float
+    region: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An evaluator that keeps states of some kind."""
+
+    metrics: tuple[str, ...] = ("f1_macro", "recall_samples", "hamming_loss")
+    options: tuple[tuple[str, Any], ...] = ()
+    scored: bool = False
+
+    def evaluator(self) -> se.Evaluator:
+        return se.Evaluator(list(self.metrics), **dict(self.options))
+
+
+PROPENSITIES = {label: 1.5 + place for place, label in enumerate(LABELS)}
+RANKINGS = ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)")
+PAIRS = ("mlcm_f1_macro", "scumble", "distinct_labelsets")
+PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
+
+KINDS = {
+    "decisions": Kind(),
+    "declared labels": Kind(options=(("labels", ["c", "a"]), ("unknown", "add"))),
+    "decisions of scores": Kind(options=(("threshold", 0.5),), scored=True),
+    "rankings": Kind(RANKINGS, (("inverse_propensities", PROPENSITIES),), True),
+    "rankings, the last of ties": Kind(
+        RANKINGS, (("inverse_propensities", PROPENSITIES), ("ties", "last"), ("labels", LABELS)), True
+    ),
+    "curves": Kind(("roc_auc_macro", "average_precision_micro"), scored=True),
+    "pairs": Kind(PAIRS, (("keep", PARTS),)),
+    "all": Kind(
+        ("f1_macro", "ndcg", "roc_auc_macro", "scumble"), (("threshold", 0.5), ("keep", ["curves", *PARTS])), True
+    ),
+}
+
+
+def rows_of(kind: Kind, seed: str, *, weighted: bool, size: int = 7) -> list[Row]:
+    """Examples that differ as much as they can, in the order of their times."""
+    draw = random.Random(seed)
+    rows = []
+    for place in range(size):
+        true = set(draw.sample(LABELS, draw.randint(0, 4)))
+        scores = {label: draw.choice(LEVELS) for label in draw.sample(LABELS, draw.randint(0, 5))}
+        pred = scores if kind.scored else {label for label, score in scores.items() if score >= 0.5}
+        mask = set(draw.sample(LABELS, 1)) if draw.random() < 0.3 else None
+        weight = draw.choice(WEIGHTS) if weighted else 1.0
+        rows.append(Row(true, pred, mask, weight, place // 2 * 0.75, draw.choice("xyz")))
+    return rows
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Something that holds evaluators.
+
+    Attributes
+    ----------
+    make
+        Builds it from an evaluator that has counted nothing.
+    keywords
+        Which keywords an update takes besides, from the example.
+    ordered
+        Whether each shard must count its examples in the order of their times.
+    without
+        The laws that it cannot have, each with the words of its refusal.
+    """
+
+    make: Callable[[se.Evaluator], Any]
+    keywords: Callable[[Row], dict[str, Any]] = lambda _: {}
+    ordered: bool = False
+    without: tuple[tuple[str, str], ...] = ()
+
+    def update(self, state: Any, row: Row) -> None:
+        state.update(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
+
+    def revert(self, state: Any, row: Row) -> None:
+        state.revert(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
+
+
+def timed(row: Row) -> dict[str, Any]:
+    return {"t": row.time}
+
+
+def placed(row: Row) -> dict[str, Any]:
+    return {"where": {"region": row.region, "half": row.time > 1}}
+
+
+REACHES = (("unmerge", "the time so far"),)
+HOLDERS = {
+    "Evaluator": Holder(lambda ev: ev),
+    "Sliced": Holder(lambda ev: se.Sliced(ev, by=["region", "half"], cross=[["region", "half"]]), placed),
+    "Sliced, overflowing": Holder(
+        lambda ev: se.Sliced(ev, by=["region", "half"], most=1),
+        placed,
+        without=(
+            ("inverse", "cannot revert"),
+            ("unmerge", "of several values were counted together"),
+        ),
+    ),
+    "Tumbling": Holder(
+        lambda ev: se.Tumbling(ev, period=1.0, keep=9), timed, without=(("unmerge", "the time so far"),)
+    ),
+    "Fading": Holder(lambda ev: se.Fading(ev, 2.0), timed, without=(("unmerge", "the time so far"),)),
+    "TimeRolling": Holder(
+        lambda ev: se.TimeRolling(ev, period=1.0), timed, ordered=True, without=(("unmerge", "evicted"),)
+    ),
+}

@@ -1,0 +1,94 @@
+"""The laws of every state, for each kind of state in each holder: one suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import streameval as se
+from streameval.testing import LAWS, check_mergeable
+from tests.laws.holders import HOLDERS, KINDS, Holder, Row, rows_of
+from tests.support.effort import cases
+
+
+def update_many(holder: Holder, state: Any, rows: list[Row]) -> None:
+    """The same rows in one call."""
+    keywords: dict[str, Any] = {}
+    for name in holder.keywords(rows[0]):
+        values = [holder.keywords(row)[name] for row in rows]
+        if name == "t":
+            keywords["times"] = values
+        else:
+            keywords[name] = {key: [value[key] for value in values] for key in values[0]}
+    masks = [row.mask or set() for row in rows]
+    state.update_many(
+        [row.y_true for row in rows], [row.y_pred for row in rows], weights=[row.weight for row in rows],
+        mask=masks if any(masks) else None, **keywords,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", HOLDERS)
+def test_every_law_holds_for_every_kind_in_every_holder(name: str, kind: str, weighted: bool):
+    holder, kept = HOLDERS[name], KINDS[kind]
+    can_revert = hasattr(holder.make(kept.evaluator()), "revert")
+    for seed in range(cases(3)):
+        rows = rows_of(kept, f"{name} {kind} {seed}", weighted=weighted)
+        refused = [
+            row._replace(**change)
+            for row, change in zip(
+                rows, [{"y_true": None}, {"weight": -1.0}, {"mask": {2.5}}, {"y_pred": {None}}], strict=False
+            )
+        ]
+        check_mergeable(
+            lambda: holder.make(kept.evaluator()),
+            rows,
+            update=holder.update,
+            revert=holder.revert if can_revert else None,
+            update_many=lambda state, some: update_many(holder, state, some),
+            refused=refused,
+            ordered=holder.ordered,
+            laws=[law for law in LAWS if law not in dict(holder.without)],
+            rounds=cases(4),
+            seed=seed,
+        )
+
+
+@pytest.mark.parametrize("name", [name for name, holder in HOLDERS.items() if "unmerge" in dict(holder.without)])
+def test_unmerge_is_refused_without_a_change_where_what_would_be_left_is_not_known(name: str):
+    holder = HOLDERS[name]
+    state, other = holder.make(se.Evaluator()), holder.make(se.Evaluator())
+    for row in rows_of(KINDS["decisions"], name, weighted=False):
+        holder.update(state, row)
+        holder.update(other, row)
+    before = state.to_bytes(), other.to_bytes()
+    with pytest.raises(se.MergeError, match=dict(holder.without)["unmerge"]):
+        state.unmerge(other)
+    with pytest.raises(se.MergeError, match=dict(holder.without)["unmerge"]):
+        state - other
+    assert (state.to_bytes(), other.to_bytes()) == before
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["Tumbling", "Fading"])
+def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weighted: bool):
+    holder, kept = HOLDERS[name], KINDS[kind]
+    rows = rows_of(kept, f"{name} {kind} older", weighted=weighted)
+    latest, others = rows[-1], rows[:-1]
+    state, older = holder.make(kept.evaluator()), holder.make(kept.evaluator())
+    for row in (*others[::2], latest):
+        holder.update(state, row)
+    for row in others[1::2]:
+        holder.update(older, row._replace(time=row.time / 2))
+    before = state.to_bytes(), older.to_bytes()
+    both = state + older
+    assert both.to_bytes() != before[0]
+    assert (both - older).to_bytes() == before[0]
+    both.unmerge(older)
+    assert (both.to_bytes(), older.to_bytes()) == before
+    with pytest.raises(se.StreamevalError):
+        state.unmerge(older)
+    assert state.to_bytes() == before[0]
