@@ -9,10 +9,12 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS
 
 FOLDER = Path(__file__).parent
 VALUES = FOLDER / "values.json"
@@ -124,6 +126,7 @@ MAKE: dict[str, Callable[[], Any]] = {
     "ledger-empty": lambda: se.Ledger(se.F1()),
     "checkpoint": lambda: se.Checkpoint(fed(se.Evaluator(METRICS)), 5),
     "checkpoint-ledger": lambda: se.Checkpoint(ledger(compacted=True), 2**63 - 1),
+    **{f"kept-{name}": partial(scored, ["f1_micro"], keep=[name], threshold=0.4) for name in KINDS},
 }
 
 
