@@ -69,7 +69,7 @@ class _Change(NamedTuple):
     parts: list[tuple[_Place, _Part]]
     sign: int
 
-    def __call__(self, old: _Counted) -> _Counted:
+    def applied(self, old: _Counted) -> _Counted:
         """What is counted then."""
         sign, bins, sides = self.sign, list(old.bins), old.sides.copy()
         np.add.at(sides, self.columns, sign * self.sides)
@@ -116,12 +116,12 @@ class Bins:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        return self._cell.value.examples
+        return int(self._cell.value.examples)
 
     @property
     def scores(self) -> int:
         """How many scores were counted."""
-        return self._cell.value.scores
+        return int(self._cell.value.scores)
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
@@ -230,7 +230,7 @@ class Bins:
             raise IndexError("a column is out of range; one object is for one thread at a time")
 
     def _prepared(self, change: _Change) -> Part | int:
-        new = change(self._cell.value)
+        new = change.applied(self._cell.value)
         if new.examples > _COUNT_MAX or new.scores > SCORE_MAX:
             return FULL
         if change.sign < 0 and not (
@@ -239,10 +239,10 @@ class Bins:
             and new.mentions().max() <= new.examples
         ):
             return REFUSED
-        return self._cell.prepare(change)
+        return self._cell.prepare(change.applied)
 
     def _counted(self, change: _Change) -> int:
-        new = change(self._cell.value)
+        new = change.applied(self._cell.value)
         return FULL if new.examples > _COUNT_MAX or new.scores > SCORE_MAX else self._store(new)
 
     # -- merging and reading -------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ class Bins:
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
         self.reserve(width)
-        return self._cell.value.mentions()[:width] > 0
+        return np.asarray(self._cell.value.mentions()[:width] > 0)
 
     def sides(self, columns: IntArray) -> IntArray:
         """In how many examples columns had no score: as negatives, as positives, masked. Shape (columns, 3)."""

@@ -49,7 +49,7 @@ class Pairs:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        return self._cell.value.examples
+        return int(self._cell.value.examples)
 
     def _store(self, counted: _Counted) -> None:
         self._root.commit([self._cell.prepare_store(counted)])

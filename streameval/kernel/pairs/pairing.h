@@ -46,8 +46,10 @@ static inline uint32_t *sp_block(sp_sink *s, uint64_t kind, uint64_t num, uint64
 }
 
 static inline void sp_add(sp_sink *s, uint64_t outer, uint64_t inner, int64_t count) {
-    if (se_sums_reserve(s->table, 1)) se_sums_add(s->table, outer, inner, count);
-    else s->failed = 1;
+    se_sums *t = s->table;
+    const size_t keys = t->used + t->promised + 1;
+    if (SE_RARELY(2 * keys > t->mask + 1) && !se_sums_rebuild(t, keys / 2 + t->promised)) s->failed = 1;
+    else se_sums_add(t, outer, inner, count);
 }
 
 static inline void sp_put(sp_sink *s, uint32_t row, uint32_t column, uint64_t inner) {

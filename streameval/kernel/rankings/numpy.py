@@ -211,7 +211,7 @@ class RankCounts:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        return self._cell.value.examples
+        return int(self._cell.value.examples)
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
@@ -281,8 +281,8 @@ class RankCounts:
             np.ones((len(best), 1), np.int64),
             np.concatenate([one[:, None], rows[:, 4:]], axis=1),
         )
-        groups, first, rows = (_tallied(*pair) for pair in zip(keys, sums, strict=True))
-        change = _change(len(records.rows), columns, mentions, (groups, first, rows), 1)
+        by_group, first, by_row = (_tallied(*pair) for pair in zip(keys, sums, strict=True))
+        change = _change(len(rows), columns, mentions, (by_group, first, by_row), 1)
         self._store(change(self._cell.value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
