@@ -13,10 +13,10 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-__all__ = ["arrow_of_polars", "codes_of_arrow", "encoded_texts", "lists_of_arrow"]
+__all__ = ["arrow_of_polars", "codes_of_arrow", "encoded_strings", "lists_of_arrow"]
 
 _OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
-"""The types of text that have offsets, and how wide these are."""
+"""The types of strings that have offsets, and how wide these are."""
 
 _VIEW = 40
 """To get one view from Arrow takes as long as to have it encode so many."""
@@ -25,7 +25,7 @@ _NOTHING = np.zeros(0, np.int64)
 
 
 def arrow_of_polars(frame: Any) -> Any:
-    """A data frame or column of polars, or of what is like it, as Arrow; of polars the texts as the views they are."""
+    """A data frame or column of polars, or of what is like it, as Arrow; strings of polars as the views they are."""
     if not type(frame).__module__.startswith("polars."):
         return frame.to_arrow()
     import polars as pl
@@ -55,9 +55,9 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     """The lists of one chunk: where they begin and end, the codes of their labels, and the column of each code."""
     bounds = chunk.offsets.to_numpy()
     start, end = int(bounds[0]), int(bounds[-1])
-    size, given = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
+    size, dictionary = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
     # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
-    kind: Any = np.int32 if max(size, len(chunk.values.dictionary) if given else 0) < 2**31 else np.int64
+    kind: Any = np.int32 if max(size, len(chunk.values.dictionary) if dictionary else 0) < 2**31 else np.int64
     offsets = lists.from_zero(bounds, kind) if start >= 0 and end <= size else None
     if offsets is None:
         raise InputError(f"{name} is damaged: its offsets do not bound lists within its {size} values")
@@ -65,21 +65,21 @@ def _arrow_lists(chunk: Any, name: str, reader: Reader) -> tuple[Places, Places,
     if values.null_count:
         raise InputError(f"{name} holds null labels; drop them first")
     try:
-        codes, labels = _given_codes(values, name) if given else encoded_texts(values, name)
+        codes, labels = _dictionary_codes(values, name) if dictionary else encoded_strings(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {values.type}; labels are strings or integers") from None
     columns = np.zeros(len(labels), np.int64)
-    if given and len(codes):
+    if dictionary and len(codes):
         if codes.min() < 0 or codes.max() >= len(labels):
             raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
-        used = np.flatnonzero(np.bincount(codes.astype(np.int64)))  # a label that no list holds is not there
+        used = np.flatnonzero(np.bincount(codes.astype(np.int64)))  # a label that no list holds does not occur
         columns[used] = reader.columns_in([labels[code] for code in used.tolist()], name)
-    elif not given:
+    elif not dictionary:
         columns[:] = reader.columns_in(labels, name)
     return offsets, np.ascontiguousarray(codes, kind), columns
 
 
-def _given_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
+def _dictionary_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
     with _decoding(name):
         return values.indices.to_numpy(), values.dictionary.to_pylist()
 
@@ -97,7 +97,7 @@ def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
             parts.append(np.full(len(chunk), -1))
             continue
         if not dictionary and not chunk.null_count and kind.endswith(("string", "string_view")):
-            codes, strings = encoded_texts(chunk, name)
+            codes, strings = encoded_strings(chunk, name)
             if len(chunk) == len(column):
                 return codes.astype(np.int64), strings, True
             parts.append(codes + np.int64(len(values)))
@@ -118,7 +118,7 @@ def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
     return np.concatenate(parts), values, False
 
 
-def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
+def encoded_strings(values: Any, name: str) -> tuple[Any, list[Any]]:
     """Arrow values without nulls as codes, in the order of first occurrence, and what each code stands for.
 
     Parameters
@@ -131,7 +131,7 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     Raises
     ------
     InputError
-        If texts are damaged: their offsets do not bound texts within their data, or one is not UTF-8.
+        If strings are damaged: their offsets do not bound strings within their data, or one is not UTF-8.
     NotImplementedError
         If Arrow does not encode this type.
     """
@@ -140,7 +140,7 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
     codes_of: Any
     are_bounded: Any
     if kind in _OFFSETS:
-        arrays, codes_of, are_bounded = _texts(values, _OFFSETS[kind], name), strings.text_codes, strings.are_texts
+        arrays, codes_of, are_bounded = _strings(values, _OFFSETS[kind], name), strings.text_codes, strings.are_texts
     elif kind == "string_view":
         arrays, codes_of, are_bounded = _views(values, name), strings.view_codes, strings.are_views
     else:
@@ -149,10 +149,10 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
         if not are_bounded(*arrays):
             raise _damaged(name)
         return _encoded(values, name)
-    found = codes_of(*arrays)
-    if found is None:
+    encoded = codes_of(*arrays)
+    if encoded is None:
         raise _damaged(name)
-    codes, firsts = found
+    codes, firsts = encoded
     with _decoding(name):
         if kind != "string_view":
             return codes, values.take(firsts).to_pylist()
@@ -162,40 +162,40 @@ def encoded_texts(values: Any, name: str) -> tuple[Any, list[Any]]:
 
 
 def _encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
-    return _given_codes(values.dictionary_encode(), name)
+    return _dictionary_codes(values.dictionary_encode(), name)
 
 
-def _texts(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
-    """Where texts begin and end, and the bytes of all, without a copy."""
+def _strings(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
+    """Where strings begin and end, and the bytes of all, without a copy."""
     _, bounds, data = values.buffers()
     size = np.dtype(kind).itemsize
     if bounds is None or bounds.size < (values.offset + len(values) + 1) * size:
         if len(values):
             raise _damaged(name)
-        return np.zeros(1, kind), np.zeros(0, np.uint8)  # where there are no texts there need not be offsets
+        return np.zeros(1, kind), np.zeros(0, np.uint8)  # no strings need no offsets
     offsets = np.frombuffer(bounds, kind, len(values) + 1, values.offset * size)
     return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
 
 
 def _views(values: Any, name: str) -> tuple[UInt8Array, list[UInt8Array]]:
-    """The views of texts, and the bytes that they are of, without a copy."""
+    """The views of strings, and the bytes that they are of, without a copy."""
     _, views, *data = values.buffers()
     if not len(values):
         return np.zeros(0, np.uint8), []
     if views is None or views.size < 16 * (values.offset + len(values)):
         raise _damaged(name)
-    held = [np.frombuffer(part, np.uint8) if part.size else np.zeros(0, np.uint8) for part in data]
-    return np.frombuffer(views, np.uint8, 16 * len(values), 16 * values.offset), held
+    data_arrays = [np.frombuffer(part, np.uint8) if part.size else np.zeros(0, np.uint8) for part in data]
+    return np.frombuffer(views, np.uint8, 16 * len(values), 16 * values.offset), data_arrays
 
 
 @contextmanager
 def _decoding(name: str) -> Iterator[None]:
-    """Have bytes refused that should be text and are not."""
+    """Refuse bytes that should be a string and are not."""
     try:
         yield
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is damaged: it holds a text that is not UTF-8 ({error})") from None
+        raise InputError(f"{name} is damaged: it holds a string that is not UTF-8 ({error})") from None
 
 
 def _damaged(name: str) -> InputError:
-    return InputError(f"{name} is damaged: the offsets of its texts do not bound texts within its data")
+    return InputError(f"{name} is damaged: the offsets of its strings do not bound strings within its data")

@@ -152,8 +152,8 @@ def _dense(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader: 
     return Dense(columns, true, bits_of(predictions)[0], mask=mask, weights=weights, refusal=refusal)
 
 
-def _same(columns: IntArray, others: IntArray) -> bool:
-    return columns is others or np.array_equal(columns, others)
+def _same(columns: IntArray, other: IntArray) -> bool:
+    return columns is other or np.array_equal(columns, other)
 
 
 def _union(columns: list[IntArray]) -> IntArray:

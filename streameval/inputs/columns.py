@@ -160,7 +160,7 @@ class Reader:
         self._strings = True
 
     def check_label_types(self) -> None:
-        """Raise if columns without names, which count as 0, 1, 2 ..., stand beside labels that are strings."""
+        """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
         name = next(iter(self._unnamed), self._integers)
         if name is not None and self._strings:
             raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")

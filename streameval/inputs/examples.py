@@ -194,16 +194,16 @@ class Examples:
             columns = reader.positions(rows.shape[1], NAMES[role])
             thresholds = reader.threshold_row(columns) if role == PRED and reader.reads_scores else 0.0
             return Rows(rows, columns, role, reader, thresholds)
-        found: dict[int, list[int]] = {role: [], MASK: [], 0: []}
+        columns_by_bit: dict[int, list[int]] = {role: [], MASK: [], 0: []}
         ends: dict[int, list[int]] = {role: [0], MASK: [0], 0: [0]}
         for example in examples:
             for column, bit in bits_in(example, role, reader):
                 if column != IGNORED:
-                    found[bit].append(column)
-            for bit, columns_so_far in found.items():
+                    columns_by_bit[bit].append(column)
+            for bit, columns_so_far in columns_by_bit.items():
                 ends[bit].append(len(columns_so_far))
         positive, unknown, mentioned = (
-            Lists(np.array(ends[bit], np.int64), np.array(found[bit], np.int64)) for bit in (role, MASK, 0)
+            Lists(np.array(ends[bit], np.int64), np.array(columns_by_bit[bit], np.int64)) for bit in (role, MASK, 0)
         )
         return Columns(len(examples), positive, unknown if role != MASK else None, mentioned)
 

@@ -145,5 +145,5 @@ def unignored(lists: Lists) -> Lists:
     columns = lists.places if lists.columns is None else lists.columns
     if not (columns == IGNORED).any():
         return lists
-    plain = lists.found()
+    plain = lists.flat()
     return filtered(Lists(lists.offsets, plain, None, lists.distinct), plain != IGNORED)

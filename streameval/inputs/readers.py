@@ -93,8 +93,8 @@ class _Matrix:
         self._scored = argument.scored
         values = values if self._scored else plain_array(values, argument.name)
         if np.count_nonzero(columns == IGNORED):
-            kept = columns != IGNORED
-            values, columns = values[:, kept], columns[kept]
+            wanted = columns != IGNORED
+            values, columns = values[:, wanted], columns[wanted]
         self._values, self._columns = values, columns
         self._thresholds: float | FloatArray = 0.0
         if self._role == PRED and self._reader.reads_scores and not self._scored:
@@ -166,7 +166,7 @@ class _Sparse:
         if self._scored:
             data, self._missing = checked_scores(data, reader)
             data = data.astype(np.float64)
-            lists = Lists(lists.offsets.astype(np.int64), lists.found().astype(np.int64))
+            lists = Lists(lists.offsets.astype(np.int64), lists.flat().astype(np.int64))
         self._lists, self._data = lists, plain_array(data, argument.name)
         self._start = 0
         self.length: int | None = matrix.shape[0]
@@ -192,7 +192,7 @@ class _Sparse:
             return Columns(examples, zeros, mentioned_by_all=self._columns, ranked=lists, scores=values)
         if self._thresholds is None and values.dtype.kind in "biuf" and (values == 1).all():
             return Columns(examples, lists, mentioned_by_all=self._columns)
-        thresholds = 0.0 if self._thresholds is None else self._thresholds[lists.found()]
+        thresholds = 0.0 if self._thresholds is None else self._thresholds[lists.flat()]
         bits, masked = binarize(values, self._role, self._reader, thresholds)
         positive = filtered(lists, bits != 0)
         unknown = None if masked is None else filtered(lists, masked != 0)
@@ -203,7 +203,7 @@ class _Sparse:
     def _unstored(self, lists: Lists, examples: int) -> Lists:
         """The cells that are not stored where the threshold is at or below 0."""
         absent = np.ones((examples, len(self._reader.labels)), np.uint8)
-        absent[np.repeat(np.arange(examples), np.diff(lists.offsets)), lists.found()] = 0
+        absent[np.repeat(np.arange(examples), np.diff(lists.offsets)), lists.flat()] = 0
         return listed(absent[:, self._zeros], self._zeros)
 
 

@@ -30,7 +30,7 @@ class Lists(NamedTuple):
     distinct: bool = False
     """Whether it is known that no list holds a place twice."""
 
-    def found(self) -> Places:
+    def flat(self) -> Places:
         """The columns of all lists, one after the other."""
         return self.places if self.columns is None else self.columns[self.places]
 

@@ -209,7 +209,7 @@ def ragged(lists: Lists | None) -> tuple[IntArray, IntArray] | None:
     """Lists as plain offsets and columns."""
     if lists is None:
         return None
-    return np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.found(), np.int64)
+    return np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.flat(), np.int64)
 
 
 def joined(parts: list[Lists], examples: int) -> Lists:
@@ -218,7 +218,7 @@ def joined(parts: list[Lists], examples: int) -> Lists:
         return parts[0]
     rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists in parts])
     order = np.argsort(rows, kind="stable")
-    columns = np.concatenate([lists.found() for lists in parts])[order]
+    columns = np.concatenate([lists.flat() for lists in parts])[order]
     return Lists(offsets_of(np.bincount(rows, minlength=examples)), columns)
 
 
@@ -240,7 +240,7 @@ def _concatenated(sides: tuple[Lists | None, ...]) -> Lists | None:
         return None
     offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
     distinct = all(part.distinct and part.columns is None for part in parts)
-    return Lists(offsets, np.concatenate([part.found() for part in parts]).astype(np.int64), distinct=distinct)
+    return Lists(offsets, np.concatenate([part.flat() for part in parts]).astype(np.int64), distinct=distinct)
 
 
 def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:
@@ -274,12 +274,12 @@ def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
             each = Lists(np.arange(examples + 1) * len(grown), np.tile(grown, examples))
             mentioned = each if mentioned is None else joined([mentioned, each], examples)
         lists = (*batch.sides[:3], mentioned)
-        width = 1 + max((int(side.found().max(initial=0)) for side in lists if side is not None), default=0)
+        width = 1 + max((int(side.flat().max(initial=0)) for side in lists if side is not None), default=0)
         _, rows, slots = backend.decisions.list_rows(
             examples, *lists, np.zeros(0, np.int64), np.zeros((width, 5), np.int64)
         )
-        kept = (slots % 5 != 0) | (slots >= 5 * fixed)
-        return rows[kept], slots[kept]
+        counted = (slots % 5 != 0) | (slots >= 5 * fixed)
+        return rows[counted], slots[counted]
     outcome, columns = batch.true + np.uint8(2) * batch.binary(), batch.columns
     if batch.mask is not None:
         outcome[batch.mask != 0] = 4

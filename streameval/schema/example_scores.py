@@ -1,8 +1,8 @@
 """The scores that examples give to their labels, as they are remembered.
 
-Of an example with scores the truths, the hidden cells and the decisions stand in its slots; what is left is which
-labels have a score, and which one. That of a hidden cell counts nowhere, so it is not kept. A label that is not here
-ranks behind all that are.
+The slots of an example have its truths, masked cells and binary predictions; what is left is which labels have a score,
+and which one. The score of a masked cell counts nowhere, so it is dropped. A label without a score ranks behind all
+others.
 """
 
 from __future__ import annotations

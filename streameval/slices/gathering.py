@@ -78,9 +78,9 @@ def _entries(batch: Ragged) -> int:
     return sum(len(side.places) for side in batch.sides if side is not None)
 
 
-def _differ(found: str, values: int) -> InputError:
+def _differ(examples: str, values: int) -> InputError:
     return InputError(
-        f"numbers of examples differ: y_true and y_pred have {found} and where has {values}; give one of each per "
+        f"numbers of examples differ: y_true and y_pred have {examples} and where has {values}; give one of each per "
         "example"
     )
 

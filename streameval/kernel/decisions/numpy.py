@@ -339,9 +339,9 @@ def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: in
         raise IndexError(f"{len(codes)} codes are not of {examples} examples")
     order, ends = grouped(codes, len(counts))
     if order is not None:
-        sides = [taken(lists.offsets, lists.found(), order) for lists in (true, pred)]
+        sides = [taken(lists.offsets, lists.flat(), order) for lists in (true, pred)]
     else:
-        sides = [(lists.offsets, lists.found()) for lists in (true, pred)]
+        sides = [(lists.offsets, lists.flat()) for lists in (true, pred)]
     start = 0
     for group, end in zip(counts, ends.tolist(), strict=True):
         if start < end:

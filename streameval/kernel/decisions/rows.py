@@ -41,7 +41,7 @@ def list_rows(
     said = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
     nothing = [np.zeros(0, np.int64)]
     rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in said] or nothing)
-    columns = np.concatenate([lists.found() for lists, _ in said] or nothing)
+    columns = np.concatenate([lists.flat() for lists, _ in said] or nothing)
     bits = np.concatenate([np.full(len(lists.places), bit, np.uint8) for lists, bit in said] or nothing).astype(
         np.uint8
     )

@@ -56,6 +56,6 @@ cdef inline borrow_all(se_lists* sides, true, pred, hidden, named, bint led, bin
     for side, lists in enumerate((true, pred, hidden, named)):
         sides[side].offsets = NULL
         if lists is not None:
-            lists = lists if led else (lists.offsets, lists.found(), None, False)
+            lists = lists if led else (lists.offsets, lists.flat(), None, False)
             kept.append(borrow(&sides[side], lists, wide, examples, width))
     return kept
