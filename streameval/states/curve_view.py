@@ -7,16 +7,14 @@ are known, but differ, are two steps. So within a step either all scores are equ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import Flags, FloatArray, IntArray, WordArray
-from streameval.schema.labels import Label
 from streameval.states.curves import Curves, Moments
-from streameval.states.views import Integers, total
+from streameval.states.views import Integers, View, total
 
 __all__ = ["CurveTables", "Path", "Steps"]
 
@@ -97,60 +95,26 @@ class Path:
         return np.asarray(np.where(self.mixed | (self.bins < 0), edges, known))
 
 
-class CurveTables:
-    """The scores of a state in units of ``unit`` examples: 1, or a power of two when examples are weighted.
-
-    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
-    labels there are, where more are known than have a score.
-    """
-
-    def __init__(self, curves: Curves, columns: IntArray | None = None) -> None:
-        self._curves = curves
-        self._scale = curves.canonical_scale()
-        self._columns = curves.columns() if columns is None else columns
-
-    @cached_property
-    def labels(self) -> tuple[Label, ...]:
-        """Declared labels in their order, then the others, sorted."""
-        return self._curves.labels_of(self._columns)
-
-    @property
-    def size(self) -> int:
-        """How many labels there are."""
-        return len(self._columns)
-
-    @property
-    def examples(self) -> int:
-        """How many examples were counted, whatever their weights."""
-        return self._curves.examples
-
-    @property
-    def weighted(self) -> bool:
-        """Whether any example weighed other than 1."""
-        return self._scale is not None
-
-    @cached_property
-    def unit(self) -> Fraction:
-        """The weight of one unit."""
-        return Fraction(1, 1 << (self._scale or 0))
+class CurveTables(View[Curves]):
+    """The scores of a state."""
 
     @cached_property
     def read(self) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
         """The bins of each label with their sums."""
-        return self._curves.read(self._columns, sums=True)
+        return self._state.read(self._columns, sums=True)
 
     @cached_property
     def pool(self) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
         """The bins of all labels together with their sums."""
-        return self._curves.pooled(self._columns)
+        return self._state.pooled(self._columns)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int, int, int, int]]:
         """For each label, if unweighted: negatives, positives, and twice the pairs in order: least, tied, most."""
-        counts, sums = self._curves.pairs(self._columns)
+        counts, sums = self._state.pairs(self._columns)
         rows = []
         for (neg, pos), triple, (bare, bare_pos, masked) in zip(
-            counts.tolist(), sums.tolist(), self._curves.sides(self._columns).tolist(), strict=True
+            counts.tolist(), sums.tolist(), self._state.sides(self._columns).tolist(), strict=True
         ):
             del bare  # as many as the rest leaves
             bare_neg = self.examples - masked - bare_pos - neg - pos
@@ -167,7 +131,7 @@ class CurveTables:
     @cached_property
     def _weights(self) -> tuple[int, list[tuple[int, int]], list[tuple[Moments, Moments]]]:
         offsets, bins = self.read[:2]
-        return self._curves.read_weights(self._columns, offsets, bins, self._scale or 0)
+        return self._state.read_weights(self._columns, offsets, bins, self._scale or 0)
 
     @cached_property
     def weight(self) -> int:
@@ -187,7 +151,7 @@ class CurveTables:
 
     def _bare(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
         """The weight of negatives and positives without a score, by label."""
-        sides = self._curves.sides(self._columns)
+        sides = self._state.sides(self._columns)
         whole = np.zeros(len(weights) + 1, weights.dtype)
         whole[1:] = np.cumsum(weights.sum(axis=1))
         binned = whole[offsets[1:]] - whole[offsets[:-1]]

@@ -10,11 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
-from streameval.schema.labels import Label
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, LABELS
 from streameval.states.rankings import Rankings, Table
-from streameval.states.views import Integers, total
+from streameval.states.views import Integers, View, total
 
 __all__ = ["First", "Groups", "RankingTables", "Rows"]
 
@@ -78,48 +77,17 @@ class Rows:
         return Rows(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
 
 
-class RankingTables:
-    """The tables of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
-
-    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
-    labels there are, where more are known than the rankings know of.
-    """
+class RankingTables(View[Rankings]):
+    """The tables of a state of rankings."""
 
     def __init__(self, rankings: Rankings, columns: IntArray | None = None) -> None:
-        self._rankings = rankings
-        self._scale = rankings.canonical_scale()
+        super().__init__(rankings, columns)
         self._gain_scale = rankings.gain_scale()
-        self._columns = rankings.columns() if columns is None else columns
 
     @property
     def options(self) -> RankingOptions:
         """What was chosen when the state was made."""
-        return self._rankings.options
-
-    @cached_property
-    def labels(self) -> tuple[Label, ...]:
-        """Declared labels in their order, then the others, sorted."""
-        return self._rankings.labels_of(self._columns)
-
-    @property
-    def size(self) -> int:
-        """How many labels there are."""
-        return len(self._columns)
-
-    @property
-    def examples(self) -> int:
-        """How many examples were counted, whatever their weights."""
-        return self._rankings.examples
-
-    @property
-    def weighted(self) -> bool:
-        """Whether any example weighed other than 1."""
-        return self._scale is not None
-
-    @cached_property
-    def unit(self) -> Fraction:
-        """The weight of one unit of the sums."""
-        return Fraction(1, 1 << (self._scale or 0))
+        return self._state.options  # type: ignore[no-any-return]
 
     @cached_property
     def weight(self) -> int:
@@ -186,7 +154,7 @@ class RankingTables:
         return list(zip(table.keys.tolist(), values, strict=True))
 
     def _table(self, which: int) -> Table:
-        return self._rankings.read_table(which, self._scale, self._gain_scale)
+        return self._state.read_table(which, self._scale, self._gain_scale)
 
     def _sums(self, table: Table) -> tuple[Integers, ...]:
         """The (weighted) sums of a table, column by column, in Python integers where products could pass 64 bits."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
 from streameval.schema.labels import Label
+from streameval.states.base import State
 from streameval.states.decisions import Decisions
 
-__all__ = ["FEW", "Counts", "Integers", "Tables", "total"]
+__all__ = ["FEW", "Counts", "Integers", "Tables", "View", "total"]
 
 Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of int64, or of Python integers where a sum or product could pass 64 bits."""
@@ -44,21 +45,25 @@ class Counts:
         return Counts(*(part.astype(object) for part in (self.tp, self.fp, self.fn, self.known)))
 
 
-class Tables:
-    """The two marginals of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
+S = TypeVar("S", bound=State[Any])
 
-    Each part is read when it is first asked for; the state must not change meanwhile.
+
+class View(Generic[S]):
+    """What metrics read of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
+
+    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
+    labels there are, where more are known than the state mentions.
     """
 
-    def __init__(self, decisions: Decisions) -> None:
-        self._decisions = decisions
-        self._scale = decisions.canonical_scale()
-        self._columns = decisions.columns()
+    def __init__(self, state: S, columns: IntArray | None = None) -> None:
+        self._state = state
+        self._scale = state.canonical_scale()
+        self._columns = state.columns() if columns is None else columns
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then the others, sorted."""
-        return self._decisions.labels_of(self._columns)
+        return self._state.labels_of(self._columns)
 
     @property
     def columns(self) -> IntArray:
@@ -73,7 +78,7 @@ class Tables:
     @property
     def examples(self) -> int:
         """How many examples were counted, whatever their weights."""
-        return self._decisions.examples
+        return self._state.examples
 
     @property
     def weighted(self) -> bool:
@@ -82,8 +87,12 @@ class Tables:
 
     @cached_property
     def unit(self) -> Fraction:
-        """The weight of one unit of the counts."""
+        """The weight of one unit."""
         return Fraction(1, 1 << (self._scale or 0))
+
+
+class Tables(View[Decisions]):
+    """The two marginals of a state of decisions."""
 
     @cached_property
     def weight(self) -> int:
@@ -93,7 +102,7 @@ class Tables:
     @cached_property
     def _cells(self) -> Integers:
         """Shape (5, labels)."""
-        cells, weights = self._decisions.by_label(self._columns, self._scale)
+        cells, weights = self._state.by_label(self._columns, self._scale)
         return _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5).T
 
     @cached_property
@@ -112,7 +121,7 @@ class Tables:
 
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray, list[int] | None]:
-        return self._decisions.by_example(self._scale)
+        return self._state.by_example(self._scale)
 
     @cached_property
     def times(self) -> Integers:
