@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -92,6 +92,8 @@ class Sliced(Mergeable, Generic[A]):
 
     __slots__ = ("_by", "_cross", "_declared", "_empty", "_most", "_slices", "_undo", "_unfinished")
     _holder: ClassVar[int] = SLICED
+    _empty: A
+    _slices: tuple[AxisSlices[A], ...]
 
     def __init__(
         self,
@@ -113,7 +115,7 @@ class Sliced(Mergeable, Generic[A]):
             raise InputError(f"most must be an integer of at least 1, not {quoted(most)}")
         self._by, self._most = names_of(by, "by"), most
         self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
-        self._empty = evaluator.copy()
+        self._empty = evaluator.copy()  # type: ignore[assignment]  # of the class that was given
         self._empty.reset()
         self.reset()
 
@@ -312,7 +314,7 @@ class Sliced(Mergeable, Generic[A]):
         other._settle()
         self._settle()
 
-    def _add(self, added: list[tuple[dict[Key, A], A | None]], examples: int) -> None:
+    def _add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> None:
         """Add examples to the slices of each axis: by key, and those of the overflow."""
         count = self._slices[0].examples()
         if count + examples > COUNT_MAX:
