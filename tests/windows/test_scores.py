@@ -196,7 +196,7 @@ def test_label_churn_over_many_turns_of_the_window_leaves_nothing_behind(weighte
         last = [*last, (true, pred, set(), weight)][-11:]
         put(window, last[-1:])
         largest = max(largest, len(window._now[0].labels))
-        held = max(held, len(window._now[0].states.states["pairs"]._counts.items()[1]))
+        held = max(held, len(window._now[0].states.states["pairs"].table.items()[1]))
         if step % 9 == 0 or step > steps - 20:
             assert same(window, put(build(), last))
     assert largest < 150
