@@ -22,7 +22,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
 from streameval.schema.batch import Batch, Example, Ragged
-from streameval.schema.config import Config, Nan, Ties, Unknown
+from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.state_set import StateSet
@@ -529,14 +529,18 @@ def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
 
 def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
     """Whether exactly that is kept which these metrics are read from, or, in an evaluator, more states."""
-    config = saved.config
-    keep = [name for options in config.options for name in options.keep()] if saved.holder == EVALUATOR else []
-    arguments = {name: value for options in config.options for name, value in options.arguments().items()}
     try:
-        check_threshold(specs, config)
-        return options_for(specs, keep, arguments) == config.options
+        check_threshold(specs, saved.config)
+        return _required(specs, saved.config.options, saved.holder == EVALUATOR) == saved.config.options
     except MetricError:
         return False
+
+
+@lru_cache(maxsize=64)  # small states come by thousands, all of a few configurations
+def _required(specs: tuple[MetricSpec, ...], options: tuple[StateOptions, ...], more: bool) -> tuple[StateOptions, ...]:
+    """What metrics require where these options were chosen; ``more``: and what they keep."""
+    keep = [name for part in options for name in part.keep()] if more else []
+    return options_for(specs, keep, {name: value for part in options for name, value in part.arguments().items()})
 
 
 def _restored(config: Config, contents: Mapping[str, Any]) -> StateSet:
