@@ -72,7 +72,7 @@ class Mergeable:
 
     def _combined(self, other: Self, verb: str) -> Self:
         if not isinstance(other, self._family) or not hasattr(self, verb):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         result = self.copy()
         getattr(result, verb)(other)
         return result

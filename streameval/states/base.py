@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,9 +34,6 @@ from streameval.kernel.types import Ragged as Offsets
 from streameval.schema.batch import Batch, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
-
-if TYPE_CHECKING:
-    from streameval.states.decisions import Decisions
 
 __all__ = ["COUNT_MAX", "Content", "Part", "State", "offsets_of_lists", "refusal"]
 
@@ -103,7 +100,7 @@ class State(ABC, Generic[K]):
     __slots__ = ("decisions", "labels", "options", "root", "table", "weights")
 
     def __init__(
-        self, labels: LabelIndex, options: Any = None, root: Any = None, decisions: Decisions | None = None
+        self, labels: LabelIndex, options: Any = None, root: Any = None, decisions: State[Any] | None = None
     ) -> None:
         self.labels = labels
         self.options = options
@@ -270,8 +267,8 @@ class State(ABC, Generic[K]):
         self.table.compact()
         sums = self.weights.value
         if sums is not None:
-            kept = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
-            self.root.commit(self.weights.prepare(kept))
+            left = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
+            self.root.commit(self.weights.prepare(left))
 
     def drop_weights(self) -> list[Part]:
         """Prepare that weight sums are dropped, where it is known that every counted example weighs 1."""
@@ -327,16 +324,16 @@ class State(ABC, Generic[K]):
 
     def _fill_weights(self, scale: int | None, sums: dict[K, int], finest: int = 0) -> None:
         if scale is not None:
-            kept = ExactSums(scale, {key: value for key, value in sums.items() if value})
-            self.root.commit(self.weights.prepare(kept.at(common_scale(scale, finest))))
+            exact = ExactSums(scale, {key: value for key, value in sums.items() if value})
+            self.root.commit(self.weights.prepare(exact.at(common_scale(scale, finest))))
 
     # -- copies -------------------------------------------------------------------------------------------------------
 
-    def empty_like(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Self:
+    def empty_like(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Self:
         """A state of the same kind and options that has counted nothing."""
         return type(self)(labels, self.options, root, decisions)
 
-    def copy(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Self:
+    def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Self:
         """An independent copy over a copy of the labels."""
         twin = self.empty_like(labels, root, decisions)
         twin.table = self.table.copy(twin.root)

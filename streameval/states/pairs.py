@@ -86,8 +86,8 @@ class Pairs(State[Key]):
     reads = "decisions"
     __slots__ = ("_sets",)
 
-    def __init__(self, *args: Any, **others: Any) -> None:
-        super().__init__(*args, **others)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._sets = self.root.cell({})
 
     def _empty_table(self) -> Any:
@@ -105,7 +105,7 @@ class Pairs(State[Key]):
         return sum(_BITS[part] for part in self.parts)
 
     def _reserve(self) -> None:
-        """Nothing is kept by column."""
+        """Nothing is counted by column."""
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -226,21 +226,21 @@ class Pairs(State[Key]):
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def _mentioned(self, width: int) -> Any:
-        return self._beside.table.mentioned(width)
+        return self._cell_state.table.mentioned(width)
 
     @property
-    def _beside(self) -> Decisions:
-        assert self.decisions is not None  # noqa: S101  # a state that is read belongs to a set
+    def _cell_state(self) -> Decisions:
+        assert isinstance(self.decisions, Decisions)  # noqa: S101  # a state that is read belongs to a set
         return self.decisions
 
     def canonical_scale(self) -> int | None:
         """The smallest scale at which its weight sums, and those of the cells, are integers."""
-        sums, units = self._all_sums(), joined([self._unit_sums(), _cells_alone(self._beside._unit_sums())])
+        sums, units = self._all_sums(), joined([self._unit_sums(), _cell_sums(self._cell_state._unit_sums())])
         return None if sums.equals(units) else sums.smallest_scale()
 
     def _all_sums(self) -> ExactSums[Any]:
         """The weight sums, and those of the cells."""
-        return joined([self._weights_at(0), _cells_alone(self._beside._weights_at(0))])
+        return joined([self._weights_at(0), _cell_sums(self._cell_state._weights_at(0))])
 
     def compact(self) -> None:
         """Drop pairs and label sets of which no example is left."""
@@ -275,7 +275,7 @@ class Pairs(State[Key]):
             self.examples,
             self.labels_of(columns),
             self.labels.fixed,
-            self._beside.table.cells(len(self.labels))[columns],
+            self._cell_state.table.cells(len(self.labels))[columns],
             moved[order],
             times[order],
             sets,
@@ -295,14 +295,14 @@ class Pairs(State[Key]):
             sums.update(zip(names, weights or (), strict=weights is not None))
         self._fill_weights(content.scale, sums)
 
-    def copy(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Pairs:
+    def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Pairs:
         """An independent copy over a copy of the labels."""
         twin = super().copy(labels, root, decisions)
         twin._sets = twin.root.cell(self.sets)
         return twin
 
 
-def _cells_alone(sums: ExactSums[Any]) -> ExactSums[Any]:
+def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
     """The sums of cells among those of decisions."""
     return ExactSums(sums.scale, {key: value for key, value in sums.sums.items() if isinstance(key, int)})
 

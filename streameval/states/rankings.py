@@ -28,7 +28,6 @@ from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists, refusal
-from streameval.states.decisions import Decisions
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import (
     GAINS,
@@ -145,22 +144,22 @@ class Rankings(State[Key]):
         return self._prepare_merges([(other, sign)], columns)
 
     def _prepare_merges(
-        self, others: list[tuple[Rankings, int]], columns: IntArray | None, *, known: bool = False
+        self, merges: list[tuple[Rankings, int]], columns: IntArray | None, *, known: bool = False
     ) -> list[Part]:
-        removed = [other for other, sign in others if sign < 0 and not known]
+        removed = [other for other, sign in merges if sign < 0 and not known]
         if not all(self._stays_possible(other, columns) for other in removed):
             raise refusal()
         self._reserve()
-        parts = [self._part(self.table.prepare_merge(other.table, columns, sign)) for other, sign in others]
-        added = [(self._placed(other._optional, columns), sign) for other, sign in others]
+        parts = [self._part(self.table.prepare_merge(other.table, columns, sign)) for other, sign in merges]
+        added = [(self._placed(other._optional, columns), sign) for other, sign in merges]
         before = self._optional.at(max(self._optional.scale, common_scale(*(sums.scale for sums, _ in added))))
         after = changed(before, added)
         if removed and min(after.values(), default=0) < 0:
             raise refusal()
         if after:
             parts += self.optional.prepare_changes(before, after)
-        if self.weights.present or any(other.weights.present for other, _ in others):
-            weighed = [(self._placed(other._weights_at(0), columns), sign) for other, sign in others]
+        if self.weights.present or any(other.weights.present for other, _ in merges):
+            weighed = [(self._placed(other._weights_at(0), columns), sign) for other, sign in merges]
             parts += self._prepare_weights(weighed, [self._placed(other._unit_sums(), columns) for other in removed])
         return parts
 
@@ -261,8 +260,8 @@ class Rankings(State[Key]):
             names = list({key[1:-1] for key in keys if key[0] == which})
             _enter(sums, which, names, self.table.sums_of(which, _array(names, KEYS[which])).tolist())
         optional = self._optional
-        found = {key: optional.sums.get(key, 0) for key in keys if key[0] >= MAIN}
-        return joined([ExactSums(0, sums), ExactSums(optional.scale, found)])
+        rest = {key: optional.sums.get(key, 0) for key in keys if key[0] >= MAIN}
+        return joined([ExactSums(0, sums), ExactSums(optional.scale, rest)])
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = columns.tolist()
@@ -291,12 +290,12 @@ class Rankings(State[Key]):
         else:
             optional = self._optional
             shift = optional.scale - (gain_scale if which >= GAINS else 0)
-            found: dict[Key, list[int]] = {}
+            by_key: dict[Key, list[int]] = {}
             for key, value in optional.sums.items():
                 if key[0] == which and value:
-                    found.setdefault(key[1:-1], [0] * PARTS[which])[key[-1]] = value >> shift
-            keys = _array(list(found), KEYS[which])
-            sums = np.array(list(found.values()), object).reshape(-1, PARTS[which])
+                    by_key.setdefault(key[1:-1], [0] * PARTS[which])[key[-1]] = value >> shift
+            keys = _array(list(by_key), KEYS[which])
+            sums = np.array(list(by_key.values()), object).reshape(-1, PARTS[which])
             sums = sums if which >= GAINS else sums.astype(np.int64)
         weighed = self.weights.value
         if weighed is None or scale is None:
@@ -333,13 +332,13 @@ class Rankings(State[Key]):
         self.root.commit(self.optional.prepare(sums))
         self._fill_weights(content.scale, weights, content.gain_scale)
 
-    def empty_like(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Rankings:
+    def empty_like(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Rankings:
         """A state of the same kind and options that has counted nothing."""
         state = super().empty_like(labels, root, decisions)
         state._inverse = self._inverse
         return state
 
-    def copy(self, labels: LabelIndex, root: Any, decisions: Decisions | None) -> Rankings:
+    def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Rankings:
         """An independent copy over a copy of the labels."""
         twin = super().copy(labels, root, decisions)
         twin.optional = SumCells(twin.root, ExactSums(self._optional.scale, dict(self._optional.sums)))
