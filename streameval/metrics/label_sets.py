@@ -14,9 +14,9 @@ from functools import lru_cache, partial
 
 from streameval.kernel.pairs import pairing
 from streameval.metrics.averaging import Value, as_float
-from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
+from streameval.states.pair_view import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
 from streameval.states.pairs import PairContent
 
 __all__ = ["Concurrence", "concurrence", "label_interactions", "scumble_per_label"]

@@ -23,10 +23,9 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics import decisions
 from streameval.metrics.averaging import Ratios, Value, as_float, each, mean
 from streameval.metrics.catalogue import Formula, Reading, metric
-from streameval.metrics.pair_counts import Counted, content_of, counts_of, of_kind, weight_of
 from streameval.metrics.spec import Average, MetricSpec, Parameter, number_text
 from streameval.schema.labels import Label
-from streameval.states.pair_view import PairTables
+from streameval.states.pair_view import Counted, PairTables, content_of, counts_of, of_kind, weight_of
 from streameval.states.pairs import PairContent
 from streameval.states.views import Counts, Integers, total
 

@@ -69,7 +69,8 @@ class Stream:
 def streams() -> tuple[Stream, ...]:
     """Nothing, nothing true, everything true, then streams with ties, missing scores, masks and weights."""
     none = [Ranked(set(), {"a": 0.5, "b": 0.25}), Ranked(set(), {}), Ranked(set(), {"c": 0.125, "d": 0.0})]
-    full = [Ranked(set(LABELS), {"a": 1.0, "c": 0.25, "d": 0.5}), Ranked(set(LABELS), dict.fromkeys(LABELS, 0.5))]
+    full = [Ranked(set(LABELS), {"a": 1.0, "c": 0.25, "d": 0.5}), Ranked(set(LABELS), dict.fromkeys(LABELS, 0.5)),
+            Ranked(set(LABELS), {})]  # fmt: skip
     made = [Stream([]), Stream(none), Stream(full), Stream([*none[:1], *full[:1]])]
     for seed in range(12):
         rng = random.Random(seed)

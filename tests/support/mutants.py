@@ -10,6 +10,7 @@ import ast
 import copy
 import importlib
 import inspect
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from tests.support.definitions import bounds_of, cases_of, evaluator_of, expected, is_near
 
-__all__ = ["EQUIVALENT", "Mutant", "is_killed", "mutants_of"]
+__all__ = ["EQUIVALENT", "Mutant", "is_equivalent", "is_killed", "mutants_of"]
 
 _WIDTH = "it decides how wide integers are, which tells only where they overflow"
 _NOTHING = "a numerator over 0, or the denominator of 0, of any size"
@@ -230,12 +231,15 @@ def _answers(entry: se.Entry) -> list[tuple[Any, se.MetricSpec, Any, Any]]:
 
 def is_killed(mutant: Mutant) -> bool:
     """Whether some value or bound differs from the definition, or cannot be computed."""
+    answers = _answers(mutant.entry)
     ulps = 64 if mutant.entry.name == "log_loss" else 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        signal.signal(signal.SIGALRM, _stop)
+        signal.setitimer(signal.ITIMER_REAL, 10)  # a table of all ranks that can be takes for ever
         try:
             entry = mutant.made()
-            for view, spec, exact, bounds in _answers(mutant.entry):
+            for view, spec, exact, bounds in answers:
                 if entry.state == "pairs":
                     view._made.clear()
                 if bounds is not None and mutant.ignored is None:
@@ -245,7 +249,18 @@ def is_killed(mutant: Mutant) -> bool:
                     return True
         except Exception:
             return True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     return False
+
+
+def _stop(*_: object) -> None:
+    raise TimeoutError
+
+
+def is_equivalent(mutant: Mutant) -> bool:
+    """Whether a mutant is among those that compute the same."""
+    return (_homes()[mutant.entry.name].rpartition(".")[2], mutant.change) in EQUIVALENT
 
 
 def _rounded(value: Any) -> Any:
@@ -267,7 +282,7 @@ def main() -> int:
             return 1
         every = mutants_of(entry)
         alive = [mutant for mutant in every if not is_killed(mutant)]
-        same = [m for m in alive if (_homes()[entry.name].rpartition(".")[2], m.change) in EQUIVALENT]
+        same = [mutant for mutant in alive if is_equivalent(mutant)]
         lost += [m for m in alive if m not in same]
         row = [len(every), len(every) - len(alive), len(same)]
         sums = [a + b for a, b in zip(sums, row, strict=True)]
