@@ -190,7 +190,7 @@ def log_loss(tables: CurveTables, spec: MetricSpec) -> Certified:
         parts.append(_log_loss(held, eps, math.inf if cap is None else cap))
         support.append(int(held.weights(1).sum()))
     if any(part is not None and math.isinf(part[1]) for part in parts):
-        return _infinite(tables, parts, support, average)
+        return _infinite(tables, parts, support, spec)
     bounds = [None if part is None else _finite(part) for part in parts]
     if average == "micro":
         return averaged(("",), bounds, None, "macro", spec.zero_division)
@@ -202,9 +202,10 @@ def _finite(part: _Losses) -> Bounds:
     return Bounds(Fraction(low), Fraction(value), Fraction(high), exact)
 
 
-def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[int], average: Average) -> Certified:
+def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[int], spec: MetricSpec) -> Certified:
     """Some losses are infinite, and with them every mean in which they weigh."""
-    every = [(math.nan, math.nan, math.nan, True) if part is None else part for part in parts]
+    average, undefined = spec.average, spec.zero_division
+    every = [(undefined, undefined, undefined, True) if part is None else part for part in parts]
     if average is None:
         each = (Interval(low, high, value, exact) for low, value, high, exact in every)
         return dict(zip(tables.labels, each, strict=True))

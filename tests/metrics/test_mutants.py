@@ -10,7 +10,9 @@ import streameval as se
 from tests.support.mutants import is_equivalent, is_killed, mutants_of
 
 
-@pytest.mark.parametrize("entry", se.catalogue()[::8], ids=lambda entry: entry.name)
+X
+
+
 def test_a_wrong_formula_fails_its_definition(entry: se.Entry):
     mutants = mutants_of(entry)
     for mutant in random.Random(entry.name).sample(mutants, min(8, len(mutants))):

@@ -71,7 +71,14 @@ def streams() -> tuple[Stream, ...]:
     none = [Ranked(set(), {"a": 0.5, "b": 0.25}), Ranked(set(), {}), Ranked(set(), {"c": 0.125, "d": 0.0})]
     full = [Ranked(set(LABELS), {"a": 1.0, "c": 0.25, "d": 0.5}), Ranked(set(LABELS), dict.fromkeys(LABELS, 0.5)),
             Ranked(set(LABELS), {})]  # fmt: skip
-    made = [Stream([]), Stream(none), Stream(full), Stream([*none[:1], *full[:1]])]
+    made = [
+        Stream([Ranked({"a"}, {"a": 0.5}), Ranked(set(), {"a": 0.25})], labels=["a"]),
+        Stream([Ranked(set(), {})], labels=[]),
+        Stream([]),
+        Stream(none),
+        Stream(full),
+        Stream([*none[:1], *full[:1]]),
+    ]
     for seed in range(12):
         rng = random.Random(seed)
         levels = rng.sample(SCORES, rng.choice([2, 4, 9]))
@@ -191,8 +198,8 @@ def _of_decisions(stream: Stream, spec: se.MetricSpec) -> Any:
 
 
 def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
-    views = [(View(e, stream.labels, stream.ties), Fraction(e.weight)) for e in stream.examples]
-    views = [(view, weight) for view, weight in views if view.labels]
+    known = [e for e in stream.examples if not e.hidden or e.hidden < set(stream.labels)]  # of others nothing is known
+    views = [(View(e, stream.labels, stream.ties), Fraction(e.weight)) for e in known]
     parameters = dict(spec.parameters)
     if spec.name in ranking_oracle.RATIOS:
         shared = stream.labels if spec.name == "label_coverage_at" else {n: Fraction(v) for n, v in INVERSE.items()}
