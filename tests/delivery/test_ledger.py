@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import streameval as se
-from tests.support.effort import cases, promised
+from tests.support.effort import cases
 
 LABELS = ("a", "b", "c")
 NAMES = (0, 1, "0", "p", "q")
@@ -149,7 +149,7 @@ class Model(RuleBasedStateMachine):
 
 def test_no_schedule_of_deliveries_merges_and_restarts_gives_a_wrong_total():
     few = settings(
-        max_examples=promised(500),
+        max_examples=cases(500),
         stateful_step_count=50,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

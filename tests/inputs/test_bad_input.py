@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
+from tests.support.effort import cases
 from tests.support.naming import case_name
 
 NAN, INF = math.nan, math.inf
@@ -1040,9 +1041,17 @@ def failing(good: int, example: object, error: BaseException) -> Iterator[object
     raise error
 
 
-@pytest.mark.parametrize("good", [0, 1, 5000, 32768, 100_000])
+ERRORS = [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("full")]
+
+
 @pytest.mark.parametrize(
-    "error", [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("full")], ids=case_name
+    ("good", "error"),
+    [
+        (good, error)
+        for good, errors in ((0, 4), (1, 4), (5000, 4), (32768, cases(4)), (100_000, cases(4)))
+        for error in ERRORS[:errors]
+    ],
+    ids=case_name,
 )
 def test_an_iterable_that_raises_half_way_leaves_nothing_counted(good: int, error: BaseException):
     for make in (words, weighed):

@@ -15,6 +15,7 @@ from streameval.delivery.load import decoded
 from streameval.wire.fields import varint
 from tests.golden import write
 from tests.soak import damage
+from tests.support.effort import cases
 from tests.wire.test_decisions import sealed
 
 IMAGES: dict[str, bytes] = {
@@ -59,7 +60,7 @@ def test_every_truncation_and_zero_tail_under_a_right_checksum_is_refused(image:
 
 
 def test_random_damage_is_refused_or_is_exactly_what_it_says():
-    told = {damage.once(random.Random(seed)) for seed in range(4000)}
+    told = {damage.once(random.Random(seed)) for seed in range(cases(4000))}
     assert told == {"refused", "not damaged", "accepted, with a right checksum"}
 
 

@@ -46,7 +46,7 @@ def near(value: Fraction | None, expected: Fraction | None) -> bool:
 
 
 @pytest.mark.parametrize("ties", ["shared", "last"])
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(cases(120)))
 def test_every_metric_is_what_its_definition_says(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streameval.states.rankings._FEW", 1000 * (seed % 2))  # arrays or plain loops
     rng = random.Random(seed)
@@ -78,7 +78,7 @@ def test_every_metric_is_what_its_definition_says(seed: int, ties: str, monkeypa
 
 
 @pytest.mark.parametrize("ties", ["shared", "last"])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_propensity_scored_metrics_are_what_their_definitions_say(
     seed: int, ties: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -124,7 +124,7 @@ def test_propensity_scored_metrics_are_what_their_definitions_say(
 
 
 @pytest.mark.parametrize("ties", ["shared", "last"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_label_coverage_counts_labels_that_are_surely_found(seed: int, ties: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streameval.states.rankings._FEW", 1000 * (seed % 2))  # arrays or plain loops
     rng = random.Random(seed)
@@ -168,7 +168,7 @@ def compared(
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_values_are_those_of_scikit_learn(seed: int, kind: type):
     rng = np.random.default_rng(seed)
     for _ in range(cases(60)):

@@ -95,7 +95,7 @@ def _sklearn_without_input_checks():
         yield
 
 
-@pytest.mark.parametrize("block", range(36))
+@pytest.mark.parametrize("block", range(cases(36)))
 def test_ratios_of_labels_and_examples_are_those_of_sklearn(block: int):
     for number in range(STREAMS):
         case = drawn(1, block, number)
@@ -126,7 +126,7 @@ def test_ratios_of_labels_and_examples_are_those_of_sklearn(block: int):
                     assert_same(ours, theirs, (block, number, name, average))
 
 
-@pytest.mark.parametrize("block", range(24))
+@pytest.mark.parametrize("block", range(cases(24)))
 def test_losses_and_confusion_matrices_are_those_of_sklearn(block: int):
     for number in range(STREAMS):
         case = drawn(2, block, number)
@@ -168,7 +168,7 @@ def test_values_of_single_labels_are_those_of_sklearn_on_the_column(block: int):
                     assert_same(mcc[label], theirs, told)
 
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize("number", range(cases(30)))
 @pytest.mark.parametrize(
     ("name", "function", "parameters"),
     [
@@ -225,7 +225,7 @@ def test_a_weighted_mean_without_any_support_is_the_plain_mean_as_in_sklearn(zer
         assert_same(read(ev, name, "weighted", zero_division=zero_division)[0], wanted, name)
 
 
-@pytest.mark.parametrize("number", range(50))
+@pytest.mark.parametrize("number", range(cases(50)))
 def test_nan_leaves_labels_out_of_jaccard_as_sklearn_leaves_them_out_of_f1(number: int):
     case = drawn(6, number)
     ev = case.evaluator

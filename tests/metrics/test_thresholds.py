@@ -27,6 +27,7 @@ from streameval.metrics.thresholds import (
 from streameval.states.curve_view import CurveTables
 from tests.support import curve_oracle as oracle
 from tests.support.curve_oracle import counted, nasty_scores, rows_of
+from tests.support.effort import cases
 
 GOALS = [FScore(), FScore(0.5), FScore(2.0), PrecisionAt(0.5), RecallAt(0.6), Cost(), Cost(1.0, 5.0), Cost(0.3, 0.0)]
 
@@ -74,7 +75,7 @@ def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=repr)
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_the_best_threshold_of_each_label_is_as_good_as_any(goal: Objective, seed: int):
     tables, cells, _, _ = case(seed)
     for choice, part in zip(best_thresholds(tables, goal).values(), cells, strict=True):
@@ -82,7 +83,7 @@ def test_the_best_threshold_of_each_label_is_as_good_as_any(goal: Objective, see
     holds(best_threshold(tables, goal), goal, [cell for part in cells for cell in part])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_where_scores_are_known_the_best_threshold_is_exact_and_the_greatest_of_the_best(seed: int):
     tables, cells, _, _ = case(seed, pure=True)
     for goal in GOALS:
@@ -94,7 +95,7 @@ def test_where_scores_are_known_the_best_threshold_is_exact_and_the_greatest_of_
 
 
 @pytest.mark.parametrize("goal", [FScore(), FScore(2.0), Cost(1.0, 3.0)], ids=repr)
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objective, seed: int):
     tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
     choice = best_threshold(tables, goal, average="macro")
@@ -107,7 +108,7 @@ def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objec
         assert choice.exact
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(cases(150)))
 def test_outcomes_at_any_threshold_are_held_by_their_bounds(seed: int):
     tables, cells, scores, _ = case(seed)
     rng = np.random.default_rng(seed)
@@ -123,7 +124,7 @@ def test_outcomes_at_any_threshold_are_held_by_their_bounds(seed: int):
             assert (least == most) == found.exact[label]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_outcomes_are_exact_at_known_scores_and_at_chosen_thresholds(seed: int):
     tables, cells, scores, _ = case(seed, pure=True)
     for bound in [*scores.reshape(-1).tolist(), 0.05, -7.0, 0.0]:
@@ -133,7 +134,7 @@ def test_outcomes_are_exact_at_known_scores_and_at_chosen_thresholds(seed: int):
     assert len(cells) == tables.size
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(cases(100)))
 def test_pcut_matches_the_number_of_true_labels_as_nearly_as_any_threshold(seed: int):
     tables, cells, _, _ = case(seed, pure=seed % 2 == 0)
     pooled = [cell for part in cells for cell in part]
@@ -180,7 +181,7 @@ def test_decisions_are_given_back():
     assert apply_thresholds(scores.astype(np.float32), 0.5).dtype == np.uint8
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(cases(30)))
 def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: int):
     tables, _, scores, true = case(seed)
     if tables.weighted:

@@ -300,7 +300,7 @@ def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it
                     close(measure(tables, average="micro"), pooled, kind)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(cases(150)))
 def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(seed: int):
     _, true, scores, weights = random_case(10**6 + seed)
     true, scores = true[:40], scores[:40].astype(np.float64)
@@ -319,7 +319,7 @@ def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(see
                 assert got.value == float(exact)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_averages_are_those_of_scikit_learn(seed: int):
     kind, true, scores, weights = random_case(10**7 + seed)
     true[0], true[-1] = 1, 0
@@ -335,7 +335,7 @@ def test_averages_are_those_of_scikit_learn(seed: int):
             close(measure(tables, average=average), reference(true, wide, average=average, sample_weight=weights), kind)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(cases(200)))
 def test_partial_areas_are_those_of_scikit_learn(seed: int):
     kind, true, scores, weights = random_case(10**8 + seed)
     true[0], true[-1] = 1, 0
@@ -414,7 +414,7 @@ def test_counts_beyond_2_to_the_30_stay_exact():
 # -- curves -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(cases(150)))
 def test_curves_are_those_of_scikit_learn_where_bins_are_pure(seed: int):
     rng = np.random.default_rng([13, seed])
     scores = np.round(rng.normal(size=60), 1) if seed % 2 else rng.random(60).astype(np.float16).astype(float)
@@ -435,7 +435,7 @@ def test_curves_are_those_of_scikit_learn_where_bins_are_pure(seed: int):
     assert pr.thresholds.tolist() == thresholds.tolist()
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(cases(100)))
 def test_the_bands_hold_every_point_of_the_exact_curves(seed: int):
     rng = np.random.default_rng([17, seed])
     scores = 0.3 * (1 + rng.random(80) * 2.0**-9)
@@ -474,7 +474,7 @@ def best_by_hand(cells: list[oracle.Cell], measure: str, bound: Fraction) -> Fra
 @pytest.mark.parametrize("measure", [
     "recall_at_precision", "precision_at_recall", "sensitivity_at_specificity", "specificity_at_sensitivity",
 ])  # fmt: skip
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
     _, true, scores, weights = random_case(10**9 + seed)
     true[0], true[-1] = 1, 0
@@ -490,7 +490,7 @@ def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
             assert found.value == float(exact)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(cases(100)))
 def test_the_equal_error_rate_lies_on_the_curve(seed: int):
     _, true, scores, weights = random_case(10**10 + seed)
     true[0], true[-1] = 1, 0
@@ -525,7 +525,7 @@ def probabilities(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None,
     raise AssertionError("no probabilities among the cases")
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(cases(150)))
 def test_the_brier_score_is_exact(seed: int):
     true, scores, weights, _ = probabilities(seed)
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
@@ -542,7 +542,7 @@ def test_the_brier_score_is_exact(seed: int):
         assert reading("brier_score")(tables, average=average).value == mean
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(cases(150)))
 def test_the_log_loss_lies_in_its_interval(seed: int):
     true, scores, weights, kind = probabilities(seed)
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
@@ -592,7 +592,7 @@ def test_scores_that_are_no_probabilities_are_refused_by_name():
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(cases(80)))
 def test_reliability_sums_are_exact(seed: int, strategy: str):
     true, scores, weights, _ = probabilities(seed)
     true, scores = true[:, :1], scores[:, :1].astype(np.float64)

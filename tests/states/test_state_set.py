@@ -330,7 +330,7 @@ def test_all_states_are_fed_from_one_reading_of_the_scores():
     assert read == whole
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
     rng = np.random.default_rng([41, seed])
     true, scores = rng.random((30, 3)) < 0.4, rng.random((30, 3)).astype(np.float16)

@@ -18,6 +18,7 @@ import streameval as se
 from streameval.adapters import river as adapter
 from streameval.adapters.river.classes import CLASSES
 from streameval.metrics.catalogue import catalogue
+from tests.support.effort import cases
 
 LABELS = [f"label {number}" for number in range(6)]
 NAMES = sorted(CLASSES)
@@ -168,7 +169,7 @@ def test_a_rolling_window_equals_recomputation_at_every_step(name: str, weighted
     size = 7
     rolling = utils.Rolling(CLASSES[name], window_size=size)
     window: deque[tuple[dict, dict, float]] = deque(maxlen=size)
-    for y_true, y_pred, weight in pairs(1000 if weighted else 5000, 6, churn=True):
+    for y_true, y_pred, weight in pairs(cases(1000 if weighted else 5000), 6, churn=True):
         given = (y_true, y_pred, weight) if weighted else (y_true, y_pred, 1.0)
         rolling.update(*given)
         window.append(given)
@@ -184,7 +185,7 @@ def test_every_class_rolls_by_number_and_by_time(name: str):
     by_number = utils.Rolling(CLASSES[name], window_size=5)
     by_time = utils.TimeRolling(CLASSES[name], period=dt.timedelta(seconds=5))
     start = dt.datetime(2024, 2, 29)
-    stream = pairs(40, 7, churn=True)
+    stream = pairs(max(12, cases(40)), 7, churn=True)
     for step, (y_true, y_pred, weight) in enumerate(stream):
         by_number.update(y_true, y_pred, weight)
         by_time.update(y_true, y_pred, weight, t=start + dt.timedelta(seconds=step))

@@ -85,7 +85,7 @@ def lists_of(
 
 
 @needs_compiled
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_twins_count_lists_with_repeats_alike(seed: int):
     rng = random.Random(seed)
     examples, width = rng.choice([0, 1, 2, 40, 1025, 3000]), rng.choice([0, 1, 2, 9, 64, 500])
@@ -139,7 +139,7 @@ def test_lists_that_lead_out_of_range_are_not_followed(kind: type):
 
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_twins_tell_what_lists_are(kind: type, seed: int):
     rng = np.random.default_rng(seed)
     rows, width = int(rng.integers(0, 40)), int(rng.integers(1, 30))
@@ -304,7 +304,7 @@ def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
 
 
 @needs_compiled
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(cases(120)))
 def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
     rng = random.Random(seed)
     width, density = rng.choice([1, 2, 3, 5, 9, 30]), rng.choice([0.1, 0.5, 0.9])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from streameval.kernel.types import DONE, FULL, REFUSED
+from tests.support.effort import cases
 from tests.support.twins import BACKENDS, Twin, needs_compiled, twins
 
 if "compiled" in BACKENDS:
@@ -93,7 +94,7 @@ def lists_of(rng: np.random.Generator, examples: int, width: int, most: int, dis
 
 
 @needs_compiled
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(cases(150)))
 def test_twins_rank_lists_alike(seed: int, level: None):
     rng = np.random.default_rng(seed)
     examples, width = int(rng.choice([0, 1, 2, 30])), int(rng.choice([1, 2, 9, 65, 400]))
