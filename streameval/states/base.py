@@ -216,11 +216,13 @@ class State(ABC, Generic[K]):
         self, before: ExactSums[K], after: dict[K, int], removed: ExactSums[K], units: ExactSums[K]
     ) -> None:
         """Refuse weight sums that no examples have: below 0, left where nothing is, or beyond all together."""
-        counted = self._units_at(after)
+        # A sum that stays must have an example left, so those that examples of weight 0 are taken out of count too.
+        checked = {**{key: before.sums.get(key, 0) for key in units.sums}, **after}
+        counted = self._units_at(checked)
         scale = max(counted.scale, units.scale)
         left, gone = counted.at(scale).sums, units.at(scale).sums
         if any(
-            value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in after.items()
+            value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in checked.items()
         ) or self._outweighs(ExactSums(before.scale, {**before.sums, **after}), removed):
             raise refusal()
 

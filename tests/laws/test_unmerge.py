@@ -100,7 +100,7 @@ def test_a_weight_that_was_not_merged_is_refused():
     for keep in KEEPS:
         a = put(fresh(keep), [({"a": 1}, {"a": 0.7}, set(), 0.5), ({"b": 1}, {"a": 0.2}, set(), 2.0)])
         before = a.to_bytes()
-        for weight in (0.25, 1.0, 3.0):
+        for weight in (0.25, 0.0, 1.0, 3.0):
             with pytest.raises(se.RevertError):
                 a.unmerge(put(fresh(keep), [({"a": 1}, {"a": 0.7}, set(), weight)]))
         assert a.to_bytes() == before
@@ -116,6 +116,15 @@ def test_objects_of_another_class_or_configuration_are_refused():
         a.unmerge(se.Evaluator(["f1_macro"], threshold=0.5))
     with pytest.raises(TypeError):
         a - 1  # type: ignore[operator]
+
+
+def test_examples_of_weight_0_are_not_part_of_those_that_weigh_more():
+    for keep in KEEPS:
+        a = put(fresh(keep), [({"a": 1}, {"a": 0.7}, set(), 1.0)])
+        before = a.to_bytes()
+        with pytest.raises(se.RevertError):
+            a.unmerge(put(fresh(keep), [({"a": 1}, {"a": 0.7}, set(), 0.0)]))
+        assert a.to_bytes() == before
 
 
 def test_single_metrics_are_unmerged_too():
