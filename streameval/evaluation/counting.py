@@ -14,8 +14,7 @@ from streameval.evaluation.encoding import Saved, decode, encode
 from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, options_for, states_of
 from streameval.evaluation.value import Mergeable
 from streameval.inputs import Reader, checked_weight, read_many, read_one
-from streameval.kernel import backend
-from streameval.kernel.types import DONE, OTHER, Lists
+from streameval.kernel.types import DONE, OTHER
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -47,7 +46,18 @@ _FIRST = 500  # examples whose labels are met before it is tried whether there a
 class Core:
     """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
-    __slots__ = ("config", "decisions", "fast_path", "labels", "reader", "states", "table", "threshold", "weights")
+    __slots__ = (
+        "config",
+        "decisions",
+        "fast_path",
+        "labels",
+        "reader",
+        "scored",
+        "states",
+        "table",
+        "threshold",
+        "weights",
+    )
 
     def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
@@ -55,6 +65,7 @@ class Core:
         self.reader = Reader(config, states.labels, known)
         # Whether the kernel may read examples as they are, and with which threshold.
         self.fast_path = not isinstance(config.threshold, tuple) and not config.options
+        self.scored = config.scored
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     @classmethod
@@ -116,26 +127,17 @@ class Core:
 
     def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
         """An example of a form that the kernel reads, if it is one; nothing changes."""
-        if not self.config.scored:
-            return self._cells(y_true, y_pred, weight)
-        lists = backend.lists.score_lists(self.labels.columns, [y_pred])
-        if lists is None or type(y_pred) is not dict:
+        labels, table = self.labels, self.table
+        place = table.place_scores if self.scored else table.place_example
+        placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
+        if placed is None:
             return None
-        guessed = dict.fromkeys(y_pred, False) if self.threshold is None else y_pred
-        example = self._cells(y_true, guessed, weight)
-        if example is None:
-            return None
-        offsets, ranked, scores, _ = lists
-        true = example.slots[example.slots % 5 & 1 == 1] // 5  # the odd outcomes are those of labels that are true
-        ends = np.array([0, len(true)], np.int64)
+        slots, key, *lists = placed
+        if not lists:
+            return Example(slots, key, weight)
+        true, ranked, scores = lists
         weights = None if weight == 1.0 else np.array([weight])
-        scored = Ragged(1, Lists(ends, true), weights=weights, ranked=Lists(offsets, ranked), scores=scores)
-        return example._replace(scored=scored)
-
-    def _cells(self, y_true: object, y_pred: object, weight: float) -> Example | None:
-        labels = self.labels
-        placed = self.table.place_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
-        return None if placed is None else Example(placed[0], placed[1], weight)
+        return Example(slots, key, weight, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
 
     # -- many examples ------------------------------------------------------------------------------------------------
 

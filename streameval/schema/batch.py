@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+_NO_COLUMNS: IntArray = np.zeros(0, np.int64)
+_NO_COLUMNS.flags.writeable = False
+
+
 def _unexpected() -> Exception:
     return AssertionError("the kernel refused what was checked before")
 
@@ -127,7 +131,7 @@ class Ragged:
     pred: Lists | None = None
     mask: Lists | None = None
     mentioned: Lists | None = None
-    mentioned_by_all: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    mentioned_by_all: IntArray = field(default_factory=lambda: _NO_COLUMNS)
     weights: FloatArray | None = None
     ranked: Lists | None = None
     scores: FloatArray | None = None

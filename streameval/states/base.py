@@ -29,7 +29,7 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError, RevertError
 from streameval.kernel.backend import commit
-from streameval.kernel.types import FULL, FloatArray, IntArray
+from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
 from streameval.kernel.types import Ragged as Offsets
 from streameval.schema.batch import Batch, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
@@ -123,9 +123,13 @@ class State(ABC, Generic[K]):
         """Count a batch, but not its weights."""
         raise NotImplementedError
 
-    def _sums_of(self, batch: Any, weights: FloatArray) -> ExactSums[K]:
-        """What each key is to grow by where the examples of a batch, or one example, weigh so much."""
+    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[K]:
+        """What each key is to grow by where the examples of a batch weigh so much."""
         raise NotImplementedError
+
+    def _sums_of_one(self, example: Example, weight: float) -> ExactSums[K]:
+        """The same of one example."""
+        return self._sums_of(self._share(example), np.array([weight]))
 
     @abstractmethod
     def _unit_sums(self) -> ExactSums[K]:
@@ -159,14 +163,13 @@ class State(ABC, Generic[K]):
         ``known``: what is taken back was surely counted, so no need to ask.
         """
         self._reserve()
-        shares = [(self._share(example), sign) for example, sign in changes]
-        parts = [self._part(self._prepare_example(share, sign)) for share, sign in shares]
-        if self.weights.present or any(example.weight != 1.0 for example, _ in changes):
-            added = [
-                (self._sums_of(share, np.array([example.weight])), sign)
-                for (share, sign), (example, _) in zip(shares, changes, strict=True)
-            ]
-            units = [self._sums_of(share, np.ones(1)) for share, sign in shares if sign < 0 and not known]
+        parts, weighs = [], self.weights.present
+        for example, sign in changes:
+            parts.append(self._part(self._prepare_example(self._share(example), sign)))
+            weighs = weighs or example.weight != 1.0
+        if weighs:
+            added = [(self._sums_of_one(example, example.weight), sign) for example, sign in changes]
+            units = [self._sums_of_one(example, 1.0) for example, sign in changes if sign < 0 and not known]
             parts += self._prepare_weights(added, units)
         return parts
 
@@ -359,8 +362,11 @@ class State(ABC, Generic[K]):
 
 def offsets_of_lists(batch: Ragged) -> tuple[Offsets, Offsets, Offsets | None]:
     """The true, ranked and masked labels of each example, as states read them that read scores."""
-    nothing = np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64)
-    return ragged(batch.true) or nothing, ragged(batch.ranked) or nothing, ragged(batch.mask)
+
+    def listed(lists: Lists | None) -> Offsets:
+        return ragged(lists) or (np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64))
+
+    return listed(batch.true), listed(batch.ranked), ragged(batch.mask)
 
 
 def refusal() -> RevertError:

@@ -79,11 +79,12 @@ class Decisions(State[Key]):
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         return self.table.prepare_merge(other.table, columns, self.labels.fixed, sign)
 
-    def _sums_of(self, batch: Example | Batch, weights: FloatArray) -> ExactSums[Key]:
-        if isinstance(batch, Example):
-            value, scale = units_of(float(weights[0]))
-            keys: list[Key] = [slot for slot in batch.slots.tolist() if slot % 5]
-            return ExactSums(scale, dict.fromkeys([*keys, batch.key], value))
+    def _sums_of_one(self, example: Example, weight: float) -> ExactSums[Key]:
+        value, scale = units_of(weight)
+        keys: list[Key] = [slot for slot in example.slots.tolist() if slot % 5]
+        return ExactSums(scale, dict.fromkeys([*keys, example.key], value))
+
+    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         if isinstance(batch, Dense):
             columns = batch.columns
             weighed = kernel.weigh_dense(batch.true, batch.binary(), batch.mask, weights)
@@ -101,7 +102,7 @@ class Decisions(State[Key]):
 
     def prepare_weights(self, examples: list[Example], sign: int) -> list[Part]:
         """Prepare that examples that were surely counted are added to, or taken out of, the weight sums alone."""
-        added = [(self._sums_of(example, np.array([example.weight])), sign) for example in examples]
+        added = [(self._sums_of_one(example, example.weight), sign) for example in examples]
         return self._prepare_weights(added, [])
 
     def _count(self, batch: Batch) -> None:

@@ -173,13 +173,14 @@ class Pairs(State[Key]):
 
     # -- weights ------------------------------------------------------------------------------------------------------
 
-    def _sums_of(self, batch: Example | Batch, weights: FloatArray) -> ExactSums[Key]:
-        if isinstance(batch, Example):
-            value, scale = units_of(float(weights[0]))
-            column, outcome = np.divmod(batch.slots, 5)
-            missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
-            keys = [*pairing.pairs_of(missed, both, wrong, self._bits), *((0, *true) for true in self._sets_of(batch))]
-            return ExactSums(scale, dict.fromkeys([_ALL, *keys], value))
+    def _sums_of_one(self, example: Example, weight: float) -> ExactSums[Key]:
+        value, scale = units_of(weight)
+        column, outcome = np.divmod(example.slots, 5)
+        missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
+        keys = [*pairing.pairs_of(missed, both, wrong, self._bits), *((0, *true) for true in self._sets_of(example))]
+        return ExactSums(scale, dict.fromkeys([_ALL, *keys], value))
+
+    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         cells, examples = self._cells(batch), batch.examples
         scale, digits = backend.decisions.limbs(weights)
         total = ExactSums[Key](common_scale(scale))

@@ -78,9 +78,11 @@ def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
 def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> dict[K, int]:
     """New values of the sums that change where others, no finer, are added, or taken away with sign -1."""
     after: dict[K, int] = {}
+    get = before.sums.get
     for part, sign in added:
-        for key, value in part.at(before.scale).sums.items():
-            after[key] = after.get(key, before.sums.get(key, 0)) + sign * value
+        shift = before.scale - part.scale
+        for key, value in part.sums.items():
+            after[key] = (after[key] if key in after else get(key, 0)) + (sign * value << shift)
     return after
 
 

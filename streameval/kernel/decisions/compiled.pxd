@@ -31,7 +31,7 @@ cdef class Counts:
     cpdef reserve(self, Py_ssize_t width)
     cdef int prepare(self) except -1
     cdef Py_ssize_t column_of(self, dict columns, PyObject* label) except -2
-    cdef int hear(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil
+    cdef int note(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil
     cdef int says(self, PyObject* value, bint scored) except -2
     cdef Py_ssize_t remembered(self, dict columns, PyObject* key, Py_ssize_t place) except -2
     cdef Py_ssize_t in_step(self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2
@@ -39,6 +39,7 @@ cdef class Counts:
     cdef int row(self, object given, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1
     cdef int begin(self, dict columns, object threshold) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2
+    cdef Py_ssize_t outcomes_of(self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil
     cpdef int count_example(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
     ) except -1

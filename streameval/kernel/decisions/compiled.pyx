@@ -30,7 +30,7 @@ from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
 import numpy as np
 
 from streameval.kernel.decisions.rows import limbs, list_rows  # which need no loops of their own
-from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Weighed
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED, Lists, Weighed
 
 cdef extern from "Python.h":
     PyObject* Py_True
@@ -39,6 +39,7 @@ cdef extern from "Python.h":
     int PyFrozenSet_CheckExact(object)
     int _PySet_NextEntry(object, Py_ssize_t*, PyObject**, Py_hash_t*)
     long PyLong_AsLong(object) except? -1
+    double PyLong_AsDouble(object) except? -1.0
 
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_rows:
@@ -85,6 +86,8 @@ cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
 # The same codes as constants of C.
 cdef int OTHER_CODE = OTHER, REFUSED_CODE = REFUSED, FULL_CODE = FULL
 
+# Integers up to here are float64.
+cdef object EXACT = 2**53
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef uint64_t LOW = 4294967295
 cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
@@ -296,7 +299,7 @@ cdef class Counts:
         column = PyLong_AsLong(<object>found)
         return column if column < self.width else -1
 
-    cdef int hear(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
+    cdef int note(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
         """Note what a side says of a column."""
         if self.mark[column] < 4 * self.turn:
             self.mark[column] = 4 * self.turn + bit
@@ -386,28 +389,28 @@ cdef class Counts:
                 if column < 0:
                     return 0
                 position += 1
-                self.hear(column, bit * says, count)
+                self.note(column, bit * says, count)
             return 1
         if PySet_CheckExact(given) or PyFrozenSet_CheckExact(given):
             while _PySet_NextEntry(given, &at, &key, &hashed):
                 column = self.column_of(columns, key)
                 if column < 0:
                     return 0
-                self.hear(column, bit, count)
+                self.note(column, bit, count)
             return 1
         if PyList_CheckExact(given):
             for item in <list>given:
                 column = self.column_of(columns, <PyObject*>item)
                 if column < 0:
                     return 0
-                self.hear(column, bit, count)
+                self.note(column, bit, count)
             return 1
         if PyTuple_CheckExact(given):
             for item in <tuple>given:
                 column = self.column_of(columns, <PyObject*>item)
                 if column < 0:
                     return 0
-                self.hear(column, bit, count)
+                self.note(column, bit, count)
             return 1
         if fixed and type(given) is np.ndarray and not (self.scored and bit == 2 and given.dtype.char != "?"):
             return self.row(given, fixed, bit, count)
@@ -430,7 +433,7 @@ cdef class Counts:
                 if value > 1:
                     return 0
                 if value:
-                    self.hear(column, bit, count)
+                    self.note(column, bit, count)
             return 1
         finally:
             PyBuffer_Release(&view)
@@ -445,8 +448,7 @@ cdef class Counts:
 
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
         """Place the cells of an example in ``touched``; how many there are, or -1 if it is for others to read."""
-        cdef Py_ssize_t count = 0, position, column, slots = -1
-        cdef int64_t bits
+        cdef Py_ssize_t count = 0, slots = -1
         totals[0] = totals[1] = totals[2] = 0
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
             slots = self.in_step(columns, fixed, y_true, y_pred, totals)
@@ -455,7 +457,12 @@ cdef class Counts:
         self.turn += 1
         if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
             return -1
-        slots = 0
+        return self.outcomes_of(count, fixed, totals)
+
+    cdef Py_ssize_t outcomes_of(self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil:
+        """Make slots of the columns in ``touched``; how many there are."""
+        cdef Py_ssize_t position, column, slots = 0
+        cdef int64_t bits
         totals[0] = totals[1] = totals[2] = 0
         for position in range(count):
             column = self.touched[position]
@@ -538,7 +545,7 @@ cdef class Counts:
             free(keys.places)
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
-        cdef Py_ssize_t position, count
+        cdef Py_ssize_t count
         cdef uint64_t totals[3]
         self.begin(columns, threshold)
         count = self.placed(columns, fixed, y_true, y_pred, totals)
@@ -546,9 +553,59 @@ cdef class Counts:
             return None
         slots = np.empty(count, np.int64)
         cdef int64_t[::1] slot = slots
-        for position in range(count):
-            slot[position] = self.touched[position]
+        if count:
+            memcpy(&slot[0], self.touched, count * sizeof(int64_t))
         return slots, (totals[0], totals[1], totals[2], 0)
+
+    def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef Py_ssize_t at = 0, position = 0, count = 0, slots, true = 0, column, ranked
+        cdef uint64_t totals[3]
+        cdef double score
+        if not PyDict_CheckExact(y_pred):
+            return None
+        self.begin(columns, threshold)
+        self.turn += 1
+        if not self.side(columns, fixed, y_true, 1, &count):
+            return None
+        ranked = PyDict_Size(y_pred)
+        scores = np.empty(ranked, np.float64)
+        # The four lists stand in one array, since to make one takes longer than to fill it.
+        block = np.empty(4 + 2 * (count + ranked), np.int64)
+        cdef double[::1] to = scores
+        cdef int64_t[::1] cell = block
+        while PyDict_Next(y_pred, &at, &key, &value):
+            if PyFloat_CheckExact(<object>value):
+                score = PyFloat_AS_DOUBLE(<object>value)
+            elif PyLong_CheckExact(<object>value) and not self.scored and -EXACT <= <object>value <= EXACT:
+                score = PyLong_AsDouble(<object>value)
+            else:
+                return None
+            if score - score != 0:
+                return None
+            if position < REMEMBERED:
+                column = self.remembered(columns, key, REMEMBERED + position)
+            else:
+                column = self.column_of(columns, key)
+            if column < 0:
+                return None
+            to[position], cell[4 + position] = score, column
+            self.note(column, 2 * (self.scored and score >= self.bound), &count)
+            position += 1
+        slots = self.outcomes_of(count, fixed, totals)
+        count = 4 + ranked
+        for position in range(slots):
+            if self.touched[position] % 5 & 1:
+                cell[count + true] = self.touched[position] // 5
+                true += 1
+        cell[0], cell[1], cell[2], cell[3] = 0, true, 0, ranked
+        if slots:
+            memcpy(&cell[count + true], self.touched, slots * sizeof(int64_t))
+        return (
+            block[count + true:count + true + slots], (totals[0], totals[1], totals[2], 0),
+            Lists(block[:2], block[count:count + true]), Lists(block[2:4], block[4:count]), scores,
+        )
 
     cdef void uncount(self) noexcept nogil:
         """Take back the example counted last."""

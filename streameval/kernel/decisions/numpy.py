@@ -28,6 +28,7 @@ from streameval.kernel.types import (
     OTHER,
     REFUSED,
     Flags,
+    FloatArray,
     IntArray,
     Lists,
     Places,
@@ -169,6 +170,17 @@ class Counts:
         threshold: float | None,  # noqa: ARG002
     ) -> tuple[IntArray, RowKey] | None:
         """Slots and row key of what `count_example` counts, or None; always None in this twin, which gains nothing."""
+        return None
+
+    def place_scores(
+        self,
+        columns: Mapping[Any, int],  # noqa: ARG002
+        fixed: int,  # noqa: ARG002
+        y_true: object,  # noqa: ARG002
+        y_pred: object,  # noqa: ARG002
+        threshold: float | None,  # noqa: ARG002
+    ) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
+        """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None
 
     def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
