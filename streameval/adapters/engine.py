@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @contextmanager
 def require(extra: str) -> Iterator[None]:
-    """Where an adapter imports its library: if that is not installed, say which extra brings it.
+    """Where an adapter imports its library: if that is not installed, name the extra that installs it.
 
     Raises
     ------

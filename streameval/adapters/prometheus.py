@@ -40,12 +40,12 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
     Parameters
     ----------
     sources
-        What is exposed, by the name that stands in the label ``window``; one object alone is called ``"all"``.
+        What is exposed, by the name that stands in the label ``window``; a single object is called ``"all"``.
     metrics
         Which metrics; None for those that each source answers with `get`.
     most
         Of metrics without average, the values of how many labels. They are those of the largest support in the first
-        source; the others are counted.
+        source; the rest are counted.
     namespace
         What names begin with.
 
@@ -131,7 +131,7 @@ _OWN = {
     "examples": ("Examples counted since the start.", "counter"),
     "window_examples": ("Examples in the window.", "gauge"),
     "labels": ("Labels that are declared or were met.", "gauge"),
-    "labels_not_exposed": ("Labels whose own values are not exposed, since others have a larger support.", "gauge"),
+    "labels_not_exposed": ("Labels whose own values are not exposed, since their support is smaller.", "gauge"),
     "values_undefined": ("Values that are left out, since they are not a number or cannot be read.", "gauge"),
 }
 
@@ -141,7 +141,7 @@ def _name_of(spec: MetricSpec) -> str:
 
 
 def _samples(item: MetricValue, labels: Mapping[Label, str]) -> Iterator[tuple[dict[str, str], float]]:
-    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the others."""
+    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the rest."""
     if isinstance(item.value, dict):
         yield from (({"label": text}, item.value[label]) for label, text in labels.items() if label in item.value)
     else:

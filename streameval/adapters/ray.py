@@ -55,7 +55,7 @@ def evaluate(
     ------
     InputError, LabelError, MetricError
         If an argument or a column cannot be used. Where Ray knows the columns before it reads rows, missing columns and
-        wrong types are found before the job starts.
+        wrong types are reported before the job starts.
 
     Examples
     --------

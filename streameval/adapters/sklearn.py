@@ -50,10 +50,10 @@ def scorer(
     metric
         A name such as ``"f1_macro"``, a spec or a metric object, or several of them.
     threshold
-        From which score on a label is predicted: then the estimator is asked for probabilities.
+        Labels scoring at or above it are predicted; then the estimator is asked for probabilities.
     response_method
         What the estimator is asked for. ``"auto"``: ``predict``; with a threshold ``predict_proba``; for metrics of
-        scores alone ``predict_proba``, or ``decision_function`` where there is none.
+        scores only ``predict_proba``, or ``decision_function`` where there is none.
     labels, unknown, ties, inverse_propensities
         As for `Evaluator`; ``labels`` name the columns of arrays.
 
@@ -104,13 +104,13 @@ class Scorer:
         refuse_rows(y_true, "y_true")
         counts = self._counts.copy()
         counts.update_many(y_true, _response_of(estimator, X, self._methods), weights=sample_weight)
-        found: dict[str, float] = {}
+        results: dict[str, float] = {}
         for spec in counts.metrics:
             value = counts.get(spec)
             assert isinstance(value, float)  # noqa: S101  # it has an average
             better = entry_of(spec.name).bigger_is_better
-            found[spec.key if better else f"neg_{spec.key}"] = value if better else -value
-        return next(iter(found.values())) if self._single else found
+            results[spec.key if better else f"neg_{spec.key}"] = value if better else -value
+        return next(iter(results.values())) if self._single else results
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self:
         """Whether ``sample_weight`` is wanted, or under which name, where scikit-learn routes metadata."""

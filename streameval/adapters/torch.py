@@ -35,7 +35,7 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     Parameters
     ----------
     evaluator
-        An `Evaluator`, a metric, a `Sliced` or a window, built alike on all ranks.
+        An `Evaluator`, a metric, a `Sliced` or a window, of the same configuration on all ranks.
     group
         A process group; the default one if None.
 
@@ -75,7 +75,7 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
         )
     outside: object = dist.GroupMember.NON_GROUP_MEMBER  # what new_group gives to those who are not in it
     if group is outside or dist.get_rank(group) < 0:
-        raise InputError("this process is not in the group, so it has nothing to sync; call sync on its members alone")
+        raise InputError("this process is not in the group, so it has nothing to sync; call sync only on its members")
     parts: list[Any] = []
     for rank, answer in enumerate(_gathered(_answer(evaluator), group)):
         if answer[:1] == _ERROR:

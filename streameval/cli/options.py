@@ -31,9 +31,9 @@ _SCORED = (
 )  # fmt: skip
 
 
-def names_of(texts: list[str] | None) -> tuple[str, ...]:
+def names_of(options: list[str] | None) -> tuple[str, ...]:
     """Names one by one, or with commas between, or both."""
-    return tuple(name for text in texts or () for part in _COMMA.split(text) if (name := part.strip()))
+    return tuple(name for text in options or () for part in _COMMA.split(text) if (name := part.strip()))
 
 
 def number_of(text: str | None, option: str) -> float | None:

@@ -99,7 +99,7 @@ def _drawn(table: Table, console: Console) -> RichTable:
     """A table, with as many columns as there is room for."""
     fancy = console.is_terminal and not console.options.ascii_only
     columns, cells = table.columns, [_cells(column) for column in table.columns]
-    widths = [max(map(len, (column.name, *texts))) for column, texts in zip(columns, cells, strict=True)]
+    widths = [max(map(len, (column.name, *strings))) for column, strings in zip(columns, cells, strict=True)]
     widths[0] = min(widths[0], _NAMES)
     room, needed = console.width, [width + (3 if fancy else 2) for width in widths]
     main = [at for at, column in enumerate(columns) if at and column.kind == "bar"]
@@ -155,10 +155,10 @@ def _markdown(tables: Iterable[Table], headline: str) -> str:
     for table in tables:
         columns = []
         for at, column in enumerate(table.columns):
-            name, *texts = (text.replace("\\", "\\\\").replace("|", "\\|") for text in (column.name, *_cells(column)))
-            width, left = max(3, len(name), *map(len, texts)), _is_left(at, column)
+            name, *cells = (text.replace("\\", "\\\\").replace("|", "\\|") for text in (column.name, *_cells(column)))
+            width, left = max(3, len(name), *map(len, cells)), _is_left(at, column)
             rule = "-" * width if left else "-" * (width - 1) + ":"
-            columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *texts)])
+            columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *cells)])
         lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
         lines += ["", table.caption] if table.caption else []
     return "\n".join(lines).lstrip("\n") + "\n"

@@ -55,7 +55,7 @@ class Result:
 
     @property
     def has_labels(self) -> bool:
-        """Whether precision, recall and F1 of each label can be shown."""
+        """Whether precision, recall and F1 of each label can be computed."""
         return isinstance(self.counts, Evaluator) and self.report.has_decisions
 
     def slices(self, axis: str | tuple[str, ...] | None = None) -> Iterator[tuple[dict[str, Any], Counts]]:

@@ -164,7 +164,7 @@ class Checkpointer(Generic[HeldT]):
         with naming_file(self._path):
             loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
         fresh = self._evaluator
-        described = f"{self._path} does not fit to the {type(fresh).__name__} given"
+        described = f"{self._path} does not fit the {type(fresh).__name__} passed in"
         if isinstance(fresh, Ledger) and isinstance(loaded.evaluator, Ledger):
             try:
                 cast("Ledger[Any]", fresh).copy().merge(loaded.evaluator)

@@ -1,4 +1,4 @@
-"""States of any class that are built alike: fresh_like, compared, summed."""
+"""Fresh, compared and summed states of any class with one configuration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_class(state: object, name: str) -> None:
 
 
 def fresh_like(state: AnyState, name: str) -> AnyState:
-    """A state that is built alike and has counted nothing; ``name`` is who asks."""
+    """A state with the same configuration that has counted nothing; ``name`` is who asks."""
     check_class(state, name)
     fresh = state.copy()
     fresh.reset()
@@ -55,7 +55,7 @@ def check_compatible(fresh: AnyState, state: AnyState, context: str) -> None:
         add(fresh.copy(), fresh_like(state, context))
     except MergeError as error:
         raise MergeError(f"{context}: {str(error).removeprefix('cannot merge: ')}") from None
-    raise MergeError(f"{context}: they were built differently; build all alike")
+    raise MergeError(f"{context}: their configurations differ; construct all with the same configuration")
 
 
 def add(state: AnyState, other: AnyState) -> None:

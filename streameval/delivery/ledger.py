@@ -106,7 +106,7 @@ class Ledger(Mergeable, Generic[StateT]):
         Parameters
         ----------
         shard
-            Where the examples come from, a string or an integer.
+            The source of the examples, a string or an integer.
         sequence
             How far the shard has come; a later state has a larger one. From 0 to 2**63 - 1.
         evaluator
@@ -117,8 +117,8 @@ class Ledger(Mergeable, Generic[StateT]):
         Raises
         ------
         Conflict
-            If another state is there with the same epoch and sequence, or the shard was compacted with others and this
-            state is newer.
+            If another state exists with the same epoch and sequence, or the shard was compacted with other shards and
+            this state is newer.
         MergeError
             If it is built differently from the other shards.
         InputError, LabelError, FormatError
@@ -164,8 +164,8 @@ class Ledger(Mergeable, Generic[StateT]):
         Raises
         ------
         Conflict
-            If the two hold different states of one shard with the same epoch and sequence, or sums that share some of
-            their shards and not others. Nothing has changed then.
+            If the two hold different states of one shard with the same epoch and sequence, or sums that share only
+            some of their shards. Nothing has changed then.
         MergeError
             If the shards of the two are built differently.
         """
@@ -203,8 +203,8 @@ class Ledger(Mergeable, Generic[StateT]):
         sequence and a digest of each are remembered. A newer state of one of them is refused from then on, since what
         it would replace is part of the sum. Shards that were compacted before bring along those in the same sum.
 
-        Ledgers that are to be merged should be compacted in one place, or alike: sums that share some of their shards
-        and not others cannot be taken apart.
+        Ledgers that are to be merged should be compacted in one place, or in the same groups: sums that share only
+        some of their shards cannot be separated.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if metric is None:
             return total.get()
         if isinstance(total, Metric):
-            raise InputError(f"a ledger of a single metric answers for it alone, not for {quoted(metric)}")
+            raise InputError(f"a ledger of a single metric has no other metric, such as {quoted(metric)}")
         return total.get(metric)
 
     def state(self, shard: Label) -> StateT:
@@ -266,7 +266,7 @@ class Ledger(Mergeable, Generic[StateT]):
         Raises
         ------
         InputError
-            If the shard is not there, or was compacted with others.
+            If the shard is not there, or was compacted with other shards.
         """
         part = self._known(_shard(shard))
         if len(part.shards) > 1:

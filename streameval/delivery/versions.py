@@ -47,8 +47,8 @@ def conflict(added: SavedSum, current: SavedSum) -> Conflict:
         )
     return Conflict(
         f"shard {shard!r} is in two sums, with {len(current.shards) - 1} and with {len(added.shards) - 1} other "
-        f"shards, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, and they cannot be taken "
-        "apart; merge ledgers before compact(), or compact in one of them alone"
+        f"shards, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, and they cannot be "
+        "separated; merge ledgers before compact(), or compact in only one of them"
     )
 
 

@@ -1,6 +1,6 @@
 """The metric classes by name, each made from its entry when it is first used.
 
-The stub beside this file, which ``docs/generate.py`` writes, is for type checkers.
+The stub in the same folder, which ``docs/generate.py`` writes, is for type checkers.
 """
 
 from streameval.evaluation.metric import class_of

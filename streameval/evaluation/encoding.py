@@ -63,13 +63,13 @@ def encode(saved: Saved) -> bytes:
 
 
 def decode(data: bytes, name: str) -> Saved:
-    """What `encode` was given, or `FormatError`: damaged or foreign bytes never give a wrong object."""
+    """The value that `encode` wrote, or `FormatError`: damaged or foreign bytes never give a wrong object."""
     holder, source = opened(data, (EVALUATOR, METRIC), name)
     with decoding():
         config, metrics = _HEADS.take(source)
         saved = Saved(holder, config, metrics, take_states(source, config))
         source.end()
-        # Configurations were compared; what else there is of decisions alone is made of pieces that have one form each.
+        # Configurations were compared; of decisions, all other fields have one form each.
         if config.options and encode(saved) != bytes(data):
             raise FormatError(NEVER_WRITTEN)
     return saved
@@ -170,7 +170,7 @@ def put_states(parts: list[bytes], config: Config, contents: Mapping[str, Any], 
     """Write what each state holds; counts of labels take ``least`` bytes at least.
 
     States count the same examples, so how many these are is written once. The labels of each are some of those of the
-    decisions: declared ones, and others of which it is written which are missing.
+    decisions: declared ones, and further ones, of which the missing ones are listed.
     """
     decisions: DecisionContent = contents["decisions"]
     put_content(parts, decisions, least)

@@ -49,8 +49,8 @@ class Evaluator(Accumulator):
         None if predictions are decisions. A number, or one per label (a mapping, or in the order of ``labels``), if
         they are scores: a score at or above it is a prediction. Booleans and label collections are decisions still.
     keep
-        What to remember beyond what ``metrics`` are read from: ``"rankings"``, ``"curves"``, ``"pairs"``. These are
-        ``"confusions"`` and ``"cooccurrence"``, which can be kept each by itself; further parts of pairs are
+        States to construct beyond those that ``metrics`` require: ``"rankings"``, ``"curves"``, ``"pairs"``. These are
+        ``"confusions"`` and ``"cooccurrence"``, which can be chosen separately; further parts of pairs are
         ``"labelsets"`` and ``"contributions"``.
     nan
         What a score that is NaN means: ``"error"``, or ``"missing"``: the label has no score in this example.
@@ -181,7 +181,7 @@ class Evaluator(Accumulator):
         return html_page(report_of(self), title=title, trace=trace, slices=parts, max_labels=max_labels)
 
     def _slice_report(self, name: object, part: object) -> Report:
-        """What an evaluator, a metric or a window says of the metrics chosen here."""
+        """The report of an evaluator, a metric or a window on the metrics of this one."""
         snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
         counts = snapshot() if callable(snapshot) else part
         if not isinstance(counts, Accumulator):
@@ -285,7 +285,7 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
 
 
 def report_of(counts: Accumulator, specs: Iterable[MetricSpec] | None = None) -> Report:
-    """What reports say of an evaluator or a metric: of its own metrics, or of others."""
+    """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
     return Report(counts._readings(), counts._specs if specs is None else specs)
 
 

@@ -1,7 +1,7 @@
 """The registry of state kinds: the one place that joins the states, their bytes and what formulas read.
 
-A kind is one entry here; every list of kinds derives from `KINDS`. Decisions are part of every set of states, so they
-are no entry. The code of a kind is large and seldom needed: it is imported once an object has such a state.
+A kind is one entry of `KINDS`; every list of kinds derives from them. Decisions are part of every set of states, so
+they are no entry. The code of a kind is large and seldom needed: it is imported once an object has such a state.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Kind:
 
     @property
     def reads(self) -> str:
-        """What it is given of an example: "decisions" or "scores"."""
+        """Which part of an example it counts: "decisions" or "scores"."""
         return self.options.reads
 
     def view(self, state: Any, columns: IntArray) -> Any:

@@ -83,10 +83,10 @@ class Mergeable:
         return []
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
-        """Raise `MergeError` unless another object was constructed alike."""
-        if found := differences(self, other):
-            alike = "the same configuration" if type(other) is type(self) else "the same class"
-            raise MergeError(f"cannot {verb}: {'; '.join(found)}; construct both with {alike}")
+        """Raise `MergeError` unless another object has the same configuration."""
+        if differing := differences(self, other):
+            same = "the same configuration" if type(other) is type(self) else "the same class"
+            raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")
 
 
 def differences(one: Mergeable, other: Mergeable) -> list[str]:

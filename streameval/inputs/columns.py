@@ -163,7 +163,9 @@ class Reader:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
         name = next(iter(self._unnamed), self._integers)
         if name is not None and self._strings:
-            raise InputError(f"{name} has columns without names, but labels are strings here; build with labels=[...]")
+            raise InputError(
+                f"{name} has columns without names, but the labels are strings; construct with labels=[...]"
+            )
 
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels; the same array for all of one call."""

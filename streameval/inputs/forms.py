@@ -1,7 +1,7 @@
 """Which form an argument has. Nothing else asks.
 
 A form is known by its class, or by the methods and attributes that its objects have, so that no library needs to be
-imported. A new form is one line here and one reader in `streameval.inputs.readers`, or in
+imported. A new form is one line in this module and one reader in `streameval.inputs.readers`, or in
 `streameval.inputs.examples` if it is a form of single examples.
 """
 

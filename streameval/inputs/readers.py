@@ -43,7 +43,7 @@ class _Argument:
             return self.reader.positions(width, self.name)
         if width != len(self.frame):
             raise InputError(
-                f"{self.name} has {width} columns but the data frame beside it has {len(self.frame)}; "
+                f"{self.name} has {width} columns but the data frame of the other argument has {len(self.frame)}; "
                 "give the same columns"
             )
         return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
@@ -144,7 +144,7 @@ def _sparse(value: Any, argument: _Argument) -> Source:
 class _Sparse:
     """A sparse matrix in compressed rows.
 
-    A cell that is not stored is 0, also where it is compared with a threshold; as a score it ranks behind all others.
+    A cell that is not stored is 0, also where it is compared with a threshold; as a score it ranks last.
     """
 
     def __init__(self, matrix: Any, columns: IntArray, argument: _Argument) -> None:
@@ -342,8 +342,8 @@ def _columns_of(indices: IntArray, argument: _Argument) -> IntArray:
     names = declared if declared is not None else frame
     count = 0 if names is None else len(names)
     if len(indices) and int(indices.max()) >= count:
-        what = "labels are declared" if declared is not None else "columns has the data frame beside it"
-        raise InputError(f"TopK.indices holds {indices.max()}, but {count} {what}")
+        what = f"{count} labels are declared" if declared is not None else f"the data frame has {count} columns"
+        raise InputError(f"TopK.indices holds {indices.max()}, but {what}")
     return indices if declared is not None else argument.columns(count)[indices]
 
 

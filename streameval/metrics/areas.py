@@ -1,4 +1,4 @@
-"""Areas under curves of binned scores, each with an interval that certainly holds the exact value.
+"""Areas under curves of binned scores, each with an interval guaranteed to contain the exact value.
 
 What is not known is the order of scores within a mixed bin. There the bounds are taken over all orders, ties included.
 """
@@ -67,22 +67,22 @@ def averaged(
     average: Average,
     zero_division: float,
 ) -> Certified:
-    """Each label by itself, or their mean, weighted by support if it is given. None is undefined: ``zero_division``."""
+    """Each label by itself, or their mean, weighted by ``support`` unless that is None. None: ``zero_division``."""
     instead = None if math.isnan(zero_division) else Bounds.certain(Fraction(zero_division))
     known = [instead if part is None else part for part in parts]
     if average is None:
         return {label: _rounded(part) for label, part in zip(labels, known, strict=True)}
     weights = [1] * len(known) if support is None else list(support)
-    kept = [(part, weight) for part, weight in zip(known, weights, strict=True) if part is not None]
-    if not any(weight for _, weight in kept):  # as decisions do: labels without any support weigh the same
-        kept = [(part, 1) for part, _ in kept]
-    whole = sum(weight for _, weight in kept)
+    defined = [(part, weight) for part, weight in zip(known, weights, strict=True) if part is not None]
+    if not any(weight for _, weight in defined):  # as decisions do: labels without any support weigh the same
+        defined = [(part, 1) for part, _ in defined]
+    whole = sum(weight for _, weight in defined)
     if not whole:
         return _rounded(instead)
-    low = _sum([(part.low, weight) for part, weight in kept], up=False) / whole
-    value = _sum([(part.value, weight) for part, weight in kept], up=False) / whole
-    high = _sum([(part.high, weight) for part, weight in kept], up=True) / whole
-    exact = all(part.exact for part, weight in kept if weight)
+    low = _sum([(part.low, weight) for part, weight in defined], up=False) / whole
+    value = _sum([(part.value, weight) for part, weight in defined], up=False) / whole
+    high = _sum([(part.high, weight) for part, weight in defined], up=True) / whole
+    exact = all(part.exact for part, weight in defined if weight)
     return Bounds(low, value, high, exact).rounded()
 
 
@@ -224,9 +224,9 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bou
     held = np.array(support, steps.pos.dtype)[owner]
     tp = held - steps.before(steps.pos)
     fp = np.repeat(steps.over(steps.neg), np.diff(steps.starts)) - steps.before(steps.neg)
-    here = steps.pos > 0
-    open_ = here & steps.mixed & (fp > 0)
-    sure = here & ~open_
+    has_positives = steps.pos > 0
+    open_ = has_positives & steps.mixed & (fp > 0)
+    sure = has_positives & ~open_
     count = len(support)
     certain, slack = _sums(steps.pos[sure] * tp[sure], (tp + fp)[sure], owner[sure], count)
     pos, top, fall, place = steps.pos[open_], tp[open_], fp[open_], owner[open_]

@@ -1,6 +1,6 @@
 """Ratios of counts, means of ratios, and the only rule for 0/0: every average of a formula of decisions.
 
-Everything here is exact or carries at least 30 guard bits, so the one rounding to float64 at the end is within 1 ulp
+Results are exact or carry at least 30 guard bits, so the one rounding to float64 at the end is within 1 ulp
 of the true value. Sums are of integers, so their order cannot matter.
 """
 
@@ -36,9 +36,9 @@ class Ratios:
     den: Integers
     root: bool = False
 
-    def __getitem__(self, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Ratios:
+    def __getitem__(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Ratios:
         """Some of the ratios."""
-        return Ratios(self.num[kept], self.den[kept], self.root)
+        return Ratios(self.num[chosen], self.den[chosen], self.root)
 
     def replaced(self, where: np.ndarray[Any, np.dtype[np.bool_]], value: int) -> Ratios:
         """The same ratios, but ``value`` in some places."""
@@ -111,9 +111,9 @@ def by_formula(formula: Callable[..., Ratios]) -> Callable[[Tables, MetricSpec],
             blank = (ratios.den == 0) & (counts.tp + counts.fp + counts.fn == 0)
         if spec.average is None:
             return _per_label(tables.labels, ratios, blank, spec)
-        if spec.average == "samples" and (kept := tables.informative) is not None:
-            ratios, times = ratios[kept], tables.times[kept]
-            blank = None if blank is None else blank[kept]
+        if spec.average == "samples" and (informative := tables.informative) is not None:
+            ratios, times = ratios[informative], tables.times[informative]
+            blank = None if blank is None else blank[informative]
         if blank is not None and blank.any():
             if spec.empty == "nan":
                 return None

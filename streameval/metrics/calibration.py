@@ -129,7 +129,7 @@ def _sums(held: _Bins, part: int, group: IntArray) -> Iterator[tuple[int, bool, 
     starts = np.flatnonzero(np.concatenate([[True], (key[:, 1:] != key[:, :-1]).any(axis=0)]))
 
     def sums(*parts: tuple[IntArray | WordArray, int]) -> list[int]:
-        """Sums of at most 2048 limbs, each given with its weight."""
+        """Sums of at most 2048 limbs, each with its weight."""
         columns = [[value << shift for value in np.add.reduceat(limb, starts).tolist()] for limb, shift in parts]
         return [sum(column) for column in zip(*columns, strict=True)]
 
@@ -169,7 +169,7 @@ def brier_score(held: _Bins) -> Bounds | None:
 
 
 @curve(
-    "log_loss", "LogLoss", "Mean negative logarithm of the probability that was given to the truth.",
+    "log_loss", "LogLoss", "Mean negative logarithm of the probability assigned to the truth.",
     "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)",
     certify=lambda formula: formula,
     parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)),
@@ -178,7 +178,7 @@ def brier_score(held: _Bins) -> Bounds | None:
 def log_loss(tables: CurveTables, spec: MetricSpec) -> Certified:
     """Natural logarithm of probabilities clipped to [eps, 1 - eps]: scikit-learn's for float64; 0 clips nothing.
 
-    No cell costs more than ``cap``, if given (MEKA caps at the logarithm of the number of labels, or of examples). The
+    No cell costs more than ``cap``, if any (MEKA caps at the logarithm of the number of labels, or of examples). The
     value takes the scores of a class in a bin at their mean, which is least (Jensen) where no cap comes between; the
     bound above adds the most their spread allows. Scores must be probabilities. Undefined without scores.
     """
@@ -212,9 +212,9 @@ def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[in
     if average == "weighted" and not any(
         weight for part, weight in zip(every, support, strict=True) if math.isinf(part[1])
     ):
-        kept = [(part, weight) for part, weight in zip(every, support, strict=True) if weight]
-        bounds = [_finite(part) for part, _ in kept]
-        result = averaged(["" for _ in kept], bounds, [weight for _, weight in kept], "weighted", 0.0)
+        weighted = [(part, weight) for part, weight in zip(every, support, strict=True) if weight]
+        bounds = [_finite(part) for part, _ in weighted]
+        result = averaged(["" for _ in weighted], bounds, [weight for _, weight in weighted], "weighted", 0.0)
         assert isinstance(result, Interval)  # noqa: S101
         return result
     return Interval(math.inf, math.inf, math.inf, True)
@@ -228,13 +228,13 @@ def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
     whole, exact = 0, True
     terms: dict[str, list[float]] = {"low": [], "value": [], "high": []}
     for part in range(2):
-        here = np.flatnonzero(held.counts[:, part])
-        weight = np.array([float(value) for value in held.weights(part)[here].tolist()])
+        filled = np.flatnonzero(held.counts[:, part])
+        weight = np.array([float(value) for value in held.weights(part)[filled].tolist()])
         whole += int(held.weights(part).sum())
-        known = held.common[here, part] >= 0
-        low, high = least[here], most[here]
-        mean = np.clip((head[here] + _mean_residuals(held, part, here) * 2.0**-41) * unit[here], low, high)
-        far = upper[here] == part
+        known = held.common[filled, part] >= 0
+        low, high = least[filled], most[filled]
+        mean = np.clip((head[filled] + _mean_residuals(held, part, filled) * 2.0**-41) * unit[filled], low, high)
+        far = upper[filled] == part
         cost = np.where(far, _minus_log_rest(np.maximum(mean, eps)), _minus_log(np.maximum(mean, eps)))
         # The spread of scores in an interval is at most a quarter of its squared width, and the second derivative of
         # the logarithm is greatest where its argument is least.
@@ -259,17 +259,17 @@ def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
     return low_ * (1 - _MARGIN), value_, high_ * (1 + _MARGIN), exact
 
 
-def _mean_residuals(held: _Bins, part: int, here: IntArray) -> FloatArray:
+def _mean_residuals(held: _Bins, part: int, filled: IntArray) -> FloatArray:
     """The mean residual of a class in some bins, weighted."""
     if held.moments is None:
-        words = held.words[here, part].astype(np.float64)
-        return np.asarray((words[:, 0] + words[:, 1] * 2.0**64) / held.counts[here, part])
-    found = (held.moments[at][part] for at in here.tolist())
-    return np.array([x / n if n else 0.0 for n, x, _ in found], np.float64)
+        words = held.words[filled, part].astype(np.float64)
+        return np.asarray((words[:, 0] + words[:, 1] * 2.0**64) / held.counts[filled, part])
+    sums = (held.moments[at][part] for at in filled.tolist())
+    return np.array([x / n if n else 0.0 for n, x, _ in sums], np.float64)
 
 
 def _minus_log(v: FloatArray) -> FloatArray:
-    """-log v for 0 <= v <= 0.5, in additions and products alone, so that all machines agree on every bit."""
+    """-log v for 0 <= v <= 0.5, in additions and products only, so that all machines agree on every bit."""
     mantissa, exponent = np.frexp(v)
     small = mantissa < 0.7071067811865476
     mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
@@ -302,7 +302,7 @@ class Reliability:
     Attributes
     ----------
     mean_score, frequency
-        The mean score of each bucket, and the share of positives in it; calibrated scores have them equal.
+        The mean score of each bucket, and the fraction of positives in it; calibrated scores have them equal.
     weight
         How many scores each holds (their weight).
     low, high
@@ -332,8 +332,8 @@ def reliability(
     """
     if label is not None and label not in tables.labels:
         raise MetricError(f"label {quoted(label)} is not among the {tables.size} labels counted; give one of labels")
-    found = list(_each(tables, "micro" if label is None else None))
-    held = found[0 if label is None else tables.labels.index(label)]
+    parts = list(_each(tables, "micro" if label is None else None))
+    held = parts[0 if label is None else tables.labels.index(label)]
     rows, moved = _buckets(held, buckets, strategy)
     unit, order = tables.unit, sorted(rows)
     weights = [rows[bucket][0] for bucket in order]

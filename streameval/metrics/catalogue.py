@@ -251,13 +251,13 @@ def build_spec(
         chosen = average
     if empty not in _EMPTY:
         raise MetricError(f"empty must be one of {', '.join(_EMPTY)}, not {quoted(empty)}{suggestion(empty, _EMPTY)}")
-    given = dict(parameters or {})
-    values = tuple((p.name, _allowed(p, given.pop(p.name, p.default), entry.name)) for p in entry.parameters)
-    if given:
-        wrong = next(iter(given))
+    remaining = dict(parameters or {})
+    values = tuple((p.name, _allowed(p, remaining.pop(p.name, p.default), entry.name)) for p in entry.parameters)
+    if remaining:
+        wrong = next(iter(remaining))
         known = [p.name for p in entry.parameters]
-        told = f"it has {', '.join(known)}" if known else "it has none"
-        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {told}{suggestion(wrong, known)}")
+        offer = f"it has {', '.join(known)}" if known else "it has none"
+        raise MetricError(f"{entry.name} has no parameter {wrong!r}; {offer}{suggestion(wrong, known)}")
     undefined = entry.zero_division if zero_division is None else _undefined(zero_division)
     return MetricSpec(
         entry.name, chosen, undefined, cast("Empty", empty), values, _key(entry, chosen, undefined, empty, values)
@@ -321,15 +321,15 @@ def _split(name: str) -> tuple[str, str | None]:
 
 def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
     """The value of a parameter in its own type, if it is one that it can have."""
-    told = f"{parameter.name} of {name}"
+    what = f"{parameter.name} of {name}"
     if parameter.choices:
         if not isinstance(value, str) or value not in parameter.choices:
             hint = suggestion(value, parameter.choices)
-            raise MetricError(f"{told} must be one of {', '.join(parameter.choices)}, not {quoted(value)}{hint}")
+            raise MetricError(f"{what} must be one of {', '.join(parameter.choices)}, not {quoted(value)}{hint}")
         return value
     if isinstance(parameter.default, bool):
         if not isinstance(value, bool):
-            raise MetricError(f"{told} must be True or False, not {quoted(value)}")
+            raise MetricError(f"{what} must be True or False, not {quoted(value)}")
         return value
     if value is None and parameter.default is None:
         return None
@@ -340,7 +340,7 @@ def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
     inside = inside and number <= parameter.high
     if not inside or (parameter.whole and not number.is_integer()):
         kind = "a whole number" if parameter.whole else "a number"
-        raise MetricError(f"{told} must be {kind} in {parameter.range}, not {quoted(value)}")
+        raise MetricError(f"{what} must be {kind} in {parameter.range}, not {quoted(value)}")
     return int(number) if parameter.whole else number + 0.0
 
 

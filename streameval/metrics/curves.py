@@ -1,7 +1,7 @@
 """Curves of binned scores, and what is read off at one of their points.
 
 Thresholds between bins, and in bins whose scores are known, are exact. Inside a mixed bin a curve runs somewhere in the
-rectangle between two exact points, and that bounds everything here.
+rectangle between two exact points, which gives the bounds of every metric in this module.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _best(path: Path, allowed: Allowed, goal: Goal) -> Bounds | None:
     """The greatest goal among allowed points: at least that of the exact points, at most that with the corners.
 
     The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better, and
-    all goals and conditions here grow with positives and fall with negatives.
+    all goals and conditions grow with positives and fall with negatives.
     """
     tp, fp = path.tp.astype(object), path.fp.astype(object)
     low = _greatest(tp, fp, allowed, goal)
@@ -209,10 +209,10 @@ def _best(path: Path, allowed: Allowed, goal: Goal) -> Bounds | None:
 
 def _greatest(tp: Integers, fp: Integers, allowed: Allowed, goal: Goal) -> Fraction | None:
     num, den = goal(tp, fp)
-    kept = np.asarray(allowed(tp, fp), np.bool_) & np.asarray(den > 0, np.bool_)
-    if not kept.any():
+    usable = np.asarray(allowed(tp, fp), np.bool_) & np.asarray(den > 0, np.bool_)
+    if not usable.any():
         return None
-    num, den = num[kept], den[kept]
+    num, den = num[usable], den[usable]
     rough = np.asarray(num / den, np.float64)
     near = np.flatnonzero(rough >= rough.max() - _CLOSE)
     # Of equal ratios one is enough; those that are close are compared exactly.

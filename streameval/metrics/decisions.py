@@ -40,7 +40,7 @@ _metric = partial(metric, state="decisions", read=by_formula)
 
 
 @_metric(
-    "precision", "Precision", "Share of the predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
+    "precision", "Precision", "Fraction of the predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
     aliases=("ppv", "positive_predictive_value"),
 )  # fmt: skip
 def precision(c: Counts) -> Ratios:
@@ -48,7 +48,7 @@ def precision(c: Counts) -> Ratios:
 
 
 @_metric(
-    "recall", "Recall", "Share of the true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
+    "recall", "Recall", "Fraction of the true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
     aliases=("sensitivity", "tpr", "true_positive_rate"),
 )  # fmt: skip
 def recall(c: Counts) -> Ratios:
@@ -78,7 +78,7 @@ def fbeta(c: Counts, *, beta: float) -> Ratios:
 
 
 @_metric(
-    "jaccard", "Jaccard", "Share of the labels true or predicted that are both.", "tp / (tp + fp + fn)",
+    "jaccard", "Jaccard", "Fraction of the labels true or predicted that are both.", "tp / (tp + fp + fn)",
     "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
 )  # fmt: skip
 def jaccard(c: Counts) -> Ratios:
@@ -90,7 +90,8 @@ def jaccard(c: Counts) -> Ratios:
     "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="micro", bare=True,
 )  # fmt: skip
 @_metric(
-    "accuracy", "Accuracy", "Share of the (example, label) cells decided rightly.", "(tp + tn) / (tp + fp + fn + tn)",
+    "accuracy", "Accuracy", "Fraction of the (example, label) cells decided rightly.",
+    "(tp + tn) / (tp + fp + fn + tn)",
     _ZHANG,
 )  # fmt: skip
 def accuracy(c: Counts) -> Ratios:
@@ -98,7 +99,8 @@ def accuracy(c: Counts) -> Ratios:
 
 
 @_metric(
-    "specificity", "Specificity", "Share of the labels not true that are not predicted.", "tn / (tn + fp)", _SOKOLOVA,
+    "specificity", "Specificity", "Fraction of the labels not true that are not predicted.",
+    "tn / (tn + fp)", _SOKOLOVA,
     aliases=("tnr", "true_negative_rate", "selectivity"),
 )  # fmt: skip
 def specificity(c: Counts) -> Ratios:
@@ -106,7 +108,7 @@ def specificity(c: Counts) -> Ratios:
 
 
 @_metric(
-    "npv", "NegativePredictiveValue", "Share of the labels not predicted that are not true.", "tn / (tn + fn)",
+    "npv", "NegativePredictiveValue", "Fraction of the labels not predicted that are not true.", "tn / (tn + fn)",
     _POWERS, aliases=("negative_predictive_value",),
 )  # fmt: skip
 def negative_predictive_value(c: Counts) -> Ratios:
@@ -114,7 +116,7 @@ def negative_predictive_value(c: Counts) -> Ratios:
 
 
 @_metric(
-    "fpr", "FalsePositiveRate", "Share of the labels not true that are predicted.", "fp / (fp + tn)", _POWERS,
+    "fpr", "FalsePositiveRate", "Fraction of the labels not true that are predicted.", "fp / (fp + tn)", _POWERS,
     bigger_is_better=False, aliases=("false_positive_rate", "fall_out"),
 )  # fmt: skip
 def false_positive_rate(c: Counts) -> Ratios:
@@ -122,7 +124,7 @@ def false_positive_rate(c: Counts) -> Ratios:
 
 
 @_metric(
-    "fnr", "FalseNegativeRate", "Share of the true labels that are not predicted.", "fn / (fn + tp)", _POWERS,
+    "fnr", "FalseNegativeRate", "Fraction of the true labels that are not predicted.", "fn / (fn + tp)", _POWERS,
     bigger_is_better=False, aliases=("false_negative_rate", "miss_rate"),
 )  # fmt: skip
 def false_negative_rate(c: Counts) -> Ratios:
@@ -130,7 +132,7 @@ def false_negative_rate(c: Counts) -> Ratios:
 
 
 @_metric(
-    "fdr", "FalseDiscoveryRate", "Share of the predicted labels that are not true.", "fp / (fp + tp)", _POWERS,
+    "fdr", "FalseDiscoveryRate", "Fraction of the predicted labels that are not true.", "fp / (fp + tp)", _POWERS,
     bigger_is_better=False, aliases=("false_discovery_rate",),
 )  # fmt: skip
 def false_discovery_rate(c: Counts) -> Ratios:
@@ -138,7 +140,7 @@ def false_discovery_rate(c: Counts) -> Ratios:
 
 
 @_metric(
-    "for", "FalseOmissionRate", "Share of the labels not predicted that are true.", "fn / (fn + tn)", _POWERS,
+    "for", "FalseOmissionRate", "Fraction of the labels not predicted that are true.", "fn / (fn + tn)", _POWERS,
     bigger_is_better=False, aliases=("false_omission_rate",),
 )  # fmt: skip
 def false_omission_rate(c: Counts) -> Ratios:
@@ -147,7 +149,7 @@ def false_omission_rate(c: Counts) -> Ratios:
 
 @_metric(
     "balanced_accuracy", "BalancedAccuracy",
-    "Mean of recall and specificity; where one of the two classes does not occur, the other alone.",
+    "Mean of recall and specificity; where one of the two classes does not occur, only the other.",
     "(tp / (tp + fn) + tn / (tn + fp)) / 2",
     "Brodersen, Ong, Stephan & Buhmann 2010, The balanced accuracy and its posterior distribution, ICPR",
 )  # fmt: skip
@@ -203,12 +205,12 @@ def markedness(c: Counts) -> Ratios:
 
 
 @_metric(
-    "label_density", "LabelDensity", "Mean share of the labels that are true for an example.",
+    "label_density", "LabelDensity", "Mean fraction of the labels that are true for an example.",
     "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None, averages=("samples",),
     default="samples",
 )  # fmt: skip
 @_metric(
-    "prevalence", "Prevalence", "Share of the examples that have the label (its frequency).",
+    "prevalence", "Prevalence", "Fraction of the examples that have the label (its frequency).",
     "(tp + fn) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None, aliases=("label_frequency",),
 )  # fmt: skip
 def prevalence(c: Counts) -> Ratios:
@@ -216,12 +218,12 @@ def prevalence(c: Counts) -> Ratios:
 
 
 @_metric(
-    "predicted_density", "PredictedDensity", "Mean share of the labels that are predicted for an example.",
+    "predicted_density", "PredictedDensity", "Mean fraction of the labels that are predicted for an example.",
     "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None, averages=("samples",),
     default="samples",
 )  # fmt: skip
 @_metric(
-    "predicted_prevalence", "PredictedPrevalence", "Share of the examples for which the label is predicted.",
+    "predicted_prevalence", "PredictedPrevalence", "Fraction of the examples for which the label is predicted.",
     "(tp + fp) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None,
     aliases=("predicted_label_frequency",),
 )  # fmt: skip
@@ -305,7 +307,7 @@ def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Val
 
 
 @_metric(
-    "subset_accuracy", "SubsetAccuracy", "Share of the examples whose label set is predicted exactly.",
+    "subset_accuracy", "SubsetAccuracy", "Fraction of the examples whose label set is predicted exactly.",
     "[fp + fn = 0], mean over examples", _ZHANG, averages=("samples",), default="samples",
     aliases=("exact_match", "exact_match_ratio"),
 )  # fmt: skip
@@ -314,7 +316,7 @@ def subset_accuracy(c: Counts) -> Ratios:
 
 
 @_metric(
-    "zero_one_loss", "ZeroOneLoss", "Share of the examples whose label set is not predicted exactly.",
+    "zero_one_loss", "ZeroOneLoss", "Fraction of the examples whose label set is not predicted exactly.",
     "[fp + fn > 0], mean over examples", _ZHANG, averages=("samples",), default="samples", bigger_is_better=False,
 )  # fmt: skip
 def zero_one_loss(c: Counts) -> Ratios:
@@ -322,7 +324,7 @@ def zero_one_loss(c: Counts) -> Ratios:
 
 
 @_metric(
-    "hamming_loss", "HammingLoss", "Share of the (example, label) cells decided wrongly.",
+    "hamming_loss", "HammingLoss", "Fraction of the (example, label) cells decided wrongly.",
     "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
     bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",),
 )  # fmt: skip
@@ -331,7 +333,7 @@ def hamming_loss(c: Counts) -> Ratios:
 
 
 @_metric(
-    "any_hit_accuracy", "AnyHitAccuracy", "Share of the examples with at least one true label predicted.",
+    "any_hit_accuracy", "AnyHitAccuracy", "Fraction of the examples with at least one true label predicted.",
     "[tp > 0], mean over examples; nothing true and nothing predicted is 0/0", _TORCHEVAL + " (overlap)",
     averages=("samples",), default="samples",
 )  # fmt: skip
@@ -340,7 +342,7 @@ def any_hit_accuracy(c: Counts) -> Ratios:
 
 
 @_metric(
-    "contain_accuracy", "ContainAccuracy", "Share of the examples with all true labels predicted.",
+    "contain_accuracy", "ContainAccuracy", "Fraction of the examples with all true labels predicted.",
     "[fn = 0], mean over examples", _TORCHEVAL + " (contain)", averages=("samples",), default="samples",
 )  # fmt: skip
 def contain_accuracy(c: Counts) -> Ratios:
@@ -348,7 +350,7 @@ def contain_accuracy(c: Counts) -> Ratios:
 
 
 @_metric(
-    "belong_accuracy", "BelongAccuracy", "Share of the examples with no false label predicted.",
+    "belong_accuracy", "BelongAccuracy", "Fraction of the examples with no false label predicted.",
     "[fp = 0], mean over examples", _TORCHEVAL + " (belong)", averages=("samples",), default="samples",
 )  # fmt: skip
 def belong_accuracy(c: Counts) -> Ratios:

@@ -131,19 +131,19 @@ def label_interactions(pairs: Counted) -> dict[Label, dict[Label, float]]:
     ratios = {label: Fraction(max(own), own[label]) for label in present}
     middle = sum(ratios.values(), Fraction(0)) / len(ratios)
     rare = [label for label in present if ratios[label] > middle]
-    found: dict[int, dict[int, int]] = {label: {} for label in rare}
+    partners: dict[int, dict[int, int]] = {label: {} for label in rare}
     keys, weights = of_kind(content, pairing.TRUE_TRUE)
     for (one, two), weight in zip(keys[:, 1:3].tolist(), weights.tolist(), strict=True):
         for label, other in ((one, two), (two, one)):
-            if label in found and other not in found and other in ratios:
-                found[label][other] = weight
+            if label in partners and other not in partners and other in ratios:
+                partners[label][other] = weight
     unit = Fraction(1, 1 << (content.scale or 0))
     return {
         content.labels[label]: {
-            content.labels[other]: as_float(others[other] * unit)
-            for other in sorted(others, key=lambda other: (-others[other], other))
+            content.labels[other]: as_float(weights_of[other] * unit)
+            for other in sorted(weights_of, key=lambda other: (-weights_of[other], other))
         }
-        for label, others in found.items()
+        for label, weights_of in partners.items()
     }
 
 
@@ -169,8 +169,8 @@ class Concurrence:
 
 def concurrence(pairs: Counted) -> Concurrence:
     """What mldr's ``concurrenceReport`` tells, of all labels: it needs ``keep=["labelsets", "cooccurrence"]``."""
-    given = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
-    per_label = dict(sorted(given.items(), key=lambda pair: -pair[1]))
+    defined = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
+    per_label = dict(sorted(defined.items(), key=lambda pair: -pair[1]))
     return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
 
 
@@ -208,7 +208,7 @@ def unique_labelsets(pairs: Counted) -> Value:
 
 @_of_sets(
     "proportion_unique_labelsets", "ProportionUniqueLabelsets",
-    "Share of the examples whose set of true labels no other example has.", "unique label sets / examples",
+    "Fraction of the examples whose set of true labels no other example has.", "unique label sets / examples",
     _READ + " (PUniq)", aliases=("puniq",),
 )  # fmt: skip
 def proportion_unique_labelsets(pairs: Counted) -> Value:
@@ -218,7 +218,7 @@ def proportion_unique_labelsets(pairs: Counted) -> Value:
 
 
 @_of_sets(
-    "labelset_peak", "LabelsetPeak", "Share of the examples with the most frequent set of true labels.",
+    "labelset_peak", "LabelsetPeak", "Fraction of the examples with the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
 )  # fmt: skip
 def labelset_peak(pairs: Counted) -> Value:
@@ -228,7 +228,7 @@ def labelset_peak(pairs: Counted) -> Value:
 
 
 @_of_sets(
-    "labelset_diversity", "LabelsetDiversity", "Share of the sets of labels that could be which there are.",
+    "labelset_diversity", "LabelsetDiversity", "Fraction of the sets of labels that could be which there are.",
     "distinct label sets / 2^q",
     "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
 )  # fmt: skip

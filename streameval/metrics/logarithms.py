@@ -75,10 +75,10 @@ def sums_of_discounts(
         return []
     table = discounts(int(stop.max()))
     if times.dtype == object or total(times) >= 1 << 38:
-        found: dict[tuple[int, int], int] = {}
+        steps: dict[tuple[int, int], int] = {}
         for one, other, a, b, n in zip(*(part.tolist() for part in (*keys, first, stop, times)), strict=True):
-            found[one, other] = found.get((one, other), 0) + n * (table[b] - table[a])
-        return [(*pair, value) for pair, value in found.items()]
+            steps[one, other] = steps.get((one, other), 0) + n * (table[b] - table[a])
+        return [(*pair, value) for pair, value in steps.items()]
     order = np.lexsort(keys)
     limbs = _limbs(table)
     weighed = (limbs[stop[order]] - limbs[first[order]]) * times[order, None]

@@ -131,7 +131,7 @@ def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
     gives the same but where an example has a hit, a missed and several wrong labels: there, the wrong label in the
     first column is taken for every missed one, and each further one for every true label.
     Krstinić, Braović, Šerić & Božić-Štulić 2020, Multi-label classifier performance evaluation with confusion matrix,
-    SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices as here.
+    SAIM. Their repository dkrst/Multi_Label_Confusion_Matrix implements both matrices in this way.
     """
     content = content_of(pairs, "contributions" if values == "contributions" else "confusions")
     kind = pairing.CONTRIBUTION if values == "contributions" else pairing.CONFUSION
@@ -196,10 +196,10 @@ def _of_matrix(score: Score) -> Callable[..., Reading]:
     def read(tables: PairTables, spec: MetricSpec) -> Value | dict[Label, Value]:
         values = spec.parameter("values")
         matrix = tables.once(values, lambda: confusion_matrix(tables, values=values))
-        found = confusion_score(matrix, score, average=spec.average, zero_division=spec.zero_division)
-        if isinstance(found, dict):
-            return {label: value for label, value in found.items() if label is not None}
-        return found
+        scores = confusion_score(matrix, score, average=spec.average, zero_division=spec.zero_division)
+        if isinstance(scores, dict):
+            return {label: value for label, value in scores.items() if label is not None}
+        return scores
 
     return lambda _: read
 
@@ -231,9 +231,9 @@ def confusion_score(
 ) -> Value | dict[Label | None, Value]:
     """Precision, recall or F1 read off a confusion matrix, as Heydarian, Doyle & Samavi 2022 do.
 
-    "No label" is a class like the others if an example without true labels was counted; otherwise it is left out of
-    macro averages, and what was missed by predicting nothing counts against recall alone. Micro precision, recall and
-    F1 are all the share of the diagonal; "weighted" weighs by the sum of the row.
+    "No label" is a class like any other if an example without true labels was counted; otherwise it is left out of
+    macro averages, and what was missed by predicting nothing counts against recall only. Micro precision, recall and
+    F1 are all the fraction on the diagonal; "weighted" weighs by the sum of the row.
     """
     if score not in _FORMULAS:
         raise MetricError(f"score must be one of {', '.join(_FORMULAS)}, not {score!r}")
@@ -300,7 +300,7 @@ def association(pairs: Counted, measure: Association, *, side: Literal["true", "
 
     - lift: n_ij n / (n_i n_j), 1 if independent (Brin, Motwani, Ullman & Tsur 1997)
     - jaccard: n_ij / (n_i + n_j - n_ij)
-    - confidence: n_ij / n_i, the share of the examples with the row's label that have the column's (Agrawal 1993)
+    - confidence: n_ij / n_i, the fraction of the examples with the row's label that have the column's (Agrawal 1993)
     - phi: (n n_ij - n_i n_j) / sqrt(n_i (n - n_i) n_j (n - n_j)), the correlation
     - pmi: log2 of the lift (Church & Hanks 1990)
     - npmi: pmi / -log2(n_ij / n), in [-1, 1] (Bouma 2009); 1 where the two are in every example
@@ -316,12 +316,12 @@ def association(pairs: Counted, measure: Association, *, side: Literal["true", "
     ones, absent = np.ones(len(n_ij), object), 0.0
     if measure in ("pmi", "npmi"):
         absent = -math.inf if measure == "pmi" else -1.0
-        found: dict[tuple[int, int, int], float] = {}
+        cache: dict[tuple[int, int, int], float] = {}
         sides = zip(n_ij.tolist(), n_i.tolist(), n_j.tolist(), strict=True)
         terms = [(joint, min(one, two), max(one, two)) for joint, one, two in sides]
         for joint, one, two in set(terms):
-            found[joint, one, two] = _pmi(joint, one, two, n, normal=measure == "npmi")
-        values = [found[term] for term in terms]
+            cache[joint, one, two] = _pmi(joint, one, two, n, normal=measure == "npmi")
+        values = [cache[term] for term in terms]
         return Entries(content.labels, row, column, np.array(values, np.float64), absent)
     if measure == "phi":
         absent = math.nan  # it depends on the two labels; `dependent_pairs` asks for all pairs
@@ -364,7 +364,7 @@ def of_examples(
 
 
 @of_pairs(
-    "dependent_pairs", "DependentPairs", "Share of the pairs of labels that depend on each other, by a chi-squared "
+    "dependent_pairs", "DependentPairs", "Fraction of the pairs of labels that depend on each other, by a chi-squared "
     "test of how often both are true.", "[n phi² > critical], mean over pairs of labels",
     "Tenenboim-Chekina, Rokach & Shapira 2010, Identification of label dependencies for multi-label "
     "classification, MLD; MULAN; MLDA", read=of_examples, averages=("samples",), default="samples",
@@ -384,7 +384,7 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
     if size < 2 or not n:
         return Fraction(0) if size >= 2 else None
     shares = np.array([as_float(Fraction(value, n)) for value in own.tolist()])
-    weight, found = as_float(Fraction(n, 1 << (content.scale or 0))), 0
+    weight, dependent = as_float(Fraction(n, 1 << (content.scale or 0))), 0
     for row in range(size - 1):
         expected = shares[row] * shares[row + 1 :]
         joint = np.zeros(size - row - 1)
@@ -396,12 +396,12 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
         margin = _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2)
         sure = squared - float(critical) * spread > margin
         near = np.flatnonzero((np.abs(squared - float(critical) * spread) <= margin) & ~sure)
-        found += int(np.count_nonzero(sure))
-        found += sum(
+        dependent += int(np.count_nonzero(sure))
+        dependent += sum(
             _dependent(together.get((row, row + 1 + at), 0), own[row], own[row + 1 + at], n, content, critical)
             for at in near.tolist()
         )
-    return Fraction(2 * found, size * (size - 1))
+    return Fraction(2 * dependent, size * (size - 1))
 
 
 def _row_of(together: dict[tuple[int, ...], int], row: int, keys: IntArray) -> list[tuple[tuple[int, int], int]]:

@@ -40,9 +40,9 @@ def jain_propensities(
     if not (exponent.is_finite() and shift.is_finite() and shift > -1) or examples < 1:
         raise InputError(f"a and b must be finite, b above -1, and examples at least 1, not {a}, {b} and {examples}")
     scale = _FIFTY.multiply(_FIFTY.ln(Decimal(int(examples))) - 1, _FIFTY.power(shift + 1, exponent))
-    found: dict[float, float] = {}
+    inverse: dict[float, float] = {}
     for count in {float(count) for count in counts.values()}:
         if not 0 < count + b < math.inf:
             raise InputError(f"a label that is true {count:g} times has no propensity with b = {b}; choose b above 0")
-        found[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
-    return {label: found[float(count)] for label, count in counts.items()}
+        inverse[count] = max(1.0, float(1 + scale * _FIFTY.power(Decimal(count) + shift, -exponent)))
+    return {label: inverse[float(count)] for label, count in counts.items()}

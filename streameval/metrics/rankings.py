@@ -15,7 +15,7 @@ is true (for some metrics also: everything is): ``"scikit-learn"`` (what it does
 the formula gives without it), ``"zero"``, ``"one"``, or ``"drop"``: not at all.
 
 ``unranked``, for metrics at k and of gain, says whether labels that are not ranked can be among the first k at all:
-``"never"``, as in retrieval, or ``"last"``: they share the ranks behind all others.
+``"never"``, as in retrieval, or ``"last"``: they share the ranks behind all other labels.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _of_pairs = partial(ranking, read=partial(_by_rows, blank=one_sided), parameters
 
 
 @ranking(
-    "one_error", "OneError", "Share of the examples whose best ranked label is not true.",
+    "one_error", "OneError", "Fraction of the examples whose best ranked label is not true.",
     "[a false label ranks at least as high as the best true one], mean over examples", _SCHAPIRE,
     read=partial(_by_rows, blank=nothing_true, usual="one"), parameters=(DEGENERATE,), bigger_is_better=False,
     reported=("samples",),
@@ -89,7 +89,7 @@ def coverage_error(rows: Rows, *, minus_one: bool) -> tuple[Integers, int]:
 
 
 @_of_pairs(
-    "ranking_loss", "RankingLoss", "Share of the pairs of a true and a false label that are in the wrong order.",
+    "ranking_loss", "RankingLoss", "Fraction of the pairs of a true and a false label that are in the wrong order.",
     "pairs with the false label at least as high / (m (q - m)), mean over examples",
     "Schapire & Singer 1999, Improved boosting algorithms using confidence-rated predictions, Machine Learning 37",
     aliases=("label_ranking_loss", "rank_loss"), reported=("samples",),
@@ -109,7 +109,7 @@ def error_set_size(rows: Rows) -> tuple[Integers, int]:
 
 
 @_of_pairs(
-    "is_error", "IsError", "Share of the examples whose ranking is not perfect.",
+    "is_error", "IsError", "Fraction of the examples whose ranking is not perfect.",
     "[a pair is in the wrong order], mean over examples",
     "Crammer & Singer 2003, A family of additive online algorithms for category ranking, JMLR 3",
 )  # fmt: skip
@@ -135,7 +135,7 @@ def _wrong_pairs(rows: Rows) -> Integers:
 
 @ranking(
     "label_ranking_average_precision", "LabelRankingAveragePrecision",
-    "For each true label, the share of true labels among those ranked at least as high.",
+    "For each true label, the fraction of true labels among those ranked at least as high.",
     "mean over true labels of (true labels at least as high) / rank, mean over examples", _SCHAPIRE,
     read=lambda formula: formula, parameters=(Parameter("tied", "worst", choices=("worst", "best")), DEGENERATE),
     aliases=("lrap",), reported=("samples",),

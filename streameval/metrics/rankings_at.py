@@ -67,16 +67,16 @@ def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "
 
 
 def _at(
-    *texts: str, parameters: tuple[Parameter, ...] = (), k: int | None = 5, usual: Literal["zero", "one"] = "zero",
+    *entry: str, parameters: tuple[Parameter, ...] = (), k: int | None = 5, usual: Literal["zero", "one"] = "zero",
     **choices: Any,
 ) -> Callable[[Callable[..., Fraction]], Callable[..., Fraction]]:  # fmt: skip
     """Enters a formula of gains at k."""
     own = (Parameter("k", k, 1, math.inf, whole=True), *parameters, _UNRANKED, DEGENERATE)
-    return ranking(*texts, read=partial(_by_gain, usual=usual), parameters=own, **choices)
+    return ranking(*entry, read=partial(_by_gain, usual=usual), parameters=own, **choices)
 
 
 @_at(
-    "precision_at", "PrecisionAt", "Share of true labels among the first k.", "hits / k, mean over examples", _JAIN,
+    "precision_at", "PrecisionAt", "Fraction of true labels among the first k.", "hits / k, mean over examples", _JAIN,
     parameters=(_DIVISOR,), aliases=("p_at",),
 )  # fmt: skip
 def precision_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> Fraction:
@@ -86,7 +86,7 @@ def precision_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked
 
 
 @_at(
-    "recall_at", "RecallAt", "Share of the true labels that are among the first k.", "hits / m, mean over examples",
+    "recall_at", "RecallAt", "Fraction of the true labels that are among the first k.", "hits / m, mean over examples",
     _MANNING,
 )  # fmt: skip
 def recall_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
@@ -114,7 +114,8 @@ def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArra
 
 
 @_at(
-    "hit_at", "HitAt", "Share of the examples with a true label among the first k.", "[hits > 0], mean over examples",
+    "hit_at", "HitAt", "Fraction of the examples with a true label among the first k.",
+    "[hits > 0], mean over examples",
     "Hivemall, hitrate", aliases=("hit_rate",),
 )  # fmt: skip
 def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
@@ -125,7 +126,7 @@ def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 
 
 @_at(
-    "abandonment_at", "AbandonmentAt", "Share of the examples with no true label among the first k.",
+    "abandonment_at", "AbandonmentAt", "Fraction of the examples with no true label among the first k.",
     "[hits = 0], mean over examples",
     "Chen & Karger 2006, Less is more: probabilistic models for retrieving fewer relevant documents, SIGIR",
     usual="one", bigger_is_better=False,
@@ -165,7 +166,7 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
         cutoffs = tables.options.hit_cutoffs
         if k not in cutoffs or unranked == "last":
             raise MetricError(
-                f'divisor="hits" is kept for ranked labels at k in {quoted(cutoffs)}, not at '
+                f'divisor="hits" is counted for ranked labels at k in {quoted(cutoffs)}, not at '
                 f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when building'
             )
         return average_precision_of_hits(tables.hits, k)
@@ -196,7 +197,7 @@ def dcg(tables: RankingTables, k: int, log_base: float, unranked: Unranked) -> F
 
 
 @_at(
-    "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted gain as a share of that of a perfect ranking.",
+    "ndcg", "NormalizedDiscountedCumulativeGain", "Discounted gain as a fraction of that of a perfect ranking.",
     "dcg / dcg of a perfect ranking, mean over examples", _JARVELIN, k=None, aliases=("ndcg_score",),
     reported=("samples",),
 )  # fmt: skip
@@ -272,25 +273,25 @@ def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tupl
 def _check_gains(tables: RankingTables, k: int) -> None:
     if k > tables.options.gain_ranks:
         raise MetricError(
-            f"k is {k}, but propensity-scored gains are kept up to rank {tables.options.gain_ranks}; name this metric "
-            "when building"
+            f"k is {k}, but propensity-scored gains are counted up to rank {tables.options.gain_ranks}; name this "
+            "metric when building"
         )
 
 
 @_ratio(
-    "label_coverage_at", "LabelCoverageAt", "Share of the labels that are found at least once among the first k.",
-    "labels found / labels ever true",
+    "label_coverage_at", "LabelCoverageAt", "Fraction of the labels that are a hit at least once among the first k.",
+    "labels with a hit / labels ever true",
     "Schultheis et al. 2023, Generalized test utilities for long-tail performance in extreme multi-label "
     "classification", parameters=(_K, Parameter("of", "true", choices=("true", "all"))),
     needs=lambda spec: {"label_ranks": spec.parameter("k")},
 )  # fmt: skip
 def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]:
-    """A label is found by an example in which it is true and surely among the first k, whatever the example weighs."""
+    """A label is a hit in an example in which it is true and surely among the first k, whatever the example weighs."""
     if k > tables.options.label_ranks:
         raise MetricError(
-            f"k is {k}, but hits by label are kept up to rank {tables.options.label_ranks}; name this metric when "
+            f"k is {k}, but hits by label are counted up to rank {tables.options.label_ranks}; name this metric when "
             "building"
         )
     hits = tables.label_hits
-    found = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
-    return found, tables.size if of == "all" else len(hits)
+    covered = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
+    return covered, tables.size if of == "all" else len(hits)

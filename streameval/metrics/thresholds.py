@@ -1,4 +1,4 @@
-"""Thresholds chosen, and judged, after the fact: from a state of scores alone.
+"""Thresholds chosen, and judged, after the fact: from a state of scores.
 
 Counts are exact at thresholds between bins, and inside a bin whose scores are known; every choice falls on one of
 these. Inside a mixed bin counts are certain only between two bounds, and a choice tells how much better a threshold
@@ -148,7 +148,7 @@ class Choice:
 
 
 def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> dict[Label, Choice]:
-    """The best threshold of each label (SCut), for F1 if no objective is given.
+    """The best threshold of each label (SCut), by default for F1.
 
     Sources: Yang 2001; Fan & Lin 2007, A study on threshold selection for multi-label classification.
     """
@@ -178,10 +178,10 @@ def _unit(tables: CurveTables, goal: Objective) -> Fraction:
 
 def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
     tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1]) if len(path.tp) else 0
-    found = _greatest(tp, fp, pos, goal)
-    if found is None:
+    best = _greatest(tp, fp, pos, goal)
+    if best is None:
         return Choice(math.inf, math.nan, math.nan)
-    at, value = found
+    at, value = best
     corner = _greatest(tp[1:][path.mixed], fp[:-1][path.mixed], pos, goal)
     bound = value if corner is None else max(value, corner[1])
     threshold = math.inf if at == 0 else float(path.thresholds[at - 1])
@@ -234,8 +234,8 @@ def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
         place = len(grid) - np.searchsorted(grid[::-1], path.bins[last - 1], "left")
         change[0] += values[0]
         np.add.at(change, place, np.diff(values))
-        here = np.where(loose, -1, path.residuals[last - 1])
-        common[place] = np.where((common[place] == -2) | (common[place] == here), here, -1)
+        residual = np.where(loose, -1, path.residuals[last - 1])
+        common[place] = np.where((common[place] == -2) | (common[place] == residual), residual, -1)
         # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
         gain = np.maximum(np.where(met & loose, corners, -np.inf), values[:-1]) - values[1:]
         np.add.at(more, place, np.maximum(gain, 0.0))
@@ -294,13 +294,13 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     k
         How many; all if there are fewer labels.
     """
-    given = _scores(scores)
+    numbers = _scores(scores)
     if type(k) is not int or k < 0:
         raise MetricError(f"k must be an integer of at least 0, not {quoted(k)}")
-    order = np.argsort(-given, axis=1, kind="stable")[:, :k]
-    decided = np.zeros(given.shape, np.uint8)
-    np.put_along_axis(decided, order, 1, axis=1)
-    return decided
+    order = np.argsort(-numbers, axis=1, kind="stable")[:, :k]
+    predicted = np.zeros(numbers.shape, np.uint8)
+    np.put_along_axis(predicted, order, 1, axis=1)
+    return predicted
 
 
 def apply_thresholds(
@@ -322,15 +322,15 @@ def apply_thresholds(
     >>> apply_thresholds([[0.2, 0.7], [0.5, 0.1]], {"a": 0.5, "b": 0.1}, labels=["a", "b"]).tolist()
     [[0, 1], [1, 1]]
     """
-    given = _scores(scores)
-    return np.asarray(given >= _bounds(thresholds, labels, given.shape[1])).astype(np.uint8)
+    numbers = _scores(scores)
+    return np.asarray(numbers >= _bounds(thresholds, labels, numbers.shape[1])).astype(np.uint8)
 
 
 def _scores(scores: ArrayLike) -> FloatArray:
-    given = np.asarray(scores)
-    if given.ndim != 2 or given.dtype.kind not in "fiub":
+    numbers = np.asarray(scores)
+    if numbers.ndim != 2 or numbers.dtype.kind not in "fiub":
         raise InputError(f"scores must be a 2-D array of numbers, not {quoted(scores)}")
-    wide = given.astype(np.float64)
+    wide = numbers.astype(np.float64)
     if np.isnan(wide).any():
         raise InputError("scores hold NaN, which is neither above nor below a threshold; replace it first")
     return wide
@@ -406,11 +406,13 @@ def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
     if math.isinf(bound):
         reached = whole if bound < 0 else (0, 0)
         return *reached, *reached, *whole
-    here: IntArray = binned.bins_of(np.array([bound]))[0]
-    inside = bound > binned.edges_of(here)[0]
-    passed = (path.bins > here[0]) | ((path.bins == here[0]) & np.where(path.mixed, not inside, _known(path) >= bound))
+    own_bin: IntArray = binned.bins_of(np.array([bound]))[0]
+    inside = bound > binned.edges_of(own_bin)[0]
+    passed = (path.bins > own_bin[0]) | (
+        (path.bins == own_bin[0]) & np.where(path.mixed, not inside, _known(path) >= bound)
+    )
     low = int(np.count_nonzero(passed))
-    open_ = low < len(path.bins) and bool(path.mixed[low]) and path.bins[low] == here[0]
+    open_ = low < len(path.bins) and bool(path.mixed[low]) and path.bins[low] == own_bin[0]
     high = low + int(open_)
     return int(path.tp[low]), int(path.fp[low]), int(path.tp[high]), int(path.fp[high]), *whole
 

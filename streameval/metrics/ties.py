@@ -141,23 +141,23 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
         if cutoff != k:
             continue
         table = harmonics(a + g)
-        for found, ways in _chances(places, size, true):
-            if not sure + found:
+        for hits_inside, ways in _chances(places, size, true):
+            if not sure + hits_inside:
                 continue
             if a + g <= k:
                 inverse = table[a + g] - table[a]
                 value = (upto - square + t) * inverse
                 if g > 1:
                     value = (value * (g - 1) + (square - t) * ((g << BITS) - (a + 1) * inverse)) // (g - 1)
-                units += value * ways.numerator // (g * (sure + found) * ways.denominator)
-            elif found:  # this is the group that straddles k; each of its examples has the same t
+                units += value * ways.numerator // (g * (sure + hits_inside) * ways.denominator)
+            elif hits_inside:  # this is the group that straddles k; each of its examples has the same t
                 times, before = t // true, (upto - square) // true
                 inverse = table[a + places] - table[a]
                 value = (before + times) * inverse
                 if places > 1:
                     spread = (places << BITS) - (a + 1) * inverse
-                    value = (value * (places - 1) + times * (found - 1) * spread) // (places - 1)
-                units += found * value * ways.numerator // (places * (sure + found) * ways.denominator)
+                    value = (value * (places - 1) + times * (hits_inside - 1) * spread) // (places - 1)
+                units += hits_inside * value * ways.numerator // (places * (sure + hits_inside) * ways.denominator)
     return Fraction(units, _ONE)
 
 
@@ -168,8 +168,8 @@ def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
     whole = math.comb(size, places)
     most, least = min(places, true), max(0, places - (size - true))
     return [
-        (found, Fraction(math.comb(true, found) * math.comb(size - true, places - found), whole))
-        for found in range(least, most + 1)
+        (hits_inside, Fraction(math.comb(true, hits_inside) * math.comb(size - true, places - hits_inside), whole))
+        for hits_inside in range(least, most + 1)
     ]
 
 
@@ -177,12 +177,12 @@ def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
 
 
 def nothing_true(rows: Rows) -> Flags:
-    """Where nothing is true."""
+    """Rows without a true label."""
     return np.asarray(rows.m == 0)
 
 
 def one_sided(rows: Rows) -> Flags:
-    """Where nothing or everything is true."""
+    """Rows without a true label, and rows without a false one."""
     return np.asarray((rows.m == 0) | (rows.m == rows.known))
 
 

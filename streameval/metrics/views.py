@@ -1,4 +1,4 @@
-"""Which states metrics are read from, and what is kept for them."""
+"""Which state each metric requires, and the views of those states."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def state_of(spec: MetricSpec) -> str:
 def without_decisions(spec: MetricSpec) -> str:
     """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
     return (
-        f"{spec.key} is read from decisions, but predictions are scores here, for rankings or curves; "
-        "say with threshold= from which score on a label is predicted"
+        f"{spec.key} requires decisions, but predictions are scores, for rankings or curves; "
+        "set threshold=: labels scoring at or above it are predicted"
     )
 
 
@@ -34,8 +34,8 @@ def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, In
     """The value of a metric with bounds that contain the exact one."""
     tables, certify = readings.of(spec), entry_of(spec.name).certify
     if certify is not None:
-        found: Interval | dict[Label, Interval] = certify(tables, spec)
-        return found
+        bounds: Interval | dict[Label, Interval] = certify(tables, spec)
+        return bounds
     value = evaluate(spec, tables)
     if isinstance(value, dict):
         return {label: Interval(part, part, part, True) for label, part in value.items()}
@@ -59,19 +59,19 @@ class Readings:
         self,
         config: Config,
         decisions: Tables,
-        others: Mapping[str, Any],
+        states: Mapping[str, Any],
         kinds: Mapping[str, StateKind],
     ) -> None:
         """Over the states besides decisions, by name, and what is known of their kinds."""
         self._config = config
         self._tables = decisions
-        self._others = others
+        self._states = states
         self._kinds = kinds
         self._made: dict[str, Any] = {"decisions": decisions}
 
     @property
     def tables(self) -> Tables:
-        """What is kept of every example, whether or not decisions were made."""
+        """The tables of decisions, present even if nothing is binarised."""
         return self._tables
 
     @property
@@ -85,11 +85,11 @@ class Readings:
         return self._config
 
     def keeps(self, name: str) -> bool:
-        """Whether a state is remembered."""
-        return name in self._others
+        """Whether a state besides decisions is present."""
+        return name in self._states
 
     def of(self, spec: MetricSpec) -> Any:
-        """The tables of a metric, or `MetricError` if they are not kept."""
+        """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
         name = state_of(spec)
         if name == "decisions" and self._config.decides:
             return self._made[name]
@@ -103,9 +103,9 @@ class Readings:
     def named(self, name: str, what: str) -> Any:
         """The tables of a state."""
         if name not in self._made:
-            if name not in self._others:
+            if name not in self._states:
                 raise MetricError(_required(what, name))
-            self._made[name] = self._kinds[name].view(self._others[name], self._made["decisions"].columns)
+            self._made[name] = self._kinds[name].view(self._states[name], self._made["decisions"].columns)
         return self._made[name]
 
 

@@ -89,7 +89,7 @@ def plot_confusion(
     if isinstance(matrix, Accumulator):
         matrix = confusion_matrix(matrix.tables("pairs"), values=values or "shares")
     elif values is not None:
-        raise InputError("values is chosen where the matrix is made, in confusion_matrix; leave it out here")
+        raise InputError("values belongs to confusion_matrix; do not pass it with a matrix")
     cells = matrix.dense(normalize)
     names = [named(label) for label in matrix.labels]
     ax = heat_axes(ax, len(names), len(names))
@@ -138,7 +138,7 @@ def plot_cooccurrence(
     if isinstance(pairs, Accumulator):
         pairs, name = _together(pairs, measure, side), name or measure or ""
     elif measure is not None or side is not None:
-        raise InputError("measure and side are chosen in association or cooccurrence; leave them out here")
+        raise InputError("measure and side belong to association or cooccurrence; do not pass them with a matrix")
     values = pairs.dense()
     np.fill_diagonal(values, math.nan)
     symmetric = np.array_equal(values, values.T, equal_nan=True)

@@ -15,7 +15,7 @@ _ROWS = 20
 
 
 def html_report(report: Report) -> str:
-    """The chosen metrics, averages, and the labels with the largest support; of scores alone only the metrics."""
+    """The chosen metrics, averages, and the labels with the largest support; without decisions only the metrics."""
     metrics = "".join(_row(item.spec.key, [cell_text(item.value)]) for item in report.single() if item.error is None)
     top = f"<div><p><b>streameval</b>: {report.headline}</p><table><tbody>{metrics}</tbody></table>"
     if not report.has_decisions:
@@ -28,7 +28,7 @@ def html_report(report: Report) -> str:
         for at in positions
     )
     hidden = len(report.labels) - len(positions)
-    more = f"<p>{hidden:,} labels of smaller support not shown</p>" if hidden else ""
+    more = f"<p>{hidden:,} labels of smaller support omitted</p>" if hidden else ""
     return (
         f"{top}<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>"
         f"<table><thead><tr><th>label</th>{head}<th>support</th></tr></thead><tbody>{labels}</tbody></table>{more}</div>"

@@ -30,7 +30,7 @@ AVERAGES = {
     "weighted": "mean over labels, weighed by their support", "samples": "mean over examples",
 }  # fmt: skip
 
-_LARGE = 1e15  # from here on a count is rounded
+_LARGE = 1e15  # counts at or above it are rounded
 
 Cell: TypeAlias = str | int | float | None
 Kind: TypeAlias = Literal["label", "text", "count", "fraction", "bar", "number", "change"]
@@ -178,7 +178,7 @@ class Report:
         Raises
         ------
         MetricError
-            If it cannot be read here.
+            If this state cannot compute it.
         """
         values = evaluate(spec, self.views.of(spec))
         return [values[label] for label in self.labels] if isinstance(values, dict) else []

@@ -38,7 +38,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     for name, at in zip(labels, positions, strict=True):
         lines.append(line(name, [column[at] for column in values.values()], report.support[at]))
     if len(positions) < len(report.labels):
-        lines.append(f"... {len(report.labels) - len(positions):,} labels of smaller support not shown")
+        lines.append(f"... {len(report.labels) - len(positions):,} labels of smaller support omitted")
     lines.append("")
     lines += [line(name, row, report.total_support) for name, row in averages.items()]
     return "\n".join([*lines, *([""] if single else []), *_metric_lines(single, left, digits)])

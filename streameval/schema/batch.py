@@ -49,7 +49,7 @@ class Dense:
         The scores, and for each column, in the type of the scores, the score from which the label is predicted; without
         a threshold nothing is.
     ranked
-        1 where there is a score; None if everywhere. A label without one is not predicted and ranks behind all others.
+        1 where there is a score; None if everywhere. A label without one is not predicted and ranks last.
     mask
         1 where the truth is unknown; None if nowhere.
     weights
@@ -123,7 +123,7 @@ class Ragged:
     ranked, scores
         The labels that have a score, no column twice in an example, and these scores; None where there are none. With
         scores, no list has ``columns``, and ``mentioned`` holds what is ranked. A label without a score ranks behind
-        all others.
+        all other labels.
     """
 
     examples: int

@@ -31,7 +31,7 @@ class StateOptions:
     kind: ClassVar[str]
     """The name of the kind."""
     reads: ClassVar[Literal["decisions", "scores"]]
-    """What it is given of an example."""
+    """Which part of an example it counts."""
     needs_numbers: ClassVar[bool] = False
     """Whether it needs the scores themselves, not only the order of labels."""
     parameters: ClassVar[Mapping[str, object]] = {}
@@ -144,21 +144,21 @@ class Config:
         """What differs from ``other``, in words."""
         if self is other or self == other:
             return []
-        found = []
+        result = []
         if self.labels != other.labels:
-            found.append(f"labels differ ({quoted(self.labels)} and {quoted(other.labels)})")
+            result.append(f"labels differ ({quoted(self.labels)} and {quoted(other.labels)})")
         if self.unknown != other.unknown:
-            found.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
+            result.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
         if self.threshold != other.threshold:
-            found.append(f"thresholds differ ({quoted(self.threshold)} and {quoted(other.threshold)})")
+            result.append(f"thresholds differ ({quoted(self.threshold)} and {quoted(other.threshold)})")
         if self.nan != other.nan:
-            found.append(f"nan differs ({self.nan!r} and {other.nan!r})")
+            result.append(f"nan differs ({self.nan!r} and {other.nan!r})")
         if self.states != other.states:
-            found.append(f"states differ ({self.states!r} and {other.states!r})")
+            result.append(f"states differ ({self.states!r} and {other.states!r})")
         else:
             for mine, theirs in zip(self.options, other.options, strict=True):
-                found += mine.differences(theirs)
-        return found
+                result += mine.differences(theirs)
+        return result
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
@@ -209,8 +209,8 @@ def _threshold(
                 f"{'no declared' if labels is None else len(labels)} labels; give one per label, or a mapping"
             )
         pairs = list(zip(labels, values, strict=True))
-    given, declared = dict(pairs), frozenset(labels or ())
-    if missing := [label for label in labels or () if label not in given]:
+    known, declared = dict(pairs), frozenset(labels or ())
+    if missing := [label for label in labels or () if label not in known]:
         raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
         pairs = [(label, value) for label, value in pairs if label in declared]

@@ -2,7 +2,7 @@
 
 The slots of an example have its truths, masked cells and binary predictions; what is left is which labels have a score,
 and which one. The score of a masked cell counts nowhere, so it is dropped. A label without a score ranks behind all
-others.
+other labels.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def in_order(label: Label) -> tuple[bool, int, str]:
 class LabelIndex:
     """Which column each label is counted in.
 
-    The first ``fixed`` labels were declared by the user and are always there. The others were met in the stream: they
+    The first ``fixed`` labels were declared by the user and are always present. The rest occurred in the stream: they
     count as present only while some example mentions them, so registering one changes no result.
     """
 
@@ -89,7 +89,7 @@ class LabelIndex:
         self.columns.update(zip(labels, range(start, start + len(labels)), strict=True))
 
     def order(self) -> IntArray:
-        """All columns: those of declared labels as declared, then the others by label. Remembered between changes."""
+        """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""
         order = self._order
         if order is None or len(order) != len(self.labels):
             columns = range(self.fixed, len(self.labels))

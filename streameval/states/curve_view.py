@@ -84,8 +84,10 @@ class Path:
 
     def trimmed(self) -> Path:
         """Without steps that weigh nothing."""
-        kept = np.asarray(self.neg + self.pos > 0, np.bool_)
-        return Path(self.bins[kept], self.residuals[kept], self.neg[kept], self.pos[kept], self.mixed[kept])
+        weighty = np.asarray(self.neg + self.pos > 0, np.bool_)
+        return Path(
+            self.bins[weighty], self.residuals[weighty], self.neg[weighty], self.pos[weighty], self.mixed[weighty]
+        )
 
     @cached_property
     def thresholds(self) -> FloatArray:

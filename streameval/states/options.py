@@ -68,21 +68,23 @@ class RankingOptions(StateOptions):
                 raise InputError(f"hit_cutoffs must be integers of at least 1, not {quoted(cutoff)}")
         if bool(self.propensities) != bool(self.gain_ranks):
             raise InputError("propensities and gain_ranks belong together; give both or neither")
-        found: dict[Label, float] = {}
+        inverse_of: dict[Label, float] = {}
         for label, inverse in self.propensities:
             value = number_or_none(inverse)
             if value is None or not 0 < value < math.inf:
                 raise InputError(
                     f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
                 )
-            found[label] = value
+            inverse_of[label] = value
         # The same choices in another order are the same choices.
         object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
-        object.__setattr__(self, "propensities", tuple((label, found[label]) for label in sorted(found, key=in_order)))
+        object.__setattr__(
+            self, "propensities", tuple((label, inverse_of[label]) for label in sorted(inverse_of, key=in_order))
+        )
 
     @property
     def has_optional(self) -> bool:
-        """Whether anything is kept beside what always is."""
+        """Whether any optional table is counted."""
         return bool(self.label_ranks or self.hit_cutoffs or self.gain_ranks)
 
     @classmethod

@@ -25,7 +25,7 @@ KEYS = (4, 3, 4, 2, 7, 3, 2)
 PARTS = (3, 1, 6, 1, 3, 1, 1)
 """How many sums each table keeps for a key."""
 MAIN = 3
-"""The first three tables are always kept."""
+"""The first three tables are always present."""
 LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
 
 
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 def main_parts(records: Records) -> list[Part]:
-    """What examples add to the tables that are always kept."""
+    """What examples add to the tables that are always present."""
     rows, groups, _ = records
     row, a, g, t, upto = groups.T
     every, best = np.arange(len(rows)), np.flatnonzero(np.diff(row, prepend=-1))
@@ -57,14 +57,14 @@ def main_parts(records: Records) -> list[Part]:
 
 
 def optional_parts(records: Records, options: RankingOptions, inverse: FloatArray) -> list[Part]:
-    """What examples add to the tables that are kept when optional for. ``inverse``: inverse propensities of columns."""
+    """What examples add to the tables of `options`. ``inverse``: inverse propensities of columns."""
     parts = []
     row, column, a, g = records.labels.T
     if options.label_ranks:
         end = np.where(a >= 0, a + g, options.label_ranks + 1)
-        for rank, kept in ((np.zeros_like(end), slice(None)), (end, end <= options.label_ranks)):
-            keys = np.stack([column[kept], rank[kept]], axis=1)
-            parts.append(Part(LABELS, 0, keys, row[kept], np.ones((len(keys), 1), np.int64)))
+        for rank, chosen in ((np.zeros_like(end), slice(None)), (end, end <= options.label_ranks)):
+            keys = np.stack([column[chosen], rank[chosen]], axis=1)
+            parts.append(Part(LABELS, 0, keys, row[chosen], np.ones((len(keys), 1), np.int64)))
     for cutoff in options.hit_cutoffs:
         parts += _hits(records, cutoff)
     if options.gain_ranks:
@@ -79,8 +79,8 @@ def _hits(records: Records, cutoff: int) -> list[Part]:
     inside, across = a + g <= cutoff, (a < cutoff) & (a + g > cutoff)
     np.add.at(sure, row[inside], t[inside])
     straddling[row[across]] = np.stack([cutoff - a, g, t], axis=1)[across]
-    kept = inside | across
-    row, a, g, t, upto = records.groups[kept].T
+    chosen = inside | across
+    row, a, g, t, upto = records.groups[chosen].T
     keys = np.concatenate(
         [np.full((len(row), 1), cutoff), sure[row, None], straddling[row], a[:, None], g[:, None]], axis=1
     )
@@ -93,9 +93,9 @@ def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Part]:
     size = np.minimum(records.rows[row, 0], ranks)
     scale, digits = backend.decisions.limbs(inverse)
     whole = digits.astype(np.int64)
-    kept = (a >= 0) & (a < ranks)
-    keys = np.stack([size, a, g], axis=1)[kept]
-    parts = [Part(GAINS, 0, keys, row[kept], whole[column[kept]], scale)]
+    chosen = (a >= 0) & (a < ranks)
+    keys = np.stack([size, a, g], axis=1)[chosen]
+    parts = [Part(GAINS, 0, keys, row[chosen], whole[column[chosen]], scale)]
     _, worth = np.unique(-inverse, return_inverse=True)
     order = np.argsort(row * len(inverse) + worth[column])
     starts = np.flatnonzero(np.diff(row[order], prepend=-1))
@@ -200,12 +200,12 @@ def _collected(entries: Iterable[tuple[Key, int, int, int]], weights: list[tuple
     entries = list(entries)
     finest = max((scale for _, scale in weights), default=0) if weights else 0
     target = common_scale(finest + max((scale for *_, scale in entries), default=0))
-    found: dict[Key, int] = {}
+    sums: dict[Key, int] = {}
     for key, row, value, scale in entries:
         weight, fine = weights[row] if weights else (1, 0)
         if value and weight:
-            found[key] = found.get(key, 0) + (value * weight << target - scale - fine)
-    return ExactSums(target, found)
+            sums[key] = sums.get(key, 0) + (value * weight << target - scale - fine)
+    return ExactSums(target, sums)
 
 
 def _few_main(records: Records) -> Iterator[tuple[Key, int, int, int]]:

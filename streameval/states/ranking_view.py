@@ -17,7 +17,7 @@ from streameval.states.views import Integers, View, total
 
 __all__ = ["First", "Groups", "RankingTables", "Rows"]
 
-# Formulas multiply a sum by at most two numbers of labels; up to here that stays within int64.
+# Formulas multiply a sum by at most two numbers of labels; up to this that stays within int64.
 _SAFE = 2**62
 
 
@@ -33,10 +33,10 @@ class Groups:
     upto: Integers
     square: Integers
 
-    def __getitem__(self, kept: Flags) -> Groups:
+    def __getitem__(self, chosen: Flags) -> Groups:
         """Some of the groups."""
         parts = (self.m, self.l, self.a, self.g, self.t, self.upto, self.square)
-        return Groups(*(part[kept] for part in parts))
+        return Groups(*(part[chosen] for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class First:
     t: IntArray
     times: Integers
 
-    def __getitem__(self, kept: Flags) -> First:
+    def __getitem__(self, chosen: Flags) -> First:
         """Some of the entries."""
-        return First(self.a[kept], self.g[kept], self.t[kept], self.times[kept])
+        return First(self.a[chosen], self.g[chosen], self.t[chosen], self.times[chosen])
 
     def tolist(self) -> list[tuple[int, int, int, int]]:
         """The entries as Python integers."""
@@ -72,9 +72,9 @@ class Rows:
     missed: Integers
     lead: Integers
 
-    def __getitem__(self, kept: Flags) -> Rows:
+    def __getitem__(self, chosen: Flags) -> Rows:
         """Some of the rows."""
-        return Rows(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
+        return Rows(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 class RankingTables(View[Rankings]):
@@ -121,11 +121,11 @@ class RankingTables(View[Rankings]):
         Examples are counted, whatever their weights.
         """
         place = dict(zip(self._columns.tolist(), range(self.size), strict=True))
-        found: dict[int, dict[int, int]] = {}
+        hits: dict[int, dict[int, int]] = {}
         table = self._table(LABELS)
         for (column, rank), (times,) in zip(table.keys.tolist(), table.sums.tolist(), strict=True):
-            found.setdefault(place[column], {})[rank] = times
-        return found
+            hits.setdefault(place[column], {})[rank] = times
+        return hits
 
     @cached_property
     def hits(self) -> list[tuple[list[int], list[int]]]:

@@ -19,7 +19,7 @@ __all__ = ["FEW", "Counts", "Integers", "Tables", "View", "total"]
 Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of int64, or of Python integers where a sum or product could pass 64 bits."""
 
-# Formulas multiply counts by at most 2**10 and add a few; up to here that stays within int64.
+# Formulas multiply counts by at most 2**10 and add a few; up to this that stays within int64.
 _SAFE = 2**50
 
 FEW = 64
@@ -62,7 +62,7 @@ class View(Generic[S]):
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """Declared labels in their order, then the others, sorted."""
+        """Declared labels in their order, then the rest, sorted."""
         return self._state.labels_of(self._columns)
 
     @property

@@ -41,7 +41,7 @@ def evaluate(
     batch_size
         How many rows are read at a time, at most.
     progress
-        Whether a bar is shown on stderr; it needs tqdm.
+        Whether to show a progress bar on stderr; it needs tqdm.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def count_rows(job: Job, source: object, *, batch_size: int | None = None, progr
         raise InputError(f"batch_size must be an integer of at least 1, not {quoted(batch_size)}")
     if not isinstance(progress, bool):
         raise InputError(f"progress must be True or False, not {quoted(progress)}")
-    from streameval.tabular.arrow import ArrowError  # only here, as they need pyarrow
+    from streameval.tabular.arrow import ArrowError  # imported late, since pyarrow is optional
     from streameval.tabular.sources import open_source
 
     table = open_source(source, job.columns, batch_size or _ROWS)

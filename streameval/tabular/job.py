@@ -43,7 +43,7 @@ class JobOptions(RowOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a worker must be told: what to build, as bytes, and which columns to read.
+    """All that a worker needs: what to construct, as bytes, and which columns to read.
 
     An engine sends it to its workers, each of which makes a state of its rows; the states come back as bytes, and are
     merged in whatever order they come.
@@ -89,7 +89,7 @@ class Job:
         metrics
             Names of metrics, or an `Evaluator`, a metric or a `Sliced` that has counted nothing; it is copied.
         threshold
-            From which score on a label is predicted, where ``metrics`` is not an object that says so itself.
+            Labels scoring at or above it are predicted; not with an object in ``metrics``, which has its own.
         actual, predicted, scores, weight, mask, by, null
             As for `Columns`. With ``by``, rows are counted by the values of these columns, in a `Sliced`; a `Sliced`
             names them itself.
@@ -110,8 +110,8 @@ class Job:
             state = Sliced(state, by=by)
         if scores is not None and not state.reads_scores:
             raise InputError(
-                f"scores={scores!r} names a column of scores, but nothing reads scores here; give threshold=, from "
-                "which score on a label is predicted, or metrics of rankings or curves"
+                f"scores={scores!r} names a column of scores, but nothing requires scores; set threshold=, at or "
+                "above which a label is predicted, or give metrics of rankings or curves"
             )
         return cls(state.to_bytes(), columns)
 
@@ -137,7 +137,7 @@ class Job:
         DependencyError
             If pyarrow is not installed.
         """
-        from streameval.tabular.arrow import read_table  # only here, as it needs pyarrow
+        from streameval.tabular.arrow import read_table  # imported late, since pyarrow is optional
 
         self.update(state, read_table(batch, self.columns))
 

@@ -1,7 +1,7 @@
 """The contents of states of scores as bytes.
 
-Where a bin holds one score of a class, or equal ones, the sum of their residuals tells all the rest of it, so only that
-is written: squares where a bin holds two scores or more, and of weights only what does not follow.
+Where a bin holds one score of a class, or equal ones, the sum of their residuals determines the remaining sums, so
+only it is written: squares where a bin holds two scores or more, and of weights only what does not follow.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def put_curves(parts: list[bytes], content: CurveContent) -> None:
 
 
 def _weights_of(content: CurveContent) -> Iterator[int]:
-    """The sums of weights that do not follow from others."""
+    """The sums of weights that do not follow from other sums."""
     yield content.weight or 0
     for sides in content.side_weights or ():
         yield from sides
@@ -196,6 +196,6 @@ def _check_weights(content: CurveContent, plain: list[tuple[Moments, Moments]]) 
         require(n > 0 or heavy == 0)
         require(total <= heavy * _LOWER and squares <= total * _LOWER and heavy * squares >= total * total)
     for column, pair in enumerate(sides):
-        here = moments[int(content.offsets[column]) : int(content.offsets[column + 1])]
-        if sum(pair) + sum(negative[0] + positive[0] for negative, positive in here) > weight:
+        bins = moments[int(content.offsets[column]) : int(content.offsets[column + 1])]
+        if sum(pair) + sum(negative[0] + positive[0] for negative, positive in bins) > weight:
             raise FormatError("a label that weighs more than all examples")

@@ -50,7 +50,7 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
     version, holder = data[len(_MAGIC) : _HEAD]
     if version != _VERSION:
         wish = "upgrade streameval" if version > _VERSION else "read them with the version that wrote them"
-        raise FormatError(f"format version {version} is not known here (this is version {_VERSION}); {wish}")
+        raise FormatError(f"format version {version} is not supported (this is version {_VERSION}); {wish}")
     if zlib.crc32(memoryview(data)[:-4]) != struct.unpack("<I", data[-4:])[0]:
         raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
     if holder not in _HOLDERS:

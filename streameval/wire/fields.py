@@ -1,7 +1,7 @@
 """The fields that all bytes are made of: integers, strings, labels and columns, written and read.
 
-Each field has one form: whatever else would read as the same value is refused here. So what is made of these fields
-alone need not be written again to see that it is as it would be written.
+Each field has one form: any other encoding of the same value is refused. So content that consists of these fields only
+need not be encoded again to check that its bytes are canonical.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NEVER_WRITTEN = "they hold the right values in a form that is never written"
 T = TypeVar("T")
 
 _CACHED_VALUES, _CACHED_BYTES = 8, 2**16
-"""How many values are kept by `Cached`, and of how many bytes at most."""
+"""Limits of `Cached`: number of values, and bytes of one value."""
 
 _REASONS = {
     packing.CUT: "they end within a column of integers",
@@ -51,7 +51,7 @@ class NewerFormatError(FormatError):
     """The bytes hold what only a newer version knows."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is not known here: the bytes were written by a newer version; upgrade streameval")
+        super().__init__(f"{what} is unknown: the bytes were written by a newer version; upgrade streameval")
 
 
 class Option(NamedTuple):
@@ -214,10 +214,10 @@ class Source:
 
     def skips(self, raw: bytes) -> bool:
         """Whether these bytes are the next; they are read then."""
-        found = self._data.startswith(raw, self._at)
-        if found:
+        matches = self._data.startswith(raw, self._at)
+        if matches:
             self._at += len(raw)
-        return found
+        return matches
 
     def left(self) -> int:
         """How many bytes are left."""
@@ -287,26 +287,26 @@ class Source:
     def labels(self) -> list[Label]:
         """What `put_labels` wrote."""
         count = self.count()
-        data, at, end, found = self._data, self._at, len(self._data), list[Label]()
+        data, at, end, labels = self._data, self._at, len(self._data), list[Label]()
         for _ in range(count):
             size = data[at] if at < end else 128
             stop = at + 1 + (size >> 1)
             if size > 127 or stop > end:  # a long label, or nothing that can be read
                 self._at = at
-                found.append(self.label())
+                labels.append(self.label())
                 at = self._at
                 continue
             raw = data[at + 1 : stop]
             at = stop
             if not size & 1:
-                found.append(raw.decode())
+                labels.append(raw.decode())
                 continue
             value = int.from_bytes(raw, "little", signed=True)
             if (value.bit_length() + 8) // 8 != size // 2:
                 raise FormatError(NEVER_WRITTEN)
-            found.append(value)
+            labels.append(value)
         self._at = at
-        return found
+        return labels
 
     def number(self) -> float:
         """A float64."""
@@ -346,10 +346,10 @@ class Source:
 
     def columns(self, length: int, count: int, least: int = 0) -> IntArray:
         """What `put_columns` wrote, of shape (length, count)."""
-        table, found = packing.unpack_columns(self._data, self._at, length, count, least)
-        if found < 0:
-            raise FormatError(_REASONS[found])
-        self._at = found
+        table, end = packing.unpack_columns(self._data, self._at, length, count, least)
+        if end < 0:
+            raise FormatError(_REASONS[end])
+        self._at = end
         return table
 
     def wide(self, length: int) -> WordArray:

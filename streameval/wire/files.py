@@ -21,7 +21,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getat
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write all of ``data`` or leave the old file: a temporary file beside it, flushed to disk, then renamed.
+    """Write all of ``data`` or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
     Once this returns, the data is on disk, so that no crash can lose it.
 
@@ -33,7 +33,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path)
     if target.exists() and not target.is_file():
         raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
-    temporary, file = _opened_beside(target)
+    temporary, file = _open_temporary(target)
     renamed = False
     try:
         try:
@@ -59,7 +59,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
             os.close(folder)
 
 
-def _opened_beside(target: Path) -> tuple[Path, int]:
+def _open_temporary(target: Path) -> tuple[Path, int]:
     """A new file in the same folder, open and in use."""
     while True:
         temporary = target.with_name(f"{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
@@ -94,16 +94,16 @@ def _hold(file: int) -> bool | None:
 def clear_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove the temporary files that processes left which were killed while they wrote this file.
 
-    Those that a process is writing now are left alone.
+    Those that a process is writing now stay.
     """
     if sys.platform == "win32":
         return
     target = Path(path)
     ours = re.compile(re.escape(target.name) + r"\.[0-9]+\.[0-9a-f]{8}\.tmp")
     with contextlib.suppress(OSError):  # of a folder that cannot be read; saving will say what is wrong
-        for found in target.parent.iterdir():
-            if ours.fullmatch(found.name):
-                _clear(found)
+        for entry in target.parent.iterdir():
+            if ours.fullmatch(entry.name):
+                _clear(entry)
 
 
 def _clear(leftover: Path) -> None:

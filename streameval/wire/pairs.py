@@ -47,7 +47,7 @@ _KINDS = {
     "labelsets": (),
 }
 _FRACTIONS = {pairing.CONFUSION: 1, pairing.CONTRIBUTION: 2}
-"""How many of numerator and denominator a kind needs: the denominator, or both; in the others both are 1."""
+"""How many of numerator and denominator a kind needs: the denominator, or both; in the other kinds both are 1."""
 
 
 def _parts_of(bits: int) -> tuple[Part, ...]:
@@ -60,14 +60,14 @@ def put_pairs(parts: list[bytes], content: PairContent) -> None:
     """Write a content, without what it shares with the decisions."""
     for name in content.parts:
         for kind in _KINDS[name]:
-            here = content.pairs[:, 0] == kind
-            pairs = content.pairs[here]
+            of_kind = content.pairs[:, 0] == kind
+            pairs = content.pairs[of_kind]
             parts.append(varint(len(pairs)))
             for part in (1, 2):
                 put_column(parts, pairs[:, part] + 1)
             for part in range(5 - _FRACTIONS.get(kind, 0), 5):
                 put_column(parts, pairs[:, part])
-            put_column(parts, content.times[here])
+            put_column(parts, content.times[of_kind])
     if "labelsets" in content.parts:
         parts.append(varint(len(content.sets)))
         put_column(parts, np.array([len(true) for true in content.sets], np.int64))
@@ -82,9 +82,9 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     if labels != decisions.labels:
         raise FormatError("label pairs without labels that the decisions have")
     chosen = options.parts
-    found = [_take_kind(source, kind) for name in chosen for kind in _KINDS[name]]
-    pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in found)])
-    times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in found)])
+    kinds = [_take_kind(source, kind) for name in chosen for kind in _KINDS[name]]
+    pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in kinds)])
+    times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in kinds)])
     sets, set_times = _take_sets(source) if "labelsets" in chosen else ([], [])
     shared = (chosen, decisions.examples, decisions.labels, decisions.fixed, decisions.cells, pairs, times)
     scale = source.scale()

@@ -246,14 +246,14 @@ def _agree(content: RankingContent, tables: list[Lines]) -> bool:
     by_group: dict[tuple[int, int], list[int]] = {}
     by_row: dict[tuple[int, int], list[int]] = {}
     for (m, l, a, g), (t, upto, _) in groups:  # noqa: E741
-        here = by_group.setdefault((m, l), [0, 0])
-        here[0] += t
-        here[1] += t * (a + g) - upto
+        sums = by_group.setdefault((m, l), [0, 0])
+        sums[0] += t
+        sums[1] += t * (a + g) - upto
     for (m, l, u, _), (n, wrong, *_rest) in rows:  # noqa: E741
         if m > u:
-            here = by_row.setdefault((m, l), [0, 0])
-            here[0] += n * (m - u)
-            here[1] += wrong
+            sums = by_row.setdefault((m, l), [0, 0])
+            sums[0] += n * (m - u)
+            sums[1] += wrong
         elif wrong:
             return False
     ranked = sum(sums[0] for (m, _, u, _), sums in rows if m > u)

@@ -64,14 +64,14 @@ def take_recording(
     stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
     require(stamps is None or bool((stamps[1:] >= stamps[:-1]).all()))
     require(decided or not ((outcome == 2) | (outcome == 3)).any())
-    given = _take_given(source, examples, len(labels)) if scored else None
-    if given is not None:
-        _check_given(given, row * len(labels) + column, outcome, len(declared), len(labels))
+    scores = _take_scores(source, examples, len(labels)) if scored else None
+    if scores is not None:
+        _check_scores(scores, row * len(labels) + column, outcome, len(declared), len(labels))
     sizes = lengths.astype(np.int32), slots.astype(np.int32)
-    return Recording(labels, len(declared), *sizes, weights, stamps, given)
+    return Recording(labels, len(declared), *sizes, weights, stamps, scores)
 
 
-def _take_given(source: Source, examples: int, width: int) -> ExampleScores:
+def _take_scores(source: Source, examples: int, width: int) -> ExampleScores:
     lengths = source.column(examples)
     entries = source.count()
     columns = source.column(entries)
@@ -87,10 +87,10 @@ def _take_given(source: Source, examples: int, width: int) -> ExampleScores:
     return ExampleScores(lengths.astype(np.int32), columns.astype(np.int32), scores)
 
 
-def _check_given(given: ExampleScores, cells: IntArray, outcome: IntArray, fixed: int, width: int) -> None:
+def _check_scores(scores: ExampleScores, cells: IntArray, outcome: IntArray, fixed: int, width: int) -> None:
     """Refuse scores that contradict the slots: of a hidden cell, or of a label that the example does not mention."""
-    row = rows_of(given.lengths)
-    scored = row * width + given.columns
+    row = rows_of(scores.lengths)
+    scored = row * width + scores.columns
     require(bool((np.diff(scored) > 0).all()))
     require(not np.isin(scored, cells[outcome == 4]).any())
-    require(bool(np.isin(scored[given.columns >= fixed], cells).all()))
+    require(bool(np.isin(scored[scores.columns >= fixed], cells).all()))

@@ -163,7 +163,7 @@ def test_a_file_of_another_configuration_is_refused_by_name_and_kept(
     path = tmp_path / "state"
     se.Checkpoint(counted(), 3).save(path)
     before = path.read_bytes()
-    with pytest.raises(se.MergeError, match=f"{path} does not fit to the .*{told}"):
+    with pytest.raises(se.MergeError, match=f"{path} does not fit the .*{told}"):
         se.Checkpointer(given(), path)
     assert path.read_bytes() == before
 

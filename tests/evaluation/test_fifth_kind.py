@@ -281,5 +281,5 @@ def test_options_and_messages_come_with_the_registration():
 def test_a_version_without_it_says_that_a_newer_one_wrote_the_bytes(monkeypatch: pytest.MonkeyPatch):
     data = counted(se.Evaluator(["mean_size(most=5)"]), stream(0)).to_bytes()  # heads that were read before are known
     monkeypatch.delitem(KINDS, "sizes")
-    with pytest.raises(se.FormatError, match="a state is not known here: the bytes were written by a newer version"):
+    with pytest.raises(se.FormatError, match="a state is unknown: the bytes were written by a newer version"):
         se.Evaluator.from_bytes(data)

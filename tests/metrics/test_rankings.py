@@ -295,9 +295,9 @@ def test_parameters_that_cannot_be_are_refused():
         (lambda: reading("ranking_loss")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
         (lambda: reading("label_ranking_average_precision")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
         (lambda: reading("abandonment_at")(tables, k=1, degenerate="nan"), r"degenerate of \w+ must be"),
-        (lambda: reading("psp_at")(tables, k=1), "kept up to rank 0"),
-        (lambda: reading("psndcg_at")(tables, k=1), "kept up to rank 0"),
-        (lambda: reading("label_coverage_at")(tables, k=3), "kept up to rank 2; name"),
+        (lambda: reading("psp_at")(tables, k=1), "counted up to rank 0"),
+        (lambda: reading("psndcg_at")(tables, k=1), "counted up to rank 0"),
+        (lambda: reading("label_coverage_at")(tables, k=3), "counted up to rank 2; name"),
         (lambda: reading("label_coverage_at")(tables, k=1, of="some"), r"of of \w+ must be"),
         (lambda: reading("dcg")(tables, log_base=0.0), "log_base"),
     ):  # fmt: skip

@@ -28,11 +28,11 @@ def test_of_many_labels_the_most_frequent_are_shown():
     ev = many(100)
     support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
     report = ev.report(max_labels=10)
-    assert "... 90 labels of smaller support not shown" in report
+    assert "... 90 labels of smaller support omitted" in report
     drawn = [label for label in ev.labels if label in report]
     assert len(drawn) == 10
     assert min(support[label] for label in drawn) >= sorted(support.values())[-10]
-    assert "80 labels of smaller support not shown" in ev._repr_html_()
+    assert "80 labels of smaller support omitted" in ev._repr_html_()
 
 
 def test_a_metric_that_cannot_be_read_is_refused_in_a_report_and_left_out_of_a_notebook():

@@ -16,7 +16,7 @@ from streameval.tabular.job import State
 __all__ = ["StateCoder"]
 
 
-class StateCoder(Coder):  # type: ignore[misc]  # Beam is untyped here
+class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
     """Writes an `Evaluator`, a metric or a `Sliced` as its bytes. Equal states have equal bytes.
 
     Examples

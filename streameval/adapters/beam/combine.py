@@ -19,8 +19,8 @@ _ROWS = 256
 """Rows that wait in an accumulator: enough for a call not to cost much, few enough to wait for each of many keys."""
 
 
-class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
-    """Merges states of one job, for ``CombineGlobally`` and ``CombinePerKey`` of what `EvaluatorFn` or others gave.
+class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
+    """Merges states of one job, for ``CombineGlobally`` and ``CombinePerKey`` of what other transforms returned.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped here
 
     def extract_output(self, accumulator: Any) -> State:
         """An independent copy: where panes accumulate, the runner goes on with the accumulator."""
-        return accumulator.copy()  # type: ignore[no-any-return]  # it is a state here
+        return accumulator.copy()  # type: ignore[no-any-return]  # a state of this class
 
     def get_accumulator_coder(self) -> StateCoder:
         """The coder of states."""

@@ -32,7 +32,7 @@ class _Counted:
     rows: list[Any]
 
 
-class Count(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
+class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
     """States of the elements of a bundle, for each set of windows that elements are in, and each key."""
 
     def __init__(self, job: Job, keyed: bool, combined: Callable[[Any, Any], Any] | None) -> None:

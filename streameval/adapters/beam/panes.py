@@ -46,7 +46,7 @@ class Firing(NamedTuple):
     is_last: bool = False
 
 
-class Firings(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
+class Firings(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """From states, or (key, state), to a `Firing` each: what `Panes` takes.
 
     Examples
@@ -59,7 +59,7 @@ class Firings(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
         return pcoll | beam.ParDo(_Describe())
 
 
-class _Describe(beam.DoFn):  # type: ignore[misc]  # Beam is untyped here
+class _Describe(beam.DoFn):  # type: ignore[misc]  # Beam has no types
     def process(
         self, element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.DoFn.PaneInfoParam
     ) -> Iterator[Firing]:

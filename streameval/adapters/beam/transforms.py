@@ -17,7 +17,7 @@ from streameval.tabular.job import Job, JobOptions, Metrics
 __all__ = ["Evaluate", "EvaluatePerKey"]
 
 
-class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam is untyped here
+class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """Count the elements of a collection: one state for each window, and each pane of it.
 
     Parameters

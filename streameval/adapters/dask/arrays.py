@@ -35,7 +35,7 @@ def evaluate_arrays(
     Parameters
     ----------
     y_true, y_pred, mask
-        2-D arrays of Dask, examples x labels, whose chunks are of numpy or scipy.sparse. They are chunked alike along
+        2-D arrays of Dask, examples x labels, whose chunks are of numpy or scipy.sparse. They have equal chunks along
         examples, as ``y_true`` is; chunks along labels are joined, since an example is counted as a whole.
     weights
         A 1-D array of Dask.
@@ -77,7 +77,7 @@ def evaluate_arrays(
 
 
 def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
-    """The blocks of each array, as delayed objects, chunked along examples alone and all alike."""
+    """The blocks of each array, as delayed objects, chunked only along examples, with equal chunks."""
     first: Any = None
     blocks = []
     for name, array in arrays.items():

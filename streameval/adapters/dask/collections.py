@@ -51,7 +51,7 @@ def evaluate(
     scheduler
         As for ``compute``; without it, Dask's own choice for the collection: the distributed client if there is one.
     progress
-        Whether a bar is shown.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def evaluate(
     Raises
     ------
     InputError, LabelError, MetricError
-        If an argument or a column cannot be used. Columns of a data frame that are missing or of a wrong type are found
+        If an argument or a column cannot be used. Columns of a data frame that are missing or mistyped are reported
         before anything is computed.
 
     Examples
@@ -118,7 +118,7 @@ def _merge(job: Job, *states: bytes) -> bytes:
 
 
 def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress: bool) -> State:
-    """Compute a delayed state, by the scheduler that Dask would use for the collection unless told otherwise."""
+    """Compute a delayed state, by the scheduler that is configured or that Dask would use for the collection."""
     if not isinstance(progress, bool):
         raise InputError(f"progress must be True or False, not {quoted(progress)}")
     chosen = get_scheduler(scheduler=scheduler, collections=[collection])

@@ -1,4 +1,4 @@
-"""The metric classes by name. The stub beside this file, which ``docs/generate.py`` writes, is for type checkers."""
+"""The metric classes by name. The stub in the same folder, which ``docs/generate.py`` writes, is for type checkers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREFIXES: dict[Average, str] = {"micro": "Micro", "macro": "Macro", "weighted":
 
 
 def _name_of(entry: Entry, average: Average) -> str:
-    """The name of a class: that of the metric alone where the average goes without saying."""
+    """The name of a class: only that of the metric where the average goes without saying."""
     several = len([each for each in entry.averages if each is not None]) > 1
     bare = not several or (entry.bare and average == entry.default)
     return entry.class_name if bare else _PREFIXES[average] + entry.class_name
@@ -23,8 +23,8 @@ def _name_of(entry: Entry, average: Average) -> str:
 
 def _class_of(entry: Entry, average: Average) -> type[CountedMetric]:
     """The class of one metric and average."""
-    shown = [part for part in signature_of(entry).parameters.values() if part.name != "average"]
-    signature = inspect.Signature(shown)
+    parameters = [part for part in signature_of(entry).parameters.values() if part.name != "average"]
+    signature = inspect.Signature(parameters)
 
     def start(self: CountedMetric, **choices: Any) -> None:
         bound = signature.bind(**choices)
@@ -34,7 +34,7 @@ def _class_of(entry: Entry, average: Average) -> type[CountedMetric]:
     name = _name_of(entry, average)
     start.__name__, start.__qualname__, start.__module__ = "__init__", f"{name}.__init__", __name__
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    start.__signature__ = inspect.Signature([first, *shown])  # type: ignore[attr-defined]  # River reads it
+    start.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]  # River reads it
     body = {
         "__module__": __name__,
         "__doc__": _docstring(entry, average),

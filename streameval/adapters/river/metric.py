@@ -120,7 +120,7 @@ class CountedMetric(MultiLabelMetric):
         call_update(self._own_counts().update, y_true, y_pred, w)
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
-        """Take one example back, given as it was given to `update`."""
+        """Take one example back, with the arguments that `update` received."""
         call_update(self._own_counts().revert, y_true, y_pred, w)
 
     def get(self) -> float:
@@ -159,21 +159,24 @@ class CountedMetric(MultiLabelMetric):
     def _check_metric(self, other: object, verb: str) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
             theirs = other._spec.key if isinstance(other, CountedMetric) else quoted(other)
-            raise MergeError(f"cannot {verb}: metrics differ ({self._spec.key} and {theirs}); build both alike")
+            raise MergeError(
+                f"cannot {verb}: metrics differ ({self._spec.key} and {theirs}); "
+                "construct both with the same configuration"
+            )
 
     def snapshot(self) -> Evaluator:
         """The counts so far as an independent `Evaluator`, from which any other metric can be read."""
         return self._counts.copy()
 
     def _own_counts(self) -> Evaluator:
-        """Counts of this metric alone: those that a collection shares are copied before they change."""
+        """Counts owned by this metric: those that a collection shares are copied before they change."""
         if self._sharing is not None:
             self._sharing.is_complete = False
             self._counts, self._sharing = self._counts.copy(), None
         return self._counts
 
     def _share_counts(self, counts: Evaluator, sharing: Sharing | None) -> Self:
-        """The same metric over other counts, which a collection shares if ``sharing`` is given."""
+        """The same metric over other counts, which a collection shares with ``sharing``."""
         copied = type(self).__new__(type(self))
         copied.__dict__.update(self.__dict__)
         copied._counts, copied._sharing = counts, sharing
@@ -200,7 +203,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
     Parameters
     ----------
     metrics
-        The metrics, in the order in which they are shown.
+        The metrics, in the order in which they are listed.
     str_sep
         What stands between them when they are printed.
 
@@ -312,7 +315,9 @@ class MetricCollection(MultiLabelMetric, Metrics):
 
     def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
         if type(other) is not type(self) or len(other.data) != len(self.data):
-            raise MergeError(f"cannot {verb}: the metrics of the two collections differ; build both alike")
+            raise MergeError(
+                f"cannot {verb}: the metrics of the two collections differ; construct both with the same configuration"
+            )
         combined: dict[tuple[int, int], Evaluator] = {}
         pairs: list[tuple[CountedMetric, Evaluator]] = []
         for mine, theirs in zip(self.data, other.data, strict=True):

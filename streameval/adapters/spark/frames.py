@@ -54,7 +54,7 @@ def evaluate(
     Raises
     ------
     InputError, LabelError, MetricError
-        If an argument or a column cannot be used. Columns that are missing or of a wrong type are found before the job
+        If an argument or a column cannot be used. Columns that are missing or mistyped are reported before the job
         starts.
 
     Examples

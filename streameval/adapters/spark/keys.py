@@ -35,7 +35,7 @@ def evaluate_by_key(
     metrics: Metrics = None,
     **options: Unpack[RowOptions],
 ) -> DataFrame:
-    """Count the rows of each key: states per partition and key, which alone are shuffled, merged per key.
+    """Count the rows of each key: states per partition and key, the only rows that are shuffled, merged per key.
 
     Parameters
     ----------

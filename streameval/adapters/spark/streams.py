@@ -36,7 +36,7 @@ class StreamEvaluation:
     path
         A folder for the states, which belongs to one checkpoint of one query. A batch is counted once its file is on
         disk, and a query that is started again with the same checkpoint goes on where it was. Without it, they are
-        kept in this object, which must live as long as the query's checkpoint is used.
+        stored in this object, which must live as long as the query's checkpoint is used.
     keep
         How many batches keep a state of their own; those before are merged.
 
@@ -115,7 +115,7 @@ class StreamEvaluation:
             try:
                 with self._lock:
                     return self._job.merged(self._store.read(span) for span in self._spans())
-            except FileNotFoundError:  # another process, which runs the query, has just merged it with others
+            except FileNotFoundError:  # another process, which runs the query, has just merged it with other files
                 continue
         raise InputError("the states in the folder change all the time; is there one query that writes there?")
 

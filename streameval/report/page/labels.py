@@ -9,7 +9,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from streameval.report.model import PER_LABEL, Column, Report, Table, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
-from streameval.report.page.markup import Section, count_text, escaped, label_texts, table_data, table_html
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_data, table_html
 from streameval.report.page.metrics import HEADS
 
 __all__ = ["label_section"]
@@ -29,7 +29,7 @@ _SUPPORT = "examples in which the label is true"
 def label_section(report: Report, max_labels: int) -> Section | None:
     """The table of labels with all that can be read of them, and the pictures above it."""
     columns = [*_binary(report), *_scored(report), *_chosen(report)]
-    names = label_texts(report.labels)
+    names = label_strings(report.labels)
     if not columns or not names:
         return None
     columns.insert(0, Column("label", "label", names))
@@ -128,7 +128,7 @@ def _pictures(table: Table) -> str:
         if len(rows) <= _NAMED:
             picture.names(across, up, [columns["label"][row] for row in rows])
         chart = picture.html()
-    return f'<div class="beside">{chart}{_worst(columns)}</div>'
+    return f'<div class="side-by-side">{chart}{_worst(columns)}</div>'
 
 
 def _worst(columns: dict[str, Any]) -> str:

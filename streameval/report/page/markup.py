@@ -14,7 +14,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import printable
 
 __all__ = [
-    "MINUS", "NOTHING", "Section", "count_text", "escaped", "label_text", "label_texts", "number_text", "safe_json",
+    "MINUS", "NOTHING", "Section", "count_text", "escaped", "label_string", "label_strings", "number_text", "safe_json",
     "table_data", "table_html",
 ]  # fmt: skip
 
@@ -41,17 +41,17 @@ def escaped(text: str) -> str:
     return escape(text, quote=True)
 
 
-def label_text(label: Label | None) -> str:
+def label_string(label: Label | None) -> str:
     """A label on one line, cut where it is very long."""
     return "no label" if label is None else cut(printable(label) or "(empty)", _LONGEST)
 
 
-def label_texts(labels: Iterable[Label | None]) -> list[str]:
+def label_strings(labels: Iterable[Label | None]) -> list[str]:
     """All labels as strings; those that look like integers are in quotes where there are integers among the labels."""
     every = list(labels)
     mixed = any(isinstance(label, int) for label in every)
     return [
-        f'"{label}"' if mixed and isinstance(label, str) and label.lstrip("-").isdigit() else label_text(label)
+        f'"{label}"' if mixed and isinstance(label, str) and label.lstrip("-").isdigit() else label_string(label)
         for label in every
     ]
 
@@ -82,7 +82,7 @@ def table_html(table: Table) -> str:
     heads = "".join(_head(column, sorted_by=bool(table.by) and column.name == table.by) for column in table.columns)
     body = "".join(_row(table, row) for row in table.order()[: table.first])
     hidden = max(0, table.size - table.first)
-    rest = f'<p class="rest" data-rest="{table.name}">{hidden:,} more rows are not shown.</p>' if hidden else ""
+    rest = f'<p class="rest" data-rest="{table.name}">{hidden:,} more rows are omitted.</p>' if hidden else ""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
         f'<table data-table="{table.name}"><caption id="{table.name}-caption">{escaped(table.caption)}</caption>'

@@ -10,14 +10,14 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import as_float
 from streameval.metrics.pairs import Matrix, confusion_matrix
 from streameval.report.model import Column, Report, Table
-from streameval.report.page.markup import Section, count_text, escaped, label_texts, table_data, table_html
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_data, table_html
 
 __all__ = ["pair_section"]
 
 _SIDE = 16
 _PAIRS = 200
 _LEAST = 0.005
-_DEEP = 0.55  # from here on a cell is so dark that its number must be light
+_DEEP = 0.55  # at or above it a cell is so dark that its number must be light
 _MEANING = (
     "<p>A label that is missed was taken for the labels that are wrongly predicted in the same example, in equal "
     "parts, or for no label if there are none. Correct predictions are on the diagonal.</p>"
@@ -30,12 +30,12 @@ def pair_section(report: Report) -> Section | None:
     if view is None:
         return None
     matrix = confusion_matrix(view, values="shares")
-    names = label_texts(matrix.labels)
+    names = label_strings(matrix.labels)
     values, parts = _sums(matrix), matrix.values("true")
     wrong = np.flatnonzero((matrix.row != matrix.column) & (values > 0))
     table = _table(matrix, names, values, parts, wrong)
     heat = _heat(matrix, names, values, parts, wrong)
-    pictures = f'<div class="beside pairs">{heat}<div>{table_html(table)}</div></div>'
+    pictures = f'<div class="side-by-side pairs">{heat}<div>{table_html(table)}</div></div>'
     return Section("confusion", "Confusion", _MEANING + pictures, {"confusions": table_data(table)})
 
 

@@ -13,7 +13,7 @@ from streameval.metrics.curves import precision_recall_curve, roc_curve
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
-from streameval.report.page.markup import Section, count_text, escaped, label_texts, number_text
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, number_text
 from streameval.report.page.metrics import interval_text, metric_list
 from streameval.report.series import curve_line, threshold_lines
 from streameval.states.curve_view import CurveTables
@@ -37,7 +37,7 @@ def curve_section(report: Report) -> Section | None:
     if tables is None:
         return None
     positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
-    names = label_texts(tables.labels)
+    names = label_strings(tables.labels)
     drawn = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
     options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in drawn)
     few = "" if len(drawn) == tables.size else f" (the {len(drawn)} most frequent)"
@@ -171,4 +171,4 @@ def ranking_section(report: Report) -> Section | None:
         items = report.values(f"{name}(k={k})" for k in range(1, last + 1))
         chart.line(word, range(1, last + 1), [item.value for item in items], tone, points=True)
     metrics = metric_list(report, "rankings")
-    return Section("rankings", "Rankings", f'<div class="beside even">{chart.html()}{metrics}</div>')
+    return Section("rankings", "Rankings", f'<div class="side-by-side even">{chart.html()}{metrics}</div>')

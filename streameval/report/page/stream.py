@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from streameval.report.model import Column, Report, Table
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import Section, escaped, label_text, label_texts, table_data, table_html
+from streameval.report.page.markup import Section, escaped, label_string, label_strings, table_data, table_html
 from streameval.schema.labels import Label
 
 __all__ = ["slice_section", "stream_section"]
@@ -22,7 +22,7 @@ def slice_section(slices: Sequence[tuple[Label, Report]]) -> Section | None:
     if not slices:
         return None
     columns = [
-        Column("slice", "label", label_texts(name for name, _ in slices)),
+        Column("slice", "label", label_strings(name for name, _ in slices)),
         Column("examples", "count", [report.tables.examples for _, report in slices]),
     ]
     for items in zip(*(report.values() for _, report in slices), strict=True):
@@ -76,5 +76,5 @@ def _named(column: str) -> tuple[str, str]:
         metric, line = column[:start], column[start + 2 : -1]
     if ": " in metric:
         metric, label = metric.split(": ", 1)
-        line = f"{label_text(label)}, {line}" if line else label_text(label)
+        line = f"{label_string(label)}, {line}" if line else label_string(label)
     return metric, line

@@ -8,7 +8,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streameval.report.page.markup import label_text, label_texts, number_text, safe_json
+from streameval.report.page.markup import label_string, label_strings, number_text, safe_json
 
 
 @given(
@@ -23,10 +23,10 @@ def test_embedded_json_reads_back_and_holds_no_mark_of_html(value: object):
 
 
 def test_integer_labels_and_strings_of_digits_are_told_apart():
-    assert label_texts([7, "7", "x"]) == ["7", '"7"', "x"]
-    assert label_texts(["7", "x"]) == ["7", "x"]
-    assert label_text("") == "(empty)"
-    assert label_text("a" * 3000) == "a" * 199 + "…"
+    assert label_strings([7, "7", "x"]) == ["7", '"7"', "x"]
+    assert label_strings(["7", "x"]) == ["7", "x"]
+    assert label_string("") == "(empty)"
+    assert label_string("a" * 3000) == "a" * 199 + "…"
 
 
 def test_numbers_are_written_for_people():

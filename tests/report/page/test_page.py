@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.errors import InputError
-from streameval.report.page.markup import label_texts
+from streameval.report.page.markup import label_strings
 from streameval.schema.text import printable
 from tests.support.effort import cases
 from tests.support.report_cases import HOSTILE, TITLE, few, hostile, hostile_trace, many
@@ -211,7 +211,7 @@ def test_labels_and_counts_are_those_of_the_data_frame(data: st.DataObject):
     if told is None:
         assert table["label"] == []
         return
-    assert told["values"][0] == label_texts(table["label"])
+    assert told["values"][0] == label_strings(table["label"])
     order = ["f1", "precision", "recall", "support", "predicted", "tp", "fp", "fn"]
     for name, values in zip(order, told["values"][1:], strict=True):
         assert [float("inf") if value == "inf" else value for value in values] == table[name]
@@ -236,7 +236,7 @@ def test_the_written_rows_are_the_most_frequent_labels_and_the_data_holds_all():
     assert [row[0] for row in rows] == [ev.labels[place] for place in ranked]
     assert [row[4] for row in rows] == [f"{support[place]:,}" for place in ranked]
     assert len(page.data["labels"]["values"][0]) == 250
-    assert any("150 more rows are not shown" in text for _, text in page.all("p"))
+    assert any("150 more rows are omitted" in text for _, text in page.all("p"))
 
 
 def test_beyond_max_labels_the_rarest_are_left_out():
@@ -310,8 +310,8 @@ def test_names_stay_text_whatever_they_hold(labels: list, title: str):
     # Names beside dots are left out where they would overlap, so their elements are not compared.
     assert [tag for tag in kinds if tag != "bdi"] == [tag for tag in left if tag != "bdi"]
     assert page.all("h1")[0][1] == printable(title)
-    assert page.data["labels"]["values"][0] == label_texts(labels)
-    assert sorted(row[0] for row in page.rows("labels")) == sorted(label_texts(labels))
+    assert page.data["labels"]["values"][0] == label_strings(labels)
+    assert sorted(row[0] for row in page.rows("labels")) == sorted(label_strings(labels))
 
 
 # -- size -------------------------------------------------------------------------------------------------------------
