@@ -396,7 +396,7 @@ def test_killing_a_process_at_any_moment_loses_nothing_that_was_saved():
 @pytest.fixture
 def writing(tmp_path: Path) -> Iterator[Path]:
     """A temporary file that a process is writing now."""
-    temporary, file = files._opened_beside(tmp_path / "state")
+    temporary, file = files._open_temporary(tmp_path / "state")
     yield temporary
     os.close(file)
 

@@ -284,8 +284,8 @@ def test_parameters_that_cannot_be_are_refused():
             with pytest.raises(MetricError, match=r"k of \w+ must be"):
                 read(tables, k=k)
     for call, told in (
-        (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is kept for"),
-        (lambda: reading("map_at")(tables, divisor="hits"), "is kept for"),
+        (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is counted for"),
+        (lambda: reading("map_at")(tables, divisor="hits"), "is counted for"),
         (lambda: reading("map_at")(tables, k=2, divisor="hits", unranked="last"), "name this metric"),
         (lambda: reading("map_at")(tables, k=2, divisor="k"), r"divisor of \w+ must be"),
         (lambda: reading("precision_at")(tables, k=2, divisor="ranked", unranked="last"), "needs unranked"),
