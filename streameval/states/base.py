@@ -107,7 +107,7 @@ class State(ABC, Generic[K]):
         self.root = commit.Root() if root is None else root
         self.decisions = decisions
         self.table: Any = self._empty_table()
-        self.weights = SumCells[K](self.root)
+        self.weights: SumCells[K] = SumCells(self.root)
 
     # -- what a kind says; the first three unless it counts in its own way ---------------------------------------------
 

@@ -145,7 +145,7 @@ class Curves(State[Place]):
         scale, digits = backend.decisions.limbs(weights)
         target = common_scale(scale)
         worth: np.ndarray[Any, np.dtype[Any]] = np.array(exact_integers(digits.astype(np.int64), scale, target), object)
-        sums = ExactSums[Place](target, {_ALL: int(worth.sum())} if len(worth) else {})
+        sums: ExactSums[Place] = ExactSums(target, {_ALL: int(worth.sum())} if len(worth) else {})
         bins, residuals = binning.bins_of(scores)
         exact = worth[rows].tolist()
         for column, kind, bin_, residual, value in zip(

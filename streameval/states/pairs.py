@@ -183,7 +183,7 @@ class Pairs(State[Key]):
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         cells, examples = self._cells(batch), batch.examples
         scale, digits = backend.decisions.limbs(weights)
-        total = ExactSums[Key](common_scale(scale))
+        total: ExactSums[Key] = ExactSums(common_scale(scale))
 
         def add(keys: Iterable[Key], groups: IntArray, rows: IntArray, count: int) -> None:
             values = exact_integers(_by_group(groups, digits[rows], count), scale, total.scale)

@@ -106,7 +106,7 @@ class Rankings(State[Key]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.options = self.options or RankingOptions()
-        self.optional = SumCells[Key](self.root, ExactSums())
+        self.optional: SumCells[Key] = SumCells(self.root, ExactSums())
         self._inverse: dict[Label, float] | None = None
         self._scratch: Rankings | None = None
 

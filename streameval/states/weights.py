@@ -68,7 +68,7 @@ class ExactSums(Generic[K]):
 def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
     """New sums: those of all."""
     parts = list(sums)
-    total = ExactSums[K](max((part.scale for part in parts), default=0))
+    total: ExactSums[K] = ExactSums(max((part.scale for part in parts), default=0))
     for part in parts:
         for key, value in part.at(total.scale).sums.items():
             total.add(key, value)

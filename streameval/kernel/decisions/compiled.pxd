@@ -9,6 +9,7 @@ cdef class Counts:
     cdef int64_t* cell
     cdef Py_ssize_t width
     cdef se_sums rows
+    cdef public bint scratch
     # What the example at hand has said of each column: 4 * turn + bits, so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn

@@ -927,7 +927,8 @@ cdef class Counts:
             for column in range(width):
                 if not 0 <= place[column] < self.width:
                     raise IndexError(f"column {place[column]} is out of range")
-        other = other.copy(None)  # which nobody changes before the commit
+        if other is self or not other.scratch:
+            other = other.copy(None)  # which nobody changes before the commit
         if not se_sums_promise(&self.rows, other.rows.used):
             raise MemoryError
         data = <Merged*>calloc(1, sizeof(Merged) + width * sizeof(int64_t))

@@ -79,13 +79,16 @@ class Counts:
     Methods that can decline return ``OTHER`` (not handled by the fast path), ``REFUSED`` (it would take back what was
     never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. The ``count_*`` methods of many
     examples are only used on counts that are thrown away if they fail.
+
+    ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy then.
     """
 
-    __slots__ = ("_cell", "_last")
+    __slots__ = ("_cell", "_last", "scratch")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
         self._last: tuple[tuple[object, ...], IntArray] = ((), np.zeros(0, np.int64))
+        self.scratch = False
 
     @property
     def _value(self) -> _Value:
