@@ -18,6 +18,7 @@ import streameval as se
 from streameval.kernel import backend
 from streameval.kernel.commit.numpy import Root
 from tests.support.naming import case_name
+from tests.support.twins import count_slots
 
 
 def unchanged(ev: se.Evaluator, *given: object) -> str:
@@ -104,7 +105,7 @@ def test_slots_out_of_range_are_refused_before_anything_changes():
     for slots in ([10**6], [3, 10**6], [-(10**6)]):
         for sign in (1, -1):
             with pytest.raises(IndexError):
-                counts.count_slots(np.array(slots), (1, 0, 0, 0), 0, sign)
+                count_slots(counts, np.array(slots), (1, 0, 0, 0), 0, sign)
         with pytest.raises(IndexError):
             counts.at(np.array(slots))
     with pytest.raises(IndexError):

@@ -16,6 +16,14 @@ BACKENDS = ("compiled", "numpy") if kernel.BACKEND == "compiled" else ("numpy",)
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 
+def committed(root: Any, answer: Any) -> int:
+    """What a method answers, whose part is committed."""
+    if isinstance(answer, int):
+        return answer
+    root.commit([answer])
+    return DONE
+
+
 class Twin:
     """A table of one implementation."""
 
@@ -26,11 +34,7 @@ class Twin:
 
     def change(self, method: str, *arguments: Any) -> int:
         """What a method answers, whose part is committed."""
-        answer = getattr(self.table, method)(*arguments)
-        if isinstance(answer, int):
-            return answer
-        self.root.commit([answer])
-        return DONE
+        return committed(self.root, getattr(self.table, method)(*arguments))
 
     def merge(self, other: Twin, columns: Any = None, sign: int = 1) -> int:
         """Merge another table of the same implementation, or unmerge it."""
@@ -48,3 +52,19 @@ class Twin:
 def twins(subject: str, name: str, *arguments: Any) -> list[Twin]:
     """One table of each implementation."""
     return [Twin(backend, subject, name, *arguments) for backend in BACKENDS]
+
+
+def count_slots(counts: Any, slots: Any, key: Any, fixed: int, sign: int) -> int:
+    """Count one example in counts of decisions, or say why they decline it."""
+    return committed(_root_of(counts), counts.prepare_example(slots, key, fixed, sign))
+
+
+def merge(counts: Any, other: Any, columns: Any = None) -> int:
+    """Merge other counts of decisions, or say why they are declined."""
+    return committed(_root_of(counts), counts.prepare_merge(other, columns, 0, 1))
+
+
+def _root_of(counts: Any) -> Any:
+    """What commits changes of counts. Compiled parts know their table, so any root does."""
+    cell = getattr(counts, "_cell", None)
+    return import_module("streameval.kernel.commit.compiled").Root() if cell is None else cell.root

@@ -32,6 +32,7 @@ from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.effort import cases, spread
 from tests.support.interruptions import Interrupted, attempted, interrupted
 from tests.support.streams import Example, Stream, feed_many, readings, streams
+from tests.support.twins import count_slots
 from tests.wire.test_decisions import sealed, varint
 
 CHECK = settings(max_examples=cases(40), deadline=None)
@@ -812,7 +813,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             if step == "slide" and not (mine.weighted or scores_kept):
                 said = [{str(n): bool(o & bit) for n, o in enumerate(outcomes)} for bit in (1, 2)]
                 assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == 0
-                twin.count_slots(slots, key, 0, 1)
+                count_slots(twin, slots, key, 0, 1)
                 theirs.extend(one, slots.astype(np.int32), None, stamps)
                 theirs.drop(twin, theirs.overdue(size, limit))
             else:
@@ -821,7 +822,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
                 scores_kept = scores_kept or scored is not None
                 scores = None if scored is None else (np.array([2]), np.array([now, 3]), np.array([0.1, now], scored))
                 for tape, table in ((mine, counts), (theirs, twin)):
-                    table.count_slots(slots, key, 0, 1)
+                    count_slots(table, slots, key, 0, 1)
                     tape.extend(one, slots.astype(np.int32), weight, stamps, scores)
         assert (mine.examples, mine.weighted, mine.latest) == (theirs.examples, theirs.weighted, theirs.latest)
         for size, limit in ((0, now), (3, now - 2), (99, -(2**63))):
@@ -850,7 +851,7 @@ def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: 
     for name in names:
         reader.labels.add(name)
     counts = compiled.Counts(Root(), len(names))
-    counts.count_slots(np.array([3, 5], np.int64), (1, 1, 1, 0), fixed, 1)
+    count_slots(counts, np.array([3, 5], np.int64), (1, 1, 1, 0), fixed, 1)
     before = everything(counts, len(names))
     chosen = st.lists(st.sampled_from(names), unique=True)
     forms = (set, list, tuple, frozenset, lambda labels: dict.fromkeys(labels, True), lambda _: dict.fromkeys(names, 0))

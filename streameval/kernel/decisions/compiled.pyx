@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
-from streameval.kernel.part cimport commit, se_part_new
+from streameval.kernel.part cimport se_part_new
 from streameval.kernel.table cimport (
     se_sums,
     se_sums_add,
@@ -40,6 +40,8 @@ cdef extern from "Python.h":
     int _PySet_NextEntry(object, Py_ssize_t*, PyObject**, Py_hash_t*)
     long PyLong_AsLong(object) except? -1
     double PyLong_AsDouble(object) except? -1.0
+    Py_ssize_t PySequence_Fast_GET_SIZE(object)
+    PyObject* PySequence_Fast_GET_ITEM(object, Py_ssize_t)
 
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_rows:
@@ -376,7 +378,6 @@ cdef class Counts:
         cdef Py_ssize_t at = 0, position = 0, column
         cdef Py_hash_t hashed
         cdef int says
-        cdef object item
         if PyDict_CheckExact(given):
             while PyDict_Next(given, &at, &key, &value):
                 says = self.says(value, self.scored and bit == 2)
@@ -398,16 +399,9 @@ cdef class Counts:
                     return 0
                 self.note(column, bit, count)
             return 1
-        if PyList_CheckExact(given):
-            for item in <list>given:
-                column = self.column_of(columns, <PyObject*>item)
-                if column < 0:
-                    return 0
-                self.note(column, bit, count)
-            return 1
-        if PyTuple_CheckExact(given):
-            for item in <tuple>given:
-                column = self.column_of(columns, <PyObject*>item)
+        if PyList_CheckExact(given) or PyTuple_CheckExact(given):
+            for position in range(PySequence_Fast_GET_SIZE(given)):
+                column = self.column_of(columns, PySequence_Fast_GET_ITEM(given, position))
                 if column < 0:
                     return 0
                 self.note(column, bit, count)
@@ -750,13 +744,6 @@ cdef class Counts:
             gone += self.said(slot[position] // 5) == 0
         self.present -= min(gone, self.present)
 
-    def count_slots(self, slots, tuple key, Py_ssize_t fixed, int sign):
-        part = self.prepare_example(slots, key, fixed, sign)
-        if type(part) is int:
-            return part
-        commit(part)
-        return DONE
-
     cdef int check(self, const int64_t[::1] slot) except -1:
         """Slots can be out of range if two threads use one object without a lock."""
         cdef Py_ssize_t position
@@ -988,13 +975,6 @@ cdef class Counts:
         self.n += by * other.n
         if by < 0:
             self.spare = self.present = 0  # what the last full look found holds no longer
-
-    def merge(self, Counts other, columns, Py_ssize_t fixed=0):
-        part = self.prepare_merge(other, columns, fixed, 1)
-        if type(part) is int:
-            return part
-        commit(part)
-        return DONE
 
     def cells(self, Py_ssize_t width):
         out = np.zeros((width, 5), np.int64)

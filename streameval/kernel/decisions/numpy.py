@@ -80,7 +80,7 @@ class Counts:
     never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. The ``count_*`` methods of many
     examples are only used on counts that are thrown away if they fail.
 
-    ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy then.
+    ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy.
     """
 
     __slots__ = ("_cell", "_last", "scratch")
@@ -146,7 +146,8 @@ class Counts:
         _, missed, wrong, hits = np.bincount(outcomes, minlength=4).tolist()
         counted = (outcomes > 0) | (first >= 5 * fixed)
         self.reserve(len(columns))
-        return self.count_slots((first + outcomes)[counted], (hits + missed, hits + wrong, hits, 0), fixed, sign)
+        key = hits + missed, hits + wrong, hits, 0
+        return self._commit(self.prepare_example((first + outcomes)[counted], key, fixed, sign))
 
     def count_examples(
         self,
@@ -162,7 +163,7 @@ class Counts:
             code = counted.count_example(columns, fixed, true, pred, threshold, 1)
             if code != DONE:
                 return code
-        return self.merge(counted, None)
+        return self._commit(self.prepare_merge(counted, None, 0, 1))
 
     def place_example(
         self,
@@ -208,10 +209,6 @@ class Counts:
             return value.plus(sign, cells, [(key, sign)])
 
         return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)
-
-    def count_slots(self, slots: IntArray, key: RowKey, fixed: int, sign: int) -> int:
-        """Do at once what `prepare_example` prepares."""
-        return self._commit(self.prepare_example(slots, key, fixed, sign))
 
     # -- many examples -------------------------------------------------------------------------------------------------
 
@@ -294,10 +291,6 @@ class Counts:
             return value.plus(sign * its.examples, cells, [(key, sign * times) for key, times in its.rows.items()])
 
         return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)
-
-    def merge(self, other: Counts, columns: IntArray | None, fixed: int = 0) -> int:
-        """Do at once what `prepare_merge` prepares."""
-        return self._commit(self.prepare_merge(other, columns, fixed, 1))
 
     def cells(self, width: int) -> IntArray:
         """A copy of the counts of the first columns, shape (width, 5)."""

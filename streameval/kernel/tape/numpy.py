@@ -170,7 +170,7 @@ class Tape:
         for example in np.split(slots, np.cumsum(lengths)[:-1]) if counts is not None and len(lengths) else ():
             outcomes = np.bincount(example % 5, minlength=5).tolist()
             key: RowKey = (outcomes[1] + outcomes[3], outcomes[2] + outcomes[3], outcomes[3], outcomes[4])
-            counts.count_slots(example.astype(np.int64), key, 0, -1)  # type: ignore[union-attr]
+            counts._commit(counts.prepare_example(example.astype(np.int64), key, 0, -1))  # type: ignore[union-attr]
         self._cell.root.commit([self.prepare_drop(examples)])
 
     def contents(self, start: int, stop: int) -> TapeContents:

@@ -26,6 +26,7 @@ from streameval.kernel.lists import numpy as _lists_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 from tests.support.effort import cases
 from tests.support.naming import case_name
+from tests.support.twins import count_slots, merge
 
 # Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -299,7 +300,7 @@ def test_twins_agree_about_any_history_of_single_examples(data: st.DataObject):
         slots = np.array([5 * c + o for c, o in outcomes.items() if o or c >= fixed], np.int64)
         values = list(outcomes.values())
         key = (values.count(1) + values.count(3), values.count(2) + values.count(3), values.count(3), 0)
-        assert twins[1].count_slots(slots, key, fixed, sign) == code
+        assert count_slots(twins[1], slots, key, fixed, sign) == code
         assert everything(twins[0], 5) == everything(twins[1], 5)
 
 
@@ -323,19 +324,19 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
         if drawn < reverts and (counted or drawn < 0.1):
             wrong = not counted or rng.random() < 0.4
             given = example() if wrong else counted.pop(rng.randrange(len(counted)))
-            codes = [counts.count_slots(*given, fixed, -1) for counts in twins]
+            codes = [count_slots(counts, *given, fixed, -1) for counts in twins]
             assert codes[0] == codes[1], step
         elif drawn < 0.95:
             counted.append(example())
             for counts in twins:
-                counts.count_slots(*counted[-1], fixed, 1)
+                count_slots(counts, *counted[-1], fixed, 1)
         elif drawn < 0.97:
             added = [example() for _ in range(rng.randrange(6))]
             counted += added
             for counts, other in zip(twins, both(width), strict=True):
                 for given in added:
-                    other.count_slots(*given, fixed, 1)
-                assert counts.merge(other, None) == DONE
+                    count_slots(other, *given, fixed, 1)
+                assert merge(counts, other) == DONE
         else:
             twins = tuple(counts.copy(Root()) for counts in twins)
     assert everything(twins[0], width) == everything(twins[1], width)
@@ -414,9 +415,9 @@ def test_twins_merge_copy_and_restore_alike():
                 counts.count_dense(np.arange(columns), 0, rows, rows[::-1].copy(), None)
             first.reserve(60)
             place = np.random.default_rng(1).permutation(60)[:more].astype(np.int64)
-            assert first.merge(second, place) == DONE
-            assert first.merge(first.copy(Root()), None) == DONE
-            assert first.merge(first, None) == DONE
+            assert merge(first, second, place) == DONE
+            assert merge(first, first.copy(Root())) == DONE
+            assert merge(first, first) == DONE
             fresh = kind(Root(), 0)
             fresh.restore(first.examples, first.cells(60), *first.row_keys())
             assert everything(fresh, 60) == everything(first, 60)
@@ -431,17 +432,17 @@ def test_twins_merge_copy_and_restore_alike():
 @needs_compiled
 def test_twins_are_full_at_the_same_example():
     for counts in both(1):
-        counts.count_slots(np.array([3]), (1, 1, 1, 0), 0, 1)
+        count_slots(counts, np.array([3]), (1, 1, 1, 0), 0, 1)
         for _ in range(62):
-            assert counts.merge(counts, None) == DONE
+            assert merge(counts, counts) == DONE
         assert counts.examples == 2**62
-        assert counts.merge(counts, None) == FULL
+        assert merge(counts, counts) == FULL
         rest = counts.copy(Root())
-        assert rest.count_slots(np.array([3]), (1, 1, 1, 0), 0, -1) == DONE
-        assert counts.merge(rest, None) == DONE
+        assert count_slots(rest, np.array([3]), (1, 1, 1, 0), 0, -1) == DONE
+        assert merge(counts, rest) == DONE
         assert counts.examples == 2**63 - 1
         before = everything(counts, 1)
-        assert counts.count_slots(np.array([3]), (1, 1, 1, 0), 0, 1) == FULL
+        assert count_slots(counts, np.array([3]), (1, 1, 1, 0), 0, 1) == FULL
         assert counts.count_example({"a": 0}, 0, {"a": True}, {"a": True}, None, 1) == FULL
         assert counts.count_examples({"a": 0}, 0, [{"a": True}], [{"a": True}], None) == FULL
         assert everything(counts, 1) == before
