@@ -30,7 +30,7 @@ __all__ = ["watched"]
 Advance: TypeAlias = Callable[[int], None]
 
 _WIDE = 72
-"""Columns of a terminal from which on there is room for all parts of a bar."""
+"""A terminal with at least as many columns has room for all parts of a bar."""
 
 _SHARE = 20
 """Drawing takes one part in so many of the time, at most."""

@@ -191,17 +191,18 @@ def _json(result: Result) -> dict[str, object]:
         content["window"] = {"name": name, **part(window)}
     if result.sliced is not None:
         content["slices"] = [
-            {"where": {key: value if _is_plain(value) else str(value) for key, value in where.items()}, **part(counts)}
+            {
+                "where": {
+                    key: value if isinstance(value, str | int | None) else str(value) for key, value in where.items()
+                },
+                **part(counts),
+            }
             for where, counts in result.slices()
         ]
     if result.has_labels:
         details = dict_report(report_of(result.counts, ()))
         content |= {key: details[key] for key in ("averages", "labels")}
     return content
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, str | int | bool)
 
 
 def json_bytes(value: object) -> bytes:

@@ -60,12 +60,12 @@ class Source:
             for magic, tool in _COMPRESSED.items():
                 if start.startswith(magic):
                     raise UserError(f"{self.name} is compressed; give {tool} {self.file} | streameval evaluate - ...")
-            suffix = Path(self.file).suffix.lower()
+            suffix, first = Path(self.file).suffix.lower(), start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
             if start[:4] in (b"PAR1", b"ARRO"):
                 if self.size is None:
                     raise UserError("standard input is Parquet or Arrow, which is read from files only; give the path")
                 yield from read_tables(self.file, self.size, columns)
-            elif suffix in _JSON or (suffix not in _DELIMITERS and _begins_json(start)):
+            elif suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
                 yield from read_jsonl(stream, self.name, columns)
             else:
                 yield from read_csv(stream, self.name, columns, sep=sep, delimiter=_DELIMITERS.get(suffix, ","))
@@ -80,10 +80,6 @@ class Source:
             raise UserError("standard input is closed")
         stream: Any = sys.stdin.buffer
         return nullcontext(stream if hasattr(stream, "peek") else io.BufferedReader(stream))
-
-
-def _begins_json(start: bytes) -> bool:
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
 
 
 def sources_of(arguments: list[str]) -> list[Source]:

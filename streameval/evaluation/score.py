@@ -136,7 +136,7 @@ def classification_report(
     labels
         The names of the columns, in order (scikit-learn's ``target_names``).
     threshold
-        If ``y_pred`` holds scores, from which one on a label is predicted.
+        If ``y_pred`` holds scores: labels scoring at or above it are predicted.
     zero_division
         What 0/0 stands for: 0.0, 1.0, or nan, which leaves it out of means.
     digits

@@ -1,4 +1,4 @@
-"""What metrics there are: `metric` collects their entries beside the formulas. And the names that stand for them."""
+"""The catalogue: entries, which `metric` collects at the formulas, and the names that stand for them."""
 
 from __future__ import annotations
 
@@ -50,10 +50,6 @@ _SUFFIXES: dict[str, Average] = {
 }  # fmt: skip
 _TEXT = re.compile(r"(?P<name>\w+)(\((?P<choices>[^()]*)\))?")
 _EMPTY = get_args(Empty)
-
-
-def _nothing(_: MetricSpec) -> Mapping[str, Any]:
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,7 @@ class Entry:
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     certify: Reading | None = None
-    needs: Callable[[MetricSpec], Mapping[str, Any]] = _nothing
+    needs: Callable[[MetricSpec], Mapping[str, Any]] = lambda _: {}
     reported: tuple[Average, ...] = ()
     arguments: tuple[str, ...] = ()
     notes: str = ""

@@ -77,7 +77,7 @@ def one_error(rows: Rows) -> tuple[Integers, int]:
 
 
 @ranking(
-    "coverage_error", "CoverageError", "How far down the ranking one must go to meet all true labels.",
+    "coverage_error", "CoverageError", "How far down the ranking one must go to reach all true labels.",
     "max rank of the true labels (minus_one: less 1), mean over examples", _SCHAPIRE + "; scikit-learn",
     read=partial(_by_rows, blank=nothing_true), parameters=(Parameter("minus_one", False), DEGENERATE),
     high=math.inf, bigger_is_better=False, aliases=("coverage",), reported=("samples",),

@@ -407,16 +407,10 @@ def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
         reached = whole if bound < 0 else (0, 0)
         return *reached, *reached, *whole
     own_bin: IntArray = binned.bins_of(np.array([bound]))[0]
+    known = binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))  # where scores are equal
     inside = bound > binned.edges_of(own_bin)[0]
-    passed = (path.bins > own_bin[0]) | (
-        (path.bins == own_bin[0]) & np.where(path.mixed, not inside, _known(path) >= bound)
-    )
+    passed = (path.bins > own_bin[0]) | ((path.bins == own_bin[0]) & np.where(path.mixed, not inside, known >= bound))
     low = int(np.count_nonzero(passed))
     open_ = low < len(path.bins) and bool(path.mixed[low]) and path.bins[low] == own_bin[0]
     high = low + int(open_)
     return int(path.tp[low]), int(path.fp[low]), int(path.tp[high]), int(path.fp[high]), *whole
-
-
-def _known(path: Path) -> FloatArray:
-    """The score of each step whose scores are equal."""
-    return binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))

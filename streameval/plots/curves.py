@@ -210,7 +210,7 @@ def plot_thresholds(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw precision, recall and F of one label over the threshold from which on a score is a prediction.
+    """Draw precision, recall and F of one label over the threshold, at or above which a score is a prediction.
 
     Parameters
     ----------

@@ -50,9 +50,9 @@ Counted: TypeAlias = Pairs | PairTables
 def content_of(pairs: Counted, part: Part) -> PairContent:
     """What a state holds, if it counts some part."""
     if part not in pairs.parts:
-        kept = ", ".join(pairs.parts) or "nothing"
+        counted = ", ".join(pairs.parts) or "nothing"
         raise MetricError(
-            f"this reads {part}, but of pairs only {kept} were counted; give keep=[{part!r}] when building"
+            f"this reads {part}, but of pairs only {counted} were counted; give keep=[{part!r}] when building"
         )
     return pairs.content()
 

@@ -196,7 +196,7 @@ def summed_few(
 
 
 def _collected(entries: Iterable[tuple[Key, int, int, int]], weights: list[tuple[int, int]] | None) -> ExactSums[Key]:
-    """Sums by key of values in units of ``2**-scale``, given as key, example, value, scale."""
+    """Sums by key of values in units of ``2**-scale``, from key, example, value, scale."""
     entries = list(entries)
     finest = max((scale for _, scale in weights), default=0) if weights else 0
     target = common_scale(finest + max((scale for *_, scale in entries), default=0))

@@ -18,7 +18,7 @@ from streameval.tabular.files import are_paths, open_files
 __all__ = ["Source", "open_source"]
 
 _PART = 2**12
-"""Rows from which on a part of a table is a batch of its own."""
+"""A part of a table with at least as many rows is a batch of its own."""
 
 
 class Source(NamedTuple):

@@ -90,10 +90,5 @@ def _check_weights(content: DecisionContent, scale: int, sums: list[list[int]], 
     require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))
     by_label = list(map(sum, zip(*sums, strict=True))) or [0] * 5
     by_example = [sum(key[part] * value for key, value in zip(keys, key_sums, strict=True)) for part in range(4)]
-    require(_agree(by_label, by_example))
-
-
-def _agree(by_label: list[int], by_example: list[int]) -> bool:
-    """Whether true, predicted, both and masked cells are as many by label as by example."""
     _, fn, fp, tp, masked = by_label
-    return by_example == [tp + fn, tp + fp, tp, masked]
+    require(by_example == [tp + fn, tp + fp, tp, masked])  # true, predicted, both and masked cells

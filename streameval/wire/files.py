@@ -79,7 +79,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _hold(file: int) -> bool | None:
-    """Mark an open file as in use until it is closed; False if it is already, None if files cannot be marked here."""
+    """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
     if sys.platform == "win32":
         return None
     try:

@@ -80,7 +80,9 @@ def safe_json(value: object) -> str:
 def table_html(table: Table) -> str:
     """A table, complete up to a number of rows that a page can bear; the script shows more."""
     heads = "".join(_head(column, sorted_by=bool(table.by) and column.name == table.by) for column in table.columns)
-    body = "".join(_row(table, row) for row in table.order()[: table.first])
+    places = range(len(table.columns))
+    rows = ("".join(_cell(table, place, row) for place in places) for row in table.order()[: table.first])
+    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
     hidden = max(0, table.size - table.first)
     rest = f'<p class="rest" data-rest="{table.name}">{hidden:,} more rows are omitted.</p>' if hidden else ""
     return (
@@ -108,10 +110,6 @@ def _head(column: Column, *, sorted_by: bool) -> str:
     sort = ' aria-sort="descending"' if sorted_by else ""
     note = f' title="{escaped(column.note)}"' if column.note else ""
     return f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
-
-
-def _row(table: Table, row: int) -> str:
-    return f"<tr>{''.join(_cell(table, place, row) for place in range(len(table.columns)))}</tr>"
 
 
 def _cell(table: Table, place: int, row: int) -> str:
