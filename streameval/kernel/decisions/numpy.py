@@ -287,7 +287,7 @@ class Counts:
 
         def change(value: _Value) -> _Value:
             cells = np.zeros_like(value.cells)
-            cells[places] = sign * added
+            np.add.at(cells, places, sign * added)  # columns that nobody mentions may share a place
             return value.plus(sign * its.examples, cells, [(key, sign * times) for key, times in its.rows.items()])
 
         return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)

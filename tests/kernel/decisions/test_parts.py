@@ -83,6 +83,16 @@ def test_taking_out_what_was_merged_is_the_inverse(
 
 
 @both_twins
+def test_columns_that_nobody_mentions_may_share_the_place_of_another(root_of: Any, counts_of: Any):
+    (root, counts), (_, other) = (counted(root_of, counts_of, examples) for examples in ([[1]], [[1], [3]]))
+    columns = np.zeros(WIDTH, np.int64)
+    root.commit([counts.prepare_merge(other, columns, 0, 1)])
+    assert everything(counts, WIDTH) == everything(counted(root_of, counts_of, [[1], [1], [3]])[1], WIDTH)
+    root.commit([counts.prepare_merge(other, columns, 0, -1)])
+    assert everything(counts, WIDTH) == everything(counted(root_of, counts_of, [[1]])[1], WIDTH)
+
+
+@both_twins
 def test_what_was_never_counted_is_declined_and_changes_nothing(root_of: Any, counts_of: Any):
     _, counts = counted(root_of, counts_of, [[1, 2], [3, 3]])
     before = everything(counts, WIDTH)
