@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,9 +35,16 @@ class Kind:
     metrics: tuple[str, ...] = ("f1_macro", "recall_samples", "hamming_loss")
     options: tuple[tuple[str, Any], ...] = ()
     scored: bool = False
+    missing: bool = False
 
     def evaluator(self) -> se.Evaluator:
         return se.Evaluator(list(self.metrics), **dict(self.options))
+
+    def single(self) -> se.Metric:
+        """The first of its metrics alone."""
+        spec = self.evaluator().metrics[0]
+        choices = {name: value for name, value in self.options if name not in ("keep", "inverse_propensities")}
+        return se.metric(spec.name, average=spec.average, **choices, **dict(spec.parameters))
 
 
 PROPENSITIES = {label: 1.5 + place for place, label in enumerate(LABELS)}
@@ -54,8 +62,21 @@ KINDS = {
     ),
     "curves": Kind(("roc_auc_macro", "average_precision_micro"), scored=True),
     "pairs": Kind(PAIRS, (("keep", PARTS),)),
+    **{f"pairs: {part}": Kind((), (("keep", [part]),)) for part in PARTS},
     "all": Kind(
         ("f1_macro", "ndcg", "roc_auc_macro", "scumble"), (("threshold", 0.5), ("keep", ["curves", *PARTS])), True
+    ),
+    "all, of scores that are missing": Kind(
+        ("f1_macro", "ndcg", "roc_auc_macro", "scumble", "average_precision_per_label"),
+        (
+            ("threshold", {label: (0.25, -1.0, 0.5)[place % 3] for place, label in enumerate(LABELS)}),
+            ("nan", "missing"),
+            ("ties", "last"),
+            ("labels", LABELS[1:4]),
+            ("unknown", "ignore"),
+        ),
+        scored=True,
+        missing=True,
     ),
 }
 
@@ -66,7 +87,8 @@ def rows_of(kind: Kind, seed: str, *, weighted: bool, size: int = 7) -> list[Row
     rows = []
     for place in range(size):
         true = set(draw.sample(LABELS, draw.randint(0, 4)))
-        scores = {label: draw.choice(LEVELS) for label in draw.sample(LABELS, draw.randint(0, 5))}
+        levels = (*LEVELS, math.nan) if kind.missing else LEVELS
+        scores = {label: draw.choice(levels) for label in draw.sample(LABELS, draw.randint(0, 5))}
         pred = scores if kind.scored else {label for label, score in scores.items() if score >= 0.5}
         mask = set(draw.sample(LABELS, 1)) if draw.random() < 0.3 else None
         weight = draw.choice(WEIGHTS) if weighted else 1.0
@@ -81,19 +103,22 @@ class Holder:
     Attributes
     ----------
     make
-        Builds it from an evaluator that has counted nothing.
+        Builds it; it has counted nothing.
     keywords
         Which keywords an update takes besides, from the example.
     ordered
         Whether each shard must count its examples in the order of their times.
     without
         The laws that it cannot have, each with the words of its refusal.
+    many
+        Further keywords of ``update_many``.
     """
 
-    make: Callable[[se.Evaluator], Any]
+    make: Callable[[Kind], Any]
     keywords: Callable[[Row], dict[str, Any]] = lambda _: {}
     ordered: bool = False
     without: tuple[tuple[str, str], ...] = ()
+    many: tuple[tuple[str, Any], ...] = ()
 
     def update(self, state: Any, row: Row) -> None:
         state.update(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
@@ -112,10 +137,14 @@ def placed(row: Row) -> dict[str, Any]:
 
 REACHES = (("unmerge", "the time so far"),)
 HOLDERS = {
-    "Evaluator": Holder(lambda ev: ev),
-    "Sliced": Holder(lambda ev: se.Sliced(ev, by=["region", "half"], cross=[["region", "half"]]), placed),
+    "Evaluator": Holder(Kind.evaluator),
+    "Evaluator, in two threads": Holder(Kind.evaluator, many=(("threads", 2),)),
+    "Metric": Holder(Kind.single),
+    "Sliced": Holder(
+        lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], cross=[["region", "half"]]), placed
+    ),
     "Sliced, overflowing": Holder(
-        lambda ev: se.Sliced(ev, by=["region", "half"], most=1),
+        lambda kind: se.Sliced(kind.evaluator(), by=["region", "half"], most=1),
         placed,
         without=(
             ("inverse", "cannot revert"),
@@ -123,10 +152,13 @@ HOLDERS = {
         ),
     ),
     "Tumbling": Holder(
-        lambda ev: se.Tumbling(ev, period=1.0, keep=9), timed, without=(("unmerge", "the time so far"),)
+        lambda kind: se.Tumbling(kind.evaluator(), period=1.0, keep=9), timed, without=(("unmerge", "the time so far"),)
     ),
-    "Fading": Holder(lambda ev: se.Fading(ev, 2.0), timed, without=(("unmerge", "the time so far"),)),
+    "Fading": Holder(lambda kind: se.Fading(kind.evaluator(), 2.0), timed, without=(("unmerge", "the time so far"),)),
     "TimeRolling": Holder(
-        lambda ev: se.TimeRolling(ev, period=1.0), timed, ordered=True, without=(("unmerge", "evicted"),)
+        lambda kind: se.TimeRolling(kind.evaluator(), period=1.0),
+        timed,
+        ordered=True,
+        without=(("unmerge", "evicted"),),
     ),
 }

@@ -352,39 +352,6 @@ def test_a_weight_that_was_not_counted_is_refused():
         assert state.content() == before
 
 
-@settings(max_examples=cases(100), deadline=None)
-@given(streams())
-def test_contents_round_trip_and_copies_are_independent(stream: tuple):
-    declared, parts, examples = stream
-    state = fed(declared, parts, examples)
-    content = state.content()
-    again = state.restored()
-    assert again == state
-    assert again.content() == content
-    copied = state.copy()
-    assert copied == state
-    more = Meant(frozenset("ab"), frozenset("zc"), weight=0.3)
-    for twin in (again, copied):
-        twin.count_one(more.slots(twin.labels, random.Random(0)), 1)
-        assert state.content() == content
-        assert twin == fed(declared, parts, [*examples, more])
-
-
-@settings(max_examples=cases(50), deadline=None)
-@given(streams())
-def test_merging_with_itself_doubles_and_with_nothing_changes_nothing(stream: tuple):
-    declared, parts, examples = stream
-    state = fed(declared, parts, examples)
-    state.merge(fresh(declared, parts)[0])
-    assert state == fed(declared, parts, examples)
-    other = fresh(declared, parts)[0]
-    other.merge(state)
-    assert other == state
-    state.merge(state)
-    assert state == fed(declared, parts, examples * 2)
-    assert other == fed(declared, parts, examples)
-
-
 def test_examples_without_weight_still_weigh_nothing_after_compacting_and_merging():
     state, _ = fresh()
     state.count_one(Example(np.zeros(0, np.int64), (0, 0, 0, 0), 0.0), 1)

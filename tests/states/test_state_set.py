@@ -103,28 +103,6 @@ def alike(one: se.Evaluator, other: se.Evaluator) -> bool:
 
 @CHECK
 @given(streams())
-def test_one_by_one_and_many_at_once_and_merged_shards_are_the_same(stream: Stream):
-    whole = stream.fed()
-    assert alike(stream.many(stream.examples), whole)
-    assert alike(stream.many(stream.examples, threads=2), whole)
-    examples = stream.rng.sample(stream.examples, len(stream.examples))
-    cut = sorted(stream.rng.randint(0, len(examples)) for _ in range(2))
-    parts = [stream.many(examples[: cut[0]]), stream.fed(examples[cut[0] : cut[1]]), stream.many(examples[cut[1] :])]
-    before = [copy.copy(part) for part in parts]
-    a, b, c = parts
-    assert alike((a + b) + c, whole)
-    assert alike(a + (c + b), whole)
-    assert sum(parts) == whole
-    assert parts == before
-    again = stream.fresh()
-    for part in (examples[: cut[0]], examples[cut[0] :]):
-        again.update_many(*[[row[at] for row in part] for at in (0, 1)],
-                          mask=[row[2] for row in part], weights=[row[3] for row in part])  # fmt: skip
-    assert alike(again, whole)
-
-
-@CHECK
-@given(streams())
 def test_reverting_is_the_inverse_of_updating(stream: Stream):
     kept = stream.examples[::2]
     ev = stream.many([*stream.examples[1::2], *kept])
@@ -135,26 +113,6 @@ def test_reverting_is_the_inverse_of_updating(stream: Stream):
     assert alike(ev, stream.fed(kept))
     ev.reset()
     assert alike(ev, stream.fresh())
-
-
-@CHECK
-@given(streams())
-def test_zero_doubling_and_copies(stream: Stream):
-    ev = stream.fed()
-    ev.merge(stream.fresh())
-    assert alike(ev, stream.fed())
-    fresh = stream.fresh()
-    fresh.merge(ev)
-    assert alike(fresh, ev)
-    twins = [ev.copy(), copy.copy(ev), copy.deepcopy(ev)]
-    ev.merge(ev)
-    assert alike(ev, stream.fed(stream.examples * 2))
-    ev.update({"a"}, {"a": 0.5})
-    assert all(alike(twin, stream.fed()) for twin in twins)
-    for twin in twins[:2]:
-        twin.update({"b"}, {"a": 0.5, "b": 1.0})
-    assert alike(twins[0], twins[1])
-    assert alike(twins[2], stream.fed())
 
 
 @CHECK

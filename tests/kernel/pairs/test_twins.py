@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import DONE, FULL, REFUSED
-from tests.support.effort import cases
+from tests.support.effort import cases, spread
 from tests.support.twins import Twin, needs_compiled, twins
 
 SHAPES = [
@@ -38,10 +39,11 @@ def same(pair: list[Twin]) -> bool:
     return everything(pair[0].table) == everything(pair[1].table)
 
 
+ROWS = list(product((1, 2, 4, 7), FILLS, SHAPES))
+
+
 @needs_compiled
-@pytest.mark.parametrize("parts", [1, 2, 4, 7])
-@pytest.mark.parametrize("fill", FILLS)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("parts", "fill", "shape"), spread(ROWS, len(ROWS)), ids=str)
 def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, parts: int):
     rng = np.random.default_rng([*shape, parts])
     if fill == "ones":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from streameval.kernel.types import DONE, FULL, REFUSED
-from tests.support.effort import cases
+from tests.support.effort import cases, spread
 from tests.support.twins import BACKENDS, Twin, needs_compiled, twins
 
 if "compiled" in BACKENDS:
@@ -60,10 +62,11 @@ def level(request: pytest.FixtureRequest):
     assert compiled.vector_level() == before
 
 
+ROWS = list(product((np.float32, np.float64), SCORES, SHAPES))
+
+
 @needs_compiled
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("fill", SCORES)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("kind", "fill", "shape"), spread(ROWS, len(ROWS)), ids=str)
 def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type, level: None):
     rng = np.random.default_rng([*shape, SCORES.index(fill)])
     width = shape[1] + 3
