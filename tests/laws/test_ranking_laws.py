@@ -172,19 +172,18 @@ def test_what_is_held_is_possible_and_most_of_what_is_not_is_told(stream: Stream
 def test_arguments_are_never_changed_and_never_kept(stream: Stream):
     state = stream.empty()
     batch = as_lists(stream.examples, state.labels, stream.rng)
-    arrays = [
-        batch.scores,
-        *batch.true[:2],
-        *batch.ranked[:2],
-        *(batch.mask or ())[:2],
-        *([] if batch.weights is None else [batch.weights]),
-    ]
+    first = as_lists(stream.examples[:1], state.labels, stream.rng)
+    arrays = []
+    for lists in (batch, first):
+        arrays += [lists.scores, *lists.true[:2], *lists.ranked[:2], *(lists.mask or ())[:2]]
+        arrays += [] if lists.weights is None else [lists.weights]
     rows = as_rows(stream.examples, LABELS, state.labels)
     arrays += [part for part in (rows.true, rows.scores, rows.ranked, rows.mask) if part is not None]
     before = [array.tobytes() for array in arrays]
     state.count(batch)
     state.count(rows)
-    state.count_one(batch, -1)
+    if stream.examples:
+        state.count_one(first, -1)
     content = state.content()
     assert [array.tobytes() for array in arrays] == before
     for array in arrays:
