@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-__all__ = ["Accumulator", "Core", "compacted", "core_of", "from_contents", "with_states"]
+__all__ = [
+    "Accumulator", "Core", "compacted", "core_of", "from_contents", "from_saved", "saved_empty",
+    "with_states",
+]  # fmt: skip
 
 A = TypeVar("A", bound="Accumulator")
 
@@ -511,6 +514,16 @@ def compacted(holder: A, empty: A) -> A:
     made = empty.copy()
     made.merge(holder)
     return made
+
+
+def saved_empty(holder: Accumulator) -> Saved:
+    """What bytes hold of an object that is built as this one and has counted nothing."""
+    return holder._saved_empty()
+
+
+def from_saved(kind: type[A], saved: Saved) -> A:
+    """The object of a class that bytes hold."""
+    return kind._from_saved(saved)
 
 
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:

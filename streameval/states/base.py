@@ -35,7 +35,7 @@ from streameval.schema.batch import Batch, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
 
-__all__ = ["COUNT_MAX", "Content", "Part", "State", "offsets_of_lists", "refusal"]
+__all__ = ["COUNT_MAX", "Content", "Merge", "Part", "State", "offsets_of_lists", "refusal"]
 
 COUNT_MAX = 2**63 - 1
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
@@ -44,6 +44,10 @@ K = TypeVar("K", bound=Hashable)
 
 Part: TypeAlias = Any
 """A prepared change of the kernel."""
+
+S = TypeVar("S")
+Merge: TypeAlias = tuple[S, IntArray | None, int]
+"""Another state, where its columns are here (None: the same), and the sign."""
 
 
 class Content:
@@ -173,21 +177,21 @@ class State(ABC, Generic[K]):
             parts += self._prepare_weights(added, units)
         return parts
 
-    def prepare_merge(self, other: Self, columns: IntArray | None, sign: int) -> list[Part]:
-        """Prepare that all that another state has counted is added (sign 1) or taken back (sign -1).
+    def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
+        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1).
 
-        ``columns`` says where its columns are here; None if they are the same.
+        Of each other state it is said where its columns are here; None if they are the same. ``known`` is as above.
         """
         self._reserve()
-        parts = [self._part(self._prepare_counts(other, columns, sign))]
-        if self.weights.present or other.weights.present:
-            added = self._placed(other._weights_at(0), columns)
-            units = [self._placed(other._unit_sums(), columns)] if sign < 0 else []
-            parts += self._prepare_weights([(added, sign)], units)
+        parts = [self._part(self._prepare_counts(*merge)) for merge in merges]
+        if self.weights.present or any(other.weights.present for other, _, _ in merges):
+            added = [(self._placed(other._weights_at(0), columns), sign) for other, columns, sign in merges]
+            units = [self._placed(other._unit_sums(), columns) for other, columns, sign in merges if sign < 0]
+            parts += self._prepare_weights(added, [] if known else units)
         return parts
 
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
-        """Prepare the counts of `prepare_merge`."""
+        """Prepare the counts of one of `prepare_merges`."""
         return self.table.prepare_merge(other.table, columns, sign)
 
     def _share(self, example: Example) -> Any:
@@ -255,7 +259,7 @@ class State(ABC, Generic[K]):
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(type(self).count, states, parts))
         for state in states:
-            self.root.commit(self.prepare_merge(state, None, 1))
+            self.root.commit(self.prepare_merges([(state, None, 1)]))
         return True
 
     def _reserve(self) -> None:
@@ -325,7 +329,7 @@ class State(ABC, Generic[K]):
         state = self.empty_like(own, None, None)
         state.restore(content)
         columns = np.array([self.labels.columns[label] for label in content.labels], np.int64)
-        self.root.commit(self.prepare_merge(state, columns, 1))
+        self.root.commit(self.prepare_merges([(state, columns, 1)]))
 
     def _fill_weights(self, scale: int | None, sums: dict[K, int], finest: int = 0) -> None:
         if scale is not None:

@@ -100,11 +100,6 @@ class Decisions(State[Key]):
         sums.update(zip(_tuples(weighed.keys), by_key, strict=True))
         return ExactSums(target, sums)
 
-    def prepare_weights(self, examples: list[Example], sign: int) -> list[Part]:
-        """Prepare that examples that were surely counted are added to, or taken out of, the weight sums alone."""
-        added = [(self._sums_of_one(example, example.weight), sign) for example in examples]
-        return self._prepare_weights(added, [])
-
     def _count(self, batch: Batch) -> None:
         fixed = self.labels.fixed
         if isinstance(batch, Ragged):

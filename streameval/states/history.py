@@ -1,8 +1,6 @@
 """States of which the examples are remembered, oldest first, so that the oldest can be taken back.
 
-The examples on the tape are what holds; the counts follow from them. The tape changes at once, the counts may not:
-while they differ the history is stale, and whoever reads it counts anew what is on the tape. So an interruption costs
-one recount and never a wrong number.
+What is counted, what is taken back, and the tape itself change by one commit.
 """
 
 from __future__ import annotations
@@ -13,10 +11,11 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
-from streameval.kernel.types import FloatArray, Int32Array, IntArray, TapeContents
+from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, TapeContents
 from streameval.schema.batch import Batch, Example, slots_of
 from streameval.schema.example_scores import ExampleScores, batch_of, narrowed
 from streameval.schema.labels import Label, LabelIndex
+from streameval.states.base import Merge, Part
 from streameval.states.recording import Recording
 from streameval.states.state_set import StateSet
 
@@ -26,10 +25,8 @@ ALWAYS = -(2**63)
 """A limit that no example is stamped at or before."""
 
 _COLUMNS = 2**31 // 5
-# Taking weights back one by one costs more than counting anew what stays, from about here on.
-_MANY = 64
-# Of several states examples are taken back one by one, which costs as much as counting many at once, unless weighted.
-_FEW, _TIMES = 8, 32
+# Examples up to which it is quicker to take each back by itself than all of them as a batch.
+_FEW = 8
 # Weight sums of a batch are exact below 2**20 examples; several states take more room for each.
 _PIECE, _SMALL_PIECE = 2**17, 2**14
 
@@ -40,55 +37,58 @@ class RecentExamples:
     def __init__(self, labels: LabelIndex, size: int, *, scored: bool) -> None:
         self._labels, self._size, self._scored = labels, size, scored
         self._parts: list[tuple[Int32Array, Int32Array, FloatArray | None]] = []
-        self._given: list[ExampleScores] = []
-        self._held = 0
+        self._scores: list[ExampleScores] = []
+        self._stored = 0
         self.examples = 0
 
     def add(self, batch: Batch) -> None:
-        """Note a batch that was counted, hence checked, and its scores."""
+        """Remember a batch that was counted, hence checked, and its scores."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
         newest = batch.part(surplus, batch.examples) if surplus else batch
         self._parts.append((*slots_of(newest, self._labels.fixed), newest.weights))
         scores = ExampleScores.of(newest) if self._scored else None
         if scores is not None:
-            self._given.append(scores)
-        self._held += newest.examples
-        while self._held - len(self._parts[0][0]) >= self._size:
-            self._held -= len(self._parts.pop(0)[0])
-            del self._given[:1]
+            self._scores.append(scores)
+        self._stored += newest.examples
+        while self._stored - len(self._parts[0][0]) >= self._size:
+            self._stored -= len(self._parts.pop(0)[0])
+            del self._scores[:1]
 
     def recording(self, declared: tuple[Label, ...], stamps: IntArray | None) -> Recording:
-        """The noted examples where ``declared`` are the declared labels, which the reader may not have known."""
-        contents, given, labels = self.contents(stamps), self.given(), self._labels
+        """The remembered examples where ``declared`` are the declared labels, which the reader may not have known."""
+        contents, scores, labels = self.contents(stamps), self.scores(), self._labels
         if labels.fixed != len(declared):
             labels = LabelIndex(declared)
             columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
-            contents, given = _moved(contents, columns, labels.fixed), None if given is None else given.moved(columns)
-        return Recording.of(labels, contents, given)
+            contents, scores = (
+                _moved(contents, columns, labels.fixed),
+                None if scores is None else scores.moved(columns),
+            )
+        return Recording.of(labels, contents, scores)
 
-    def given(self) -> ExampleScores | None:
-        """The scores of the noted examples."""
-        if not self._given:
+    def scores(self) -> ExampleScores | None:
+        """The scores of the remembered examples."""
+        if not self._scores:
             return None
-        given = ExampleScores.joined(self._given)
-        gone = max(0, len(given.lengths) - self._size)
-        return given.taken(np.arange(gone, len(given.lengths))) if gone else given
+        scores = ExampleScores.joined(self._scores)
+        surplus = max(0, len(scores.lengths) - self._size)
+        return scores.taken(np.arange(surplus, len(scores.lengths))) if surplus else scores
 
     def contents(self, stamps: IntArray | None) -> TapeContents:
-        """The noted examples, at most as many as asked; ``stamps`` are those of all examples."""
+        """The remembered examples, at most as many as asked; ``stamps`` are those of all examples."""
         lengths = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in self._parts)])
         slots = np.concatenate([np.zeros(0, np.int32), *(part[1] for part in self._parts)])
         weights = None
         if any(part[2] is not None for part in self._parts):
             weights = np.concatenate([np.ones(len(n)) if w is None else w for n, _, w in self._parts])
-        gone = max(0, len(lengths) - self._size)
-        slots = slots[int(lengths[:gone].sum()) :]
-        last = slice(self.examples - len(lengths) + gone, self.examples)
+        surplus = max(0, len(lengths) - self._size)
+        slots = slots[int(lengths[:surplus].sum()) :]
+        last = slice(self.examples - len(lengths) + surplus, self.examples)
         return (
-            lengths[gone:],
+            lengths[surplus:],
             slots,
-            None if weights is None else weights[gone:],
+            None if weights is None else weights[surplus:],
             None if stamps is None else stamps[last],
         )
 
@@ -97,9 +97,9 @@ def _moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContent
     """Examples in other columns. Those that are declared there, and were not here, lose their true negatives."""
     lengths, slots, weights, stamps = contents
     slots = (5 * columns[slots // 5] + slots % 5).astype(np.int32)
-    kept = (slots % 5 != 0) | (slots >= 5 * fixed)
+    explicit = (slots % 5 != 0) | (slots >= 5 * fixed)
     row = np.repeat(np.arange(len(lengths)), lengths)
-    return np.bincount(row[kept], minlength=len(lengths)).astype(np.int32), slots[kept], weights, stamps
+    return np.bincount(row[explicit], minlength=len(lengths)).astype(np.int32), slots[explicit], weights, stamps
 
 
 class History:
@@ -111,47 +111,46 @@ class History:
         What the examples come to.
     tape
         The examples. Where the decisions are the only state, it can count in them by itself.
-    stale
-        Whether the counts may differ from what is on the tape.
+    counts
+        The table of the decisions.
     clock
-        Of a timed tape: the time so far, where it is later than that of the newest example.
+        A cell. Of a timed tape: the time so far, where it is later than that of the newest example.
     before
         How many examples were appended before those that this began with.
     """
 
-    __slots__ = (
-        "_look", "_scored", "_until_compaction", "before", "clock", "counts", "labels", "stale", "states", "tape",
-    )  # fmt: skip
+    __slots__ = ("_look", "_scored", "_until_compaction", "before", "clock", "counts", "labels", "states", "tape")
 
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
-        labels = self.labels = LabelIndex(recording.labels)
+        labels = LabelIndex(recording.labels)
         labels.fixed = recording.fixed
-        timed = recording.stamps is not None
-        self.tape = backend.tape.Tape(backend.commit.Root(), timed)
-        self._scored = recording.given is not None
-        self._append((recording.lengths, recording.slots, recording.weights, recording.stamps), recording.given)
-        self._hold(like.empty_like(labels))
-        batch = recording.batch()
-        size = _SMALL_PIECE if _several(like) else _PIECE
-        for start in range(0, batch.examples, size):
-            stop = min(start + size, batch.examples)
-            self.states.count(batch.part(start, stop))
-        self.clock, self.stale, self.before = clock, False, 0
+        self._start(like.empty_like(labels), clock, timed=recording.stamps is not None)
+        self._scored, self.before = recording.scores is not None, 0
+        contents = recording.lengths, recording.slots, recording.weights, recording.stamps
+        self.states.root.commit([self._prepare_append(contents, recording.scores)])
+        self._count(self.states, recording.batch())
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
-    def _hold(self, states: StateSet) -> None:
-        self.states, self.counts = states, states.decisions.table
+    def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
+        self.states, self.labels, self.counts = states, states.labels, states.decisions.table
+        self.tape, self.clock = backend.tape.Tape(states.root, timed), states.root.cell(clock)
 
     @property
     def appended(self) -> int:
         """How many examples were ever appended, here and before."""
         return self.before + int(self.tape.appended)
 
+    @property
+    def latest(self) -> int:
+        """Of a timed tape, the time so far; `ALWAYS` if there is none."""
+        newest: int | None = self.tape.latest
+        clock: int = self.clock.value
+        return clock if newest is None else max(newest, clock)
+
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
         start, stop = self.tape.overdue(size, limit), self.tape.examples
-        given = self._given(start, stop) if self._scored else None
-        return Recording.of(self.labels, self.tape.contents(start, stop), given)
+        return Recording.of(self.labels, self.tape.contents(start, stop), self._scores(start, stop))
 
     def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
@@ -160,116 +159,115 @@ class History:
         self._look = 64 + 2 * len(self.labels)
         return self.states.mostly_unused()
 
+    # -- changing -----------------------------------------------------------------------------------------------------
+
     def slide(self, example: Example, stamp: int, size: int, limit: int) -> None:
         """Count an example, and take back what is then overdue."""
         self._require_room()
-        slots = example.slots.astype(np.int32)
-        weights = None if example.weight == 1.0 else np.array([example.weight])
+        slots, weight = example.slots.astype(np.int32), None if example.weight == 1.0 else np.array([example.weight])
         stamps = np.array([stamp], np.int64) if self.tape.timed else None
-        given = None if example.scored is None else ExampleScores.of(example.scored)
-        self.stale = True
-        try:
-            self.states.count_one(example, 1)
-        except BaseException:
-            self.stale = self.states.examples != self.tape.examples
-            raise
-        self._append((np.array([len(slots)], np.int32), slots, weights, stamps), given)
-        self.stale = self._trim(size, limit)
+        scores = None if example.scored is None else ExampleScores.of(example.scored)
+        overdue = self.tape.overdue(size - 1, limit)
+        drop, oldest = self._prepare_drop(overdue, weighted=weight is not None)
+        if oldest <= _FEW:
+            changes = [(example, 1), *((old, -1) for old in self._examples(oldest))]
+            parts = self.states.prepare(changes, known=True)
+        else:
+            added = self.states.empty_like()
+            added.count_one(example, 1)
+            parts = self._prepare_merges([(added, None, 1)], oldest)
+        append = self._prepare_append((np.array([len(slots)], np.int32), slots, weight, stamps), scores)
+        self._commit([*parts, append, *drop], overdue)
 
     def extend(
         self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int
     ) -> None:
         """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
-        contents, given = recent.contents(stamps), recent.given()
+        contents, scores = recent.contents(stamps), recent.scores()
         columns = self.states.columns_of(gathered)
         self._require_room()
         if columns is not None:
             contents = _moved(contents, columns, self.labels.fixed)
-            given = None if given is None else given.moved(columns)
-        self.stale = True
-        try:
-            self.states.merge(gathered)
-        except BaseException:
-            self.stale = self.states.examples != self.tape.examples
-            raise
-        self._append(contents, given)
-        self.stale = self._trim(size, limit)
+            scores = None if scores is None else scores.moved(columns)
+        overdue = self.tape.overdue(size - recent.examples, limit)
+        drop, oldest = self._prepare_drop(overdue, weighted=contents[2] is not None)
+        parts = self._prepare_merges([(gathered, columns, 1)], oldest)
+        self._commit([*parts, self._prepare_append(contents, scores), *drop], overdue)
 
     def advance(self, clock: int, size: int, limit: int) -> None:
         """Let time pass, and take back what is then overdue."""
-        self.stale = True
-        self.clock = clock
-        self.stale = self._trim(size, limit)
+        overdue = self.tape.overdue(size, limit)
+        drop, oldest = self._prepare_drop(overdue)
+        self._commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop], overdue)
 
-    def _append(self, contents: TapeContents, given: ExampleScores | None) -> None:
-        scores = None if given is None else (given.lengths, given.columns, narrowed(given.scores))
-        self.tape.extend(*contents, scores)
+    def _commit(self, parts: list[Part], overdue: int) -> None:
+        self.states.root.commit(parts)
+        self._until_compaction -= overdue if len(self.states.states) > 1 else 0
+        if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
+            self.states.compact()
+            self._until_compaction = 64 + len(self.labels) + self.tape.examples
 
-    def _given(self, start: int, stop: int) -> ExampleScores:
-        return ExampleScores(*self.tape.scores_of(start, stop))
+    def _prepare_append(self, contents: TapeContents, scores: ExampleScores | None) -> Part:
+        listed = None if scores is None else (scores.lengths, scores.columns, narrowed(scores.scores))
+        return self.tape.prepare_append(*contents, listed)
 
-    def _trim(self, size: int, limit: int) -> bool:
-        """The same; whether it is better to count anew."""
-        tape, states = self.tape, self.states
-        overdue = tape.overdue(size, limit)
-        several, weighted = _several(states), tape.weighted
-        if overdue and (several or weighted):
-            few, times = (_FEW, 2 if weighted else _TIMES) if several else (_MANY, 2)
-            if overdue > few and times * overdue > tape.examples:
-                return True
-        if not several:
-            if overdue and weighted:
-                self._lighten(overdue)
-            tape.drop(self.counts, overdue)
-        elif overdue:
-            for example in self._examples(overdue):
-                states.count_one(example, -1, known=True)
-            tape.drop(None, overdue)
-            self._until_compaction -= overdue
-            if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
-                states.compact()
-                self._until_compaction = 64 + len(self.labels) + tape.examples
-        if not tape.weighted:
-            states.drop_weights()
-        return False
+    def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
+        """Take the oldest examples off the tape, and how many of them are still to be taken back from the states.
+
+        ``weighted``: whether what is appended in the same commit is.
+        """
+        tape, unweighted = self.tape, list[Part]()
+        if not weighted:
+            odd = np.count_nonzero(tape.contents(0, overdue)[2] != 1.0) if tape.weighted and overdue else 0
+            unweighted = self.states.drop_weights() if odd == tape.weighted else []
+        if not overdue:
+            return unweighted, 0
+        if len(self.states.states) == 1 and not (weighted or tape.weighted or unweighted):
+            drop = tape.prepare_drop(overdue, self.counts)
+            if drop != OTHER:
+                return [drop], 0
+        return [tape.prepare_drop(overdue), *unweighted], overdue
+
+    def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:
+        """Merge states, and take so many of the oldest examples back."""
+        if oldest:
+            evicted = self.states.empty_like()
+            lengths, slots, weights, _ = self.tape.contents(0, oldest)
+            self._count(evicted, batch_of(lengths, slots, weights, self._scores(0, oldest)))
+            merges = [*merges, (evicted, None, -1)]
+        return self.states.prepare_merges(merges, known=True) if merges else []
+
+    @staticmethod
+    def _count(states: StateSet, batch: Batch) -> None:
+        size = _PIECE if len(states.states) == 1 else _SMALL_PIECE
+        for start in range(0, batch.examples, size):
+            states.count(batch.part(start, min(start + size, batch.examples)))
+
+    def _scores(self, start: int, stop: int) -> ExampleScores | None:
+        return ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
 
     def _examples(self, size: int) -> Iterator[Example]:
         """The oldest examples one by one."""
+        if not size:
+            return
         lengths, slots, weights, _ = self.tape.contents(0, size)
-        batch = batch_of(lengths, slots, weights, self._given(0, size))
+        batch = batch_of(lengths, slots, weights, self._scores(0, size)) if self._scored else None
         wide = slots.astype(np.int64)
         end = 0
         for row, length in enumerate(lengths.tolist()):
             start, end = end, end + length
             weight = 1.0 if weights is None else float(weights[row])
-            yield Example.at(wide[start:end], weight, batch.part(row, row + 1))
-
-    def _lighten(self, size: int) -> None:
-        """Take the oldest examples out of the weight sums, but not out of the counts."""
-        lengths, slots, weights, _ = self.tape.contents(0, size)
-        assert weights is not None  # noqa: S101  # a weighted tape has them
-        ends = np.cumsum(lengths).tolist()
-        spans = zip([0, *ends], ends, weights.tolist(), strict=False)
-        oldest = [Example.at(slots[start:stop].astype(np.int64), weight) for start, stop, weight in spans]
-        states = self.states
-        states.root.commit(states.decisions.prepare_weights(oldest, -1))
+            yield Example.at(wide[start:end], weight, None if batch is None else batch.part(row, row + 1))
 
     def _require_room(self) -> None:
         if len(self.labels) >= _COLUMNS:
             raise CounterOverflowError(f"a window cannot hold {_COLUMNS} labels or more")
 
     def copy(self) -> History:
-        """An independent copy; not of a stale history."""
+        """An independent copy."""
         twin = History.__new__(History)
-        twin._hold(self.states.copy())
-        twin.labels, everything = twin.states.labels, (0, self.tape.examples)
-        twin.tape = backend.tape.Tape(backend.commit.Root(), self.tape.timed)
-        twin._append(self.tape.contents(*everything), self._given(*everything) if _several(self.states) else None)
-        twin.clock, twin.stale, twin.before, twin._look = self.clock, False, self.before, self._look
-        twin._until_compaction, twin._scored = self._until_compaction, self._scored
+        twin._start(self.states.copy(), self.clock.value, timed=self.tape.timed)
+        twin._scored, size = self._scored, self.tape.examples
+        twin.states.root.commit([twin._prepare_append(self.tape.contents(0, size), self._scores(0, size))])
+        twin.before, twin._look, twin._until_compaction = self.before, self._look, self._until_compaction
         return twin
-
-
-def _several(states: StateSet) -> bool:
-    """Whether the decisions are not the only state."""
-    return len(states.states) > 1

@@ -23,7 +23,7 @@ from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.base import Content, Part, State, refusal
+from streameval.states.base import Content, Merge, Part, State, refusal
 from streameval.states.decisions import Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
@@ -114,11 +114,13 @@ class Pairs(State[Key]):
         sets = [(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes]
         return [*super().prepare(changes, known=known), *self._prepare_sets(sets)]
 
-    def prepare_merge(self, other: Pairs, columns: IntArray | None, sign: int) -> list[Part]:
-        """Prepare that all that another state has counted is added (sign 1) or taken back (sign -1)."""
-        parts = super().prepare_merge(other, columns, sign)
-        place = None if columns is None else columns.tolist()
-        return [*parts, *self._prepare_sets([({_moved(true, place): n for true, n in other.sets.items()}, sign)])]
+    def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
+        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
+        sets = []
+        for other, columns, sign in merges:
+            place = None if columns is None else columns.tolist()
+            sets.append(({_moved(true, place): times for true, times in other.sets.items()}, sign))
+        return [*super().prepare_merges(merges, known=known), *self._prepare_sets(sets)]
 
     @property
     def sets(self) -> dict[Key, int]:

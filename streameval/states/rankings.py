@@ -27,7 +27,7 @@ from streameval.kernel.types import FloatArray, IntArray, Records
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
-from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists, refusal
+from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, offsets_of_lists, refusal
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import (
     GAINS,
@@ -126,7 +126,7 @@ class Rankings(State[Key]):
                     assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
                     state.count(batch)
                 merges.append((state, wanted))
-        return self._prepare_merges(merges, None, known=known)
+        return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
 
     def _reused(self) -> Rankings:
         """An empty state, made once, since a new one takes room for every label."""
@@ -139,28 +139,24 @@ class Rankings(State[Key]):
     def _empty(self) -> Rankings:
         return self.empty_like(self.labels, None, None)
 
-    def prepare_merge(self, other: Rankings, columns: IntArray | None, sign: int) -> list[Part]:
-        """Prepare that all that another state has counted is added (sign 1) or taken back (sign -1)."""
-        return self._prepare_merges([(other, sign)], columns)
-
-    def _prepare_merges(
-        self, merges: list[tuple[Rankings, int]], columns: IntArray | None, *, known: bool = False
-    ) -> list[Part]:
-        removed = [other for other, sign in merges if sign < 0 and not known]
-        if not all(self._stays_possible(other, columns) for other in removed):
+    def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
+        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
+        removed = [] if known else [(other, columns) for other, columns, sign in merges if sign < 0]
+        if not all(self._stays_possible(other, columns) for other, columns in removed):
             raise refusal()
         self._reserve()
-        parts = [self._part(self.table.prepare_merge(other.table, columns, sign)) for other, sign in merges]
-        added = [(self._placed(other._optional, columns), sign) for other, sign in merges]
+        parts = [self._part(self.table.prepare_merge(other.table, *place)) for other, *place in merges]
+        added = [(self._placed(other._optional, columns), sign) for other, columns, sign in merges]
         before = self._optional.at(max(self._optional.scale, common_scale(*(sums.scale for sums, _ in added))))
         after = changed(before, added)
         if removed and min(after.values(), default=0) < 0:
             raise refusal()
         if after:
             parts += self.optional.prepare_changes(before, after)
-        if self.weights.present or any(other.weights.present for other, _ in merges):
-            weighed = [(self._placed(other._weights_at(0), columns), sign) for other, sign in merges]
-            parts += self._prepare_weights(weighed, [self._placed(other._unit_sums(), columns) for other in removed])
+        if self.weights.present or any(other.weights.present for other, _, _ in merges):
+            weighed = [(self._placed(other._weights_at(0), columns), sign) for other, columns, sign in merges]
+            units = [self._placed(other._unit_sums(), columns) for other, columns in removed]
+            parts += self._prepare_weights(weighed, units)
         return parts
 
     def _stays_possible(self, other: Rankings, columns: IntArray | None) -> bool:
@@ -186,7 +182,7 @@ class Rankings(State[Key]):
         if detailed and self.examples:
             fresh = self._empty()
             fresh.count(batch)
-            self.root.commit(self.prepare_merge(fresh, None, 1))
+            self.root.commit(self.prepare_merges([(fresh, None, 1)]))
             return
         self._reserve()
         records = self._rank(batch, detailed)

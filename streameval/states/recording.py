@@ -29,7 +29,7 @@ class Recording:
     slots: Int32Array
     weights: FloatArray | None
     stamps: IntArray | None
-    given: ExampleScores | None = None
+    scores: ExampleScores | None = None
 
     @classmethod
     def empty(cls, declared: tuple[Label, ...], *, timed: bool, scored: bool = False) -> Self:
@@ -38,7 +38,7 @@ class Recording:
         return cls(declared, len(declared), nothing, nothing, None, stamps, ExampleScores.nothing() if scored else None)
 
     @classmethod
-    def of(cls, labels: LabelIndex, contents: TapeContents, given: ExampleScores | None = None) -> Self:
+    def of(cls, labels: LabelIndex, contents: TapeContents, scores: ExampleScores | None = None) -> Self:
         """What is on a tape whose columns are those of ``labels``."""
         lengths, slots, weights, stamps = contents
         order, there = labels.order(), np.zeros(len(labels), np.bool_)
@@ -53,8 +53,8 @@ class Recording:
         if weights is not None and (weights == 1.0).all():
             weights = None
         names = tuple(map(labels.labels.__getitem__, kept.tolist()))
-        given = None if given is None else given.moved(rank).ordered()
-        return cls(names, labels.fixed, lengths, placed, weights, stamps, given)._with_ties_sorted()
+        scores = None if scores is None else scores.moved(rank).ordered()
+        return cls(names, labels.fixed, lengths, placed, weights, stamps, scores)._with_ties_sorted()
 
     def union(self, other: Self, limit: int) -> Self:
         """The timed examples of both that are stamped after ``limit``."""
@@ -79,11 +79,11 @@ class Recording:
         of_slot = np.repeat(rank, lengths)
         place = np.argsort(of_slot, kind="stable")
         slots = slots[place[of_slot[place] >= 0]]
-        given = None
-        if self.given is not None and other.given is not None:
-            given = ExampleScores.joined([self.given, other.given.moved(columns)]).taken(order)
+        scores = None
+        if self.scores is not None and other.scores is not None:
+            scores = ExampleScores.joined([self.scores, other.scores.moved(columns)]).taken(order)
         return type(self).of(
-            labels, (lengths[order], slots, None if weights is None else weights[order], stamps[order]), given
+            labels, (lengths[order], slots, None if weights is None else weights[order], stamps[order]), scores
         )
 
     def _with_ties_sorted(self) -> Self:
@@ -91,9 +91,15 @@ class Recording:
             return self
         slots, weights, stamps = self.slots.tolist(), self.weights, self.stamps.tolist()
         ends = np.cumsum(self.lengths).tolist()
-        said = self._said()
+        ranked = self._sort_keys()
         keys = [
-            (stamps[row], slots[end - length : end], 1.0 if weights is None else float(weights[row]), said[row], row)
+            (
+                stamps[row],
+                slots[end - length : end],
+                1.0 if weights is None else float(weights[row]),
+                ranked[row],
+                row,
+            )
             for row, (end, length) in enumerate(zip(ends, self.lengths.tolist(), strict=True))
         ]
         keys.sort()
@@ -106,18 +112,18 @@ class Recording:
             listed,
             None if weights is None else weights[order],
             self.stamps,
-            None if self.given is None else self.given.taken(order),
+            None if self.scores is None else self.scores.taken(order),
         )
 
-    def _said(self) -> list[tuple[list[int], list[float]]]:
+    def _sort_keys(self) -> list[tuple[list[int], list[float]]]:
         """The scores of each example, to be sorted by."""
-        if self.given is None:
+        if self.scores is None:
             return [([], [])] * len(self.lengths)
-        lengths, columns, scores = (part.tolist() for part in self.given)
+        lengths, columns, scores = (part.tolist() for part in self.scores)
         ends = np.cumsum(lengths, dtype=np.int64).tolist()
         spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
         return [(columns[span], scores[span]) for span in spans]
 
     def batch(self) -> Ragged:
         """The same examples as a batch."""
-        return batch_of(self.lengths, self.slots, self.weights, self.given)
+        return batch_of(self.lengths, self.slots, self.weights, self.scores)

@@ -13,7 +13,7 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import LabelIndex
-from streameval.states.base import Part, State
+from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
 
 __all__ = ["StateSet"]
@@ -125,7 +125,7 @@ class StateSet:
         """Add all that ``other`` has counted. ``other`` may be this very object."""
         self._check_options(other)
         if other.examples:
-            self.root.commit(self._prepare_merge(other, self.columns_of(other), 1))
+            self.root.commit(self.prepare_merges([(other, self.columns_of(other), 1)]))
 
     def unmerge(self, other: StateSet) -> None:
         """Take back all that ``other`` has counted: the exact inverse of `merge`.
@@ -142,7 +142,7 @@ class StateSet:
         if not all(label in self.labels.columns for label in mentioned):
             raise RevertError(_NOT_PART)
         try:
-            parts = self._prepare_merge(other, self.columns_of(other), -1)
+            parts = self.prepare_merges([(other, self.columns_of(other), -1)])
         except RevertError:
             raise RevertError(_NOT_PART) from None
         self.root.commit(parts)
@@ -153,9 +153,16 @@ class StateSet:
         if found:
             raise MergeError(f"cannot merge: {'; '.join(found)}; construct both with the same configuration")
 
-    def _prepare_merge(self, other: StateSet, columns: IntArray | None, sign: int) -> list[Part]:
-        pairs = zip(self.states.values(), other.states.values(), strict=True)
-        return [part for mine, theirs in pairs for part in mine.prepare_merge(theirs, columns, sign)]
+    def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
+        """Prepare that all that other sets have counted is added (sign 1) or taken back (sign -1), all of it at once.
+
+        For each other set, of the same options, it is said where its columns are here, as by `columns_of`.
+        """
+        parts: list[Part] = []
+        for name, state in self.states.items():
+            ofs = [(other.states[name], columns, sign) for other, columns, sign in merges]
+            parts += state.prepare_merges(ofs, known=known)
+        return parts
 
     def columns_of(self, other: StateSet) -> IntArray | None:
         """Where the columns of another set are here, its labels registered; None if they are the same."""
@@ -181,9 +188,9 @@ class StateSet:
         for state in self.states.values():
             state.compact()
 
-    def drop_weights(self) -> None:
-        """Drop all weight sums, where it is known that every counted example weighs 1."""
-        self.root.commit([part for state in self.states.values() for part in state.drop_weights()])
+    def drop_weights(self) -> list[Part]:
+        """Prepare that all weight sums are dropped, where it is known that every counted example weighs 1."""
+        return [part for state in self.states.values() for part in state.drop_weights()]
 
     def columns(self) -> IntArray:
         """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""

@@ -6,18 +6,17 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, from_saved
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
 from streameval.report.label_table import LabelTable
-from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.encoding import SavedWindow, decode_window, encode_window
 from streameval.wire.envelope import METRIC, decoding
 
-__all__ = ["Window"]
+__all__ = ["Window", "changed_while_reading"]
 
 A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
@@ -47,10 +46,6 @@ class Window(Mergeable, ABC, Generic[A]):
         fresh = evaluator.copy()
         fresh.reset()
         self._template = fresh  # type: ignore[assignment]
-
-    @property
-    def _config(self) -> Config:
-        return self._template._config
 
     @property
     def timed(self) -> bool:
@@ -160,7 +155,7 @@ class Window(Mergeable, ABC, Generic[A]):
     def _restore(self, saved: SavedWindow) -> None:
         """Become what bytes hold; the template is there already."""
 
-    def _beside(self) -> Self:
+    def _empty_like(self) -> Self:
         """A window with the same template and nothing else."""
         twin = type(self).__new__(type(self))
         twin._template = self._template
@@ -190,15 +185,19 @@ class Window(Mergeable, ABC, Generic[A]):
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
         saved = decode_window(data, cls._holder)
-        made = cls.__new__(cls)
-        kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
-        made._template = kind._from_saved(saved.empty)  # type: ignore[assignment]
+        window = cls.__new__(cls)
+        window._template = from_saved(Metric if saved.empty.holder == METRIC else Evaluator, saved.empty)  # type: ignore[assignment]
         with decoding():
-            made._restore(saved)
-            if made.to_bytes() != bytes(data):
-                raise FormatError("no window holds this")
-        return made
+            window._restore(saved)
+            if window.to_bytes() != bytes(data):
+                raise FormatError("no window has this content")
+        return window
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
-        return f"<{type(self).__name__}({told}) of {self._current()!r}>"
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+        return f"<{type(self).__name__}({parameters}) of {self._current()!r}>"
+
+
+def changed_while_reading() -> InputError:
+    """What is wrong where an example uses the window that reads it."""
+    return InputError("this window was changed by the very examples that it was reading; copy them first")

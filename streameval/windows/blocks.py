@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
-from streameval.evaluation.counting import core_of, from_contents
+from streameval.evaluation.counting import core_of, from_contents, saved_empty
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
-from streameval.windows.base import A, Window
+from streameval.windows.base import A, Window, changed_while_reading
 from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 
@@ -32,8 +32,21 @@ if TYPE_CHECKING:
 __all__ = ["Blocks"]
 
 
-class Held(NamedTuple, Generic[A]):
-    """What changes; replaced as a whole.
+class Counting(NamedTuple):
+    """The block that counted last, or is about to: its states, its examples before, and the latest time after."""
+
+    states: StateSet
+    before: int
+    latest: int
+
+    @property
+    def added(self) -> int:
+        """How many examples were counted since."""
+        return self.states.examples - self.before
+
+
+class WindowState(NamedTuple, Generic[A]):
+    """What changes; replaced as a whole, but for what blocks count.
 
     Attributes
     ----------
@@ -43,33 +56,45 @@ class Held(NamedTuple, Generic[A]):
         The blocks that have examples, by number.
     aware
         Whether times have a time zone.
-    latest
-        The latest time, if it matters.
+    counted
+        How many examples were ever counted, but for those of ``counting``.
+    reached
+        The latest time, if it matters and ``counting`` has counted nothing.
+    counting
+        Where examples are counted without a new `WindowState`. So the latest time changes as the count does.
     """
 
     newest: int | None
     blocks: dict[int, A]
     aware: bool | None = None
-    latest: int = ALWAYS
+    counted: int = 0
+    reached: int = ALWAYS
+    counting: Counting | None = None
+
+    @property
+    def total(self) -> int:
+        """How many examples were ever counted."""
+        return self.counted + (0 if self.counting is None else self.counting.added)
+
+    @property
+    def latest(self) -> int:
+        """The latest time, if it matters."""
+        counting = self.counting
+        return self.reached if counting is None or not counting.added else counting.latest
 
 
 class Blocks(Window[A]):
-    """Blocks of ``size`` examples, or of a period if there is a clock; the newest, and ``keep`` before it, are held."""
+    """Blocks of ``size`` examples, or of a period if there is a clock; the newest and ``keep`` before it are stored."""
 
-    __slots__ = ("_bounds", "_changes", "_clock", "_held", "_keep", "_noted", "_origin", "_size", "_watched", "_zone")
+    __slots__ = ("_bounds", "_clock", "_keep", "_origin", "_size", "_state", "_zone")
     _clock: Clock | None
     _size: int
     _keep: int
     _origin: int
     _zone: bool | None  # whether the origin has a time zone, if it was given
-    _held: Held[A]
+    _state: WindowState[A]
     # Where the last example was: the first key of a block and of the next, its number and its start.
     _bounds: tuple[int, int, int, int | Fraction | float]
-    # The state of a block that is about to count, its examples before, and what is to be the latest time then: an
-    # interruption may come between. Noted only where this matters, or marks were asked for.
-    _noted: tuple[Held[A], StateSet, int, int] | None
-    _changes: int  # how often a noted block has been found to have counted
-    _watched: bool  # whether marks were asked for
 
     @property
     @abstractmethod
@@ -86,17 +111,13 @@ class Blocks(Window[A]):
 
     def _begin(self, evaluator: A, clock: Clock | None, size: int, keep: int, origin: int, zone: bool | None) -> None:
         self._clock, self._size, self._keep, self._origin, self._zone = clock, size, keep, origin, zone
-        self._begin_calls()
+        self._bounds = _NOWHERE
         self._start(evaluator)
-        self._held = Held(None if clock else 0, {})
-
-    def _begin_calls(self) -> None:
-        """What is only kept from one call to the next: nothing so far."""
-        self._bounds, self._noted, self._changes, self._watched = _NOWHERE, None, 0, False
+        self.reset()
 
     def reset(self) -> None:
         """Forget every example, and the time."""
-        self._held = Held(None if self._clock else 0, {})
+        self._state = WindowState(None if self._clock else 0, {})
 
     # -- where an example belongs -------------------------------------------------------------------------------------
 
@@ -129,54 +150,45 @@ class Blocks(Window[A]):
         bounds = self._bounds
         return clock.part(key, bounds[3] if bounds[2] == index and bounds[0] < bounds[1] else self._edges(index)[0])
 
-    def _position(self, held: Held[A]) -> int:
+    def _position(self, state: WindowState[A]) -> int:
         """How many examples there were, where blocks are of so many."""
-        newest = held.newest or 0
-        block = held.blocks.get(newest)
+        newest = state.newest or 0
+        block = state.blocks.get(newest)
         return newest * self._size + (0 if block is None else block.examples)
 
-    def _check(self, held: Held[A], index: int, aware: bool | None, name: str) -> None:
+    def _check(self, state: WindowState[A], index: int, aware: bool | None, name: str) -> None:
         """Raise if a time cannot be taken in."""
         if self._zone is not None:
             agreed(aware, self._zone)
-        if held.newest is None:
+        if state.newest is None:
             return
-        agreed(aware, held.aware)
-        if index < held.newest - self._keep:
+        agreed(aware, state.aware)
+        if index < state.newest - self._keep:
             raise InputError(
-                f"{name} is too late: its window is {held.newest - index} before the one in progress, and {self._keep} "
-                "are kept; keep more, or leave it out"
+                f"{name} is too late: its window is {state.newest - index} before the one in progress, and "
+                f"{self._keep} are kept; keep more, or leave it out"
             )
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def _settled(self) -> Held[A]:
-        """What is held, after closing a block that is full."""
-        held = self._held
-        if self._noted is not None:
-            before, changed, examples, latest = self._noted
-            if changed.examples != examples:
-                self._changes += 1
-                if before is held and latest != held.latest:
-                    held = self._held = held._replace(latest=latest)
-            self._noted = None
-        if self._clock is None and held.newest is not None:
-            block = held.blocks.get(held.newest)
+    def _current_state(self) -> WindowState[A]:
+        """What is in the window; a block of examples that is full is over."""
+        state = self._state
+        if self._clock is None and state.newest is not None:
+            block = state.blocks.get(state.newest)
             if block is not None and block.examples >= self._size:
-                held = self._held = self._pruned(held._replace(newest=held.newest + 1))
-        return held
+                state = self._state = self._pruned(state._replace(newest=state.newest + 1))
+        return state
 
-    def _mark(self) -> tuple[Held[A], int]:
-        """What every update changes; see `Feed.mark`. It takes as long however many blocks are kept."""
-        self._watched = True
-        held = self._settled()
-        return held, self._changes
+    def _mark(self) -> int:
+        """What every update changes; see `Target.version`. It takes as long however many blocks are kept."""
+        return self._state.total
 
-    def _pruned(self, held: Held[A]) -> Held[A]:
-        oldest = (held.newest or 0) - self._keep
-        if min(held.blocks, default=oldest) >= oldest:
-            return held
-        return held._replace(blocks={index: block for index, block in held.blocks.items() if index >= oldest})
+    def _pruned(self, state: WindowState[A]) -> WindowState[A]:
+        oldest = (state.newest or 0) - self._keep
+        if min(state.blocks, default=oldest) >= oldest:
+            return state
+        return state._replace(blocks={index: block for index, block in state.blocks.items() if index >= oldest})
 
     def update(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
@@ -197,46 +209,49 @@ class Blocks(Window[A]):
             If an argument cannot be understood, or ``t`` is missing, has no meaning or is too late. Nothing has
             changed then.
         """
-        held, clock = self._settled(), self._clock
+        state, clock = self._current_state(), self._clock
         if clock is None:
             if t is not None:
                 raise self._no_time()
-            index, key, aware = held.newest or 0, ALWAYS, None
+            index, key, aware = state.newest or 0, ALWAYS, None
         else:
             if t is None:
                 raise self._time_missing("t")
             key, aware = clock.key(t)
             index = self._index(clock, key, t)
-            self._check(held, index, aware, "t")
-        block = held.blocks.get(index)
+            self._check(state, index, aware, "t")
+        block = state.blocks.get(index)
         weight = self._weigh(index, key, block, weight)
-        latest = self._seen(held.latest, key)
-        if block is None:
-            # Not held before it has counted, so that both happen at once.
-            fresh = self._template.copy()
-            self._count(held, fresh, y_true, y_pred, weight, mask, None)
-            newest = index if held.newest is None else max(index, held.newest)
-            self._held = self._pruned(Held(newest, {**held.blocks, index: fresh}, aware, latest))
+        latest = self._seen(state.latest, key)
+        if block is not None:
+            self._count(state, block, y_true, y_pred, weight, mask, latest)
             return
-        self._count(held, block, y_true, y_pred, weight, mask, latest)
-        if latest != held.latest:
-            self._held = held._replace(latest=latest)
-            self._noted = None
+        # In the window once it has counted, so that both happen at once.
+        block = self._template.copy()
+        self._count(state, block, y_true, y_pred, weight, mask, None)
+        newest = index if state.newest is None else max(index, state.newest)
+        self._state = self._pruned(WindowState(newest, {**state.blocks, index: block}, aware, state.total + 1, latest))
 
     def _count(
-        self, held: Held[A], block: A, y_true: object, y_pred: object, weight: object, mask: object, latest: int | None
+        self,
+        state: WindowState[A],
+        block: A,
+        y_true: object,
+        y_pred: object,
+        weight: object,
+        mask: object,
+        latest: int | None,
     ) -> None:
-        """Count an example in a block, unless reading it changes the window; a block with no ``latest`` is not held."""
+        """Count an example in a block, unless reading it changes the window; a new block has no ``latest``."""
         core, states = core_of(block), core_of(block).states
-        before = states.examples
-        noted = None
-        if latest is not None and (self._watched or latest != held.latest):
-            noted = self._noted = held, states, before, latest
+        before, counting = states.examples, state.counting
+        if latest is not None and (counting is None or counting.states is not states or latest != counting.latest):
+            counting = Counting(states, before, latest)
+            state = self._state = state._replace(counted=state.total, reached=state.latest, counting=counting)
 
         def check() -> None:
-            if self._settled() is not held or states.examples != before:
-                raise _meddled()
-            self._noted = noted
+            if self._current_state() is not state or states.examples != before:
+                raise changed_while_reading()
 
         core.count_one(y_true, y_pred, weight, mask, 1, check)
 
@@ -268,9 +283,9 @@ class Blocks(Window[A]):
             If an argument cannot be understood, lengths differ, or times are missing, have no meaning or are too late.
             Nothing has changed then.
         """
-        held = self._settled()
-        first = self._position(held)
-        keys, index, places, aware = self._places(held, times)
+        state = self._current_state()
+        first, total = self._position(state), state.total
+        keys, index, places, aware = self._places(state, times)
         gathered = core_of(self._template).scratch()
         states: dict[int, StateSet] = {}
         examples = 0
@@ -289,30 +304,31 @@ class Blocks(Window[A]):
             bounds = [0, *(np.flatnonzero(np.diff(within)) + 1).tolist(), batch.examples]
             for start, stop in pairwise(bounds):
                 part, number = weighed.part(start, stop), int(within[start])
-                state = states.get(number)
-                if state is None:
-                    state = states[number] = gathered.states.empty_like()
-                state.count(part)
+                if number not in states:
+                    states[number] = gathered.states.empty_like()
+                states[number].count(part)
         if keys is not None and examples != len(keys):
             raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
-        if self._settled() is not held or (keys is None and self._position(held) != first):
-            raise _meddled()
+        if self._current_state() is not state or state.total != total:
+            raise changed_while_reading()
         if not examples:
             return
-        newest = max(states) if held.newest is None else max(held.newest, *states)
-        blocks = dict(held.blocks)
-        for number, state in states.items():
+        newest = max(states) if state.newest is None else max(state.newest, *states)
+        blocks = dict(state.blocks)
+        for number, added in states.items():
             if number >= newest - self._keep:
                 block = blocks[number].copy() if number in blocks else self._template.copy()
-                core_of(block).states.merge(state)
+                core_of(block).states.merge(added)
                 blocks[number] = block
         if keys is None:
             newest = (first + examples) // self._size
             aware = None
-        latest = held.latest if keys is None else self._seen(held.latest, int(keys.max()))
-        self._held = self._pruned(Held(newest, blocks, aware, latest))
+        latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
+        self._state = self._pruned(WindowState(newest, blocks, aware, total + examples, latest))
 
-    def _places(self, held: Held[A], times: object) -> tuple[IntArray | None, IntArray, FloatArray, bool | None]:
+    def _places(
+        self, state: WindowState[A], times: object
+    ) -> tuple[IntArray | None, IntArray, FloatArray, bool | None]:
         """Keys, blocks, places within blocks, and whether there is a time zone; no keys if blocks are not of time."""
         clock, nothing = self._clock, np.zeros(0, np.int64)
         if clock is None:
@@ -330,12 +346,12 @@ class Blocks(Window[A]):
                 clock.value(self._edges(edge)[0], None), clock.value(self._edges(edge)[1], None)
         except OverflowError:
             raise InputError("times are too near the end of all times") from None
-        newest = np.maximum.accumulate(index if held.newest is None else np.maximum(index, held.newest))
+        newest = np.maximum.accumulate(index if state.newest is None else np.maximum(index, state.newest))
         late = np.flatnonzero(index < newest - self._keep)
-        self._check(held, int(index[0]), aware, "times[0]")
+        self._check(state, int(index[0]), aware, "times[0]")
         if len(late):
             self._check(
-                held._replace(newest=int(newest[late[0]])), int(index[late[0]]), held.aware, f"times[{late[0]}]"
+                state._replace(newest=int(newest[late[0]])), int(index[late[0]]), state.aware, f"times[{late[0]}]"
             )
         return keys, index, places, aware
 
@@ -347,15 +363,15 @@ class Blocks(Window[A]):
         InputError
             If ``t`` goes back, or windows are not of time.
         """
-        held, clock = self._settled(), self._clock
+        state, clock = self._current_state(), self._clock
         if clock is None:
             raise self._no_time()
         key, aware = clock.key(t)
         index = self._index(clock, key, t)
-        self._check(held, max(index, held.newest or index), aware, "t")
-        if held.newest is not None and (index < held.newest or key < held.latest):
+        self._check(state, max(index, state.newest or index), aware, "t")
+        if state.newest is not None and (index < state.newest or key < state.latest):
             raise InputError(f"t goes back: {quoted(t)} is before the time so far")
-        self._held = self._pruned(Held(index, held.blocks, aware, self._seen(held.latest, key)))
+        self._state = self._pruned(WindowState(index, state.blocks, aware, state.total, self._seen(state.latest, key)))
 
     def merge(self, other: Self) -> None:
         """Add the examples of another window, block by block. The other stays as it is.
@@ -374,7 +390,7 @@ class Blocks(Window[A]):
                 f"cannot merge: windows of {self._size} examples of two streams have no common order; merge snapshots, "
                 "or build windows of time"
             )
-        mine, theirs = self._settled(), other._settled()
+        mine, theirs = self._current_state(), other._current_state()
         if theirs.newest is None:
             return
         if mine.newest is not None and mine.aware is not theirs.aware:
@@ -386,7 +402,8 @@ class Blocks(Window[A]):
                 both.merge(blocks[index])
             blocks[index] = both
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
-        self._held = self._pruned(Held(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
+        latest, total = max(mine.latest, theirs.latest), mine.total + theirs.total
+        self._state = self._pruned(WindowState(newest, blocks, theirs.aware, total, latest))
 
     def unmerge(self, other: Self) -> None:
         """Take out the examples of another window: the exact inverse of `merge`. The other stays as it is.
@@ -405,7 +422,7 @@ class Blocks(Window[A]):
                 f"cannot unmerge: windows of {self._size} examples of two streams have no common order, so they are "
                 "never merged"
             )
-        mine, theirs = self._settled(), other._settled()
+        mine, theirs = self._current_state(), other._current_state()
         if theirs.newest is None:
             return
         if mine.newest is None or mine.newest < theirs.newest or mine.aware is not theirs.aware:
@@ -425,41 +442,42 @@ class Blocks(Window[A]):
                 "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
                 "it had evicted, is not known; unmerge older shards only"
             )
-        self._held = mine._replace(blocks=blocks)
+        self._state = WindowState(mine.newest, blocks, mine.aware, mine.total, mine.latest)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent window with the same content."""
-        twin = self._beside()
-        held = self._settled()
+        twin = self._empty_like()
+        state = self._current_state()
         twin._clock, twin._size, twin._keep, twin._origin = self._clock, self._size, self._keep, self._origin
         twin._zone = self._zone
-        twin._begin_calls()
-        twin._held = held._replace(blocks={index: block.copy() for index, block in held.blocks.items()})
+        twin._bounds = _NOWHERE
+        blocks = {index: block.copy() for index, block in state.blocks.items()}
+        twin._state = WindowState(state.newest, blocks, state.aware, state.total, state.latest)
         return twin
 
     def _saved(self) -> SavedWindow:
-        held, clock = self._settled(), self._clock
-        newest = ALWAYS if held.newest is None else held.newest
+        state, clock = self._current_state(), self._clock
+        newest = ALWAYS if state.newest is None else state.newest
         kind, period = (2, self._size) if clock is None else clock.saved()
-        aware = 2 if held.newest is None or held.aware is None else int(held.aware)
+        aware = 2 if state.newest is None or state.aware is None else int(state.aware)
         zone = 2 if self._zone is None else int(self._zone)
-        numbers = (kind, period, self._origin, zone, self._keep, newest, aware, held.latest)
-        blocks = sorted(held.blocks.items())
+        numbers = (kind, period, self._origin, zone, self._keep, newest, aware, state.latest)
+        blocks = sorted(state.blocks.items())
         contents = tuple((index, core_of(block).states.content()) for index, block in blocks)
-        return SavedWindow(self._template._saved_empty(), numbers, contents)
+        return SavedWindow(saved_empty(self._template), numbers, contents)
 
     def _restore(self, saved: SavedWindow) -> None:
         kind, period, self._origin, zoned, self._keep, newest, aware, latest = saved.numbers
         self._clock = None if kind == 2 else saved_clock(kind, period, "length")
         self._size = whole(period, "length") if self._clock is None else 0
-        self._begin_calls()
+        self._bounds = _NOWHERE
         whole(self._keep, "keep", 0)
         blocks = {index: from_contents(self._template, contents) for index, contents in saved.blocks}
         started = newest != ALWAYS
         zone, self._zone = (None if code == 2 else bool(code) for code in (aware, zoned))
-        self._held = Held(newest if started else None, blocks, zone, latest)
+        self._state = WindowState(newest if started else None, blocks, zone, 0, latest)
         fits = all(newest - self._keep <= index <= newest and block.examples for index, block in blocks.items())
         if self._clock is None:
             closed = range(max(0, newest - self._keep), newest) if started else range(0)
@@ -497,7 +515,3 @@ class Blocks(Window[A]):
 
 
 _NOWHERE = (0, 0, 0, 0)
-
-
-def _meddled() -> InputError:
-    return InputError("this window was changed by the very examples that it was reading; copy them first")

@@ -17,7 +17,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.history import ALWAYS
 from streameval.windows.base import A
-from streameval.windows.blocks import Blocks, Held
+from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.decay import power, powers
 from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import clock_of, whole
@@ -111,44 +111,44 @@ class Fading(Blocks[A]):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def _now(self, held: Held[A]) -> tuple[int, float]:
+    def _now(self, state: WindowState[A]) -> tuple[int, float]:
         """The block of the latest example, and how far into it that is."""
         if self._clock is None:
-            index, place = divmod(self._position(held) - 1, self._size)
+            index, place = divmod(self._position(state) - 1, self._size)
             return index, place / self._size
-        index = held.newest or 0
-        return index, self._place(self._clock, held.latest, index)
+        index = state.newest or 0
+        return index, self._place(self._clock, state.latest, index)
 
     def _current(self) -> A:
-        held = self._settled()
-        if not held.blocks:
+        state = self._current_state()
+        if not state.blocks:
             return self._template.copy()
-        now = self._now(held)
-        past = sum(block.examples for index, block in held.blocks.items() if index != now[0])
-        block = held.blocks.get(now[0])
+        now = self._now(state)
+        past = sum(block.examples for index, block in state.blocks.items() if index != now[0])
+        block = state.blocks.get(now[0])
         examples = past + (0 if block is None else block.examples)
         read = self._read
-        if read is not None and read.blocks is held.blocks and (read.examples, read.at) == (examples, now):
+        if read is not None and read.blocks is state.blocks and (read.examples, read.at) == (examples, now):
             return read.made  # type: ignore[return-value]
-        made = self._before(held, past, now[0])
+        made = self._before(state, past, now[0])
         if block is not None:
             made.merge(block)
         # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
         numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
         made = self._scaled(made, numerator, denominator.bit_length() - 1)
-        self._read = _Read(held.blocks, examples, now, made)
+        self._read = _Read(state.blocks, examples, now, made)
         return made
 
-    def _before(self, held: Held[A], examples: int, newest: int) -> A:
+    def _before(self, state: WindowState[A], examples: int, newest: int) -> A:
         """All blocks but the newest, in weights that hold at its start."""
         past = self._past
-        if past is not None and past.blocks is held.blocks and (past.examples, past.at) == (examples, (newest, 0.0)):
+        if past is not None and past.blocks is state.blocks and (past.examples, past.at) == (examples, (newest, 0.0)):
             return past.made.copy()  # type: ignore[attr-defined,no-any-return]
         made = self._template.copy()
-        for index, block in held.blocks.items():
+        for index, block in state.blocks.items():
             if index != newest:
                 made.merge(self._scaled(block, 1, newest - index))
-        self._past = _Read(held.blocks, examples, (newest, 0.0), made)
+        self._past = _Read(state.blocks, examples, (newest, 0.0), made)
         return made.copy()
 
     @staticmethod

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError
-from streameval.evaluation.counting import core_of, with_states
+from streameval.evaluation.counting import core_of, saved_empty, with_states
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
 from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.states.recording import Recording
-from streameval.windows.base import A, Window
+from streameval.windows.base import A, Window, changed_while_reading
 from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
 
@@ -30,7 +30,7 @@ _ALL = 2**62
 
 
 class _Recent(Window[A]):
-    """A window that remembers its examples."""
+    """A window that stores its examples."""
 
     __slots__ = ("_now", "_size")
     _timed: ClassVar[bool]
@@ -41,53 +41,41 @@ class _Recent(Window[A]):
         """The latest time that is over."""
         return ALWAYS
 
-    @staticmethod
-    def _latest(history: History) -> int:
-        """The time so far; `ALWAYS` if there is none."""
-        newest = history.tape.latest
-        return history.clock if newest is None else max(newest, history.clock)
-
     def _adopt(self, recording: Recording, clock: int = ALWAYS, appended: int = 0) -> None:
-        """Hold what was history; ``appended`` examples were so far."""
+        """Replace what is in the window by a recording; ``appended`` examples were counted so far."""
         history = History(recording, core_of(self._template).states, clock=clock)
         history.before = appended - history.tape.appended
         self._now = history, with_states(self._template, history.states)
 
-    def _recording(self, history: History) -> Recording:
-        return history.recording(self._size, self._limit(self._latest(history)))
+    def _compact(self, history: History) -> None:
+        if history.needs_compaction():
+            self._adopt(self._recording(history), history.clock.value, history.appended)
 
-    def _settled(self) -> tuple[History, A]:
-        """The examples and the object that reads them, counted anew if the last change was interrupted."""
-        history = self._now[0]
-        if history.stale:
-            self._adopt(self._recording(history), history.clock, history.appended)
-        return self._now
+    def _recording(self, history: History) -> Recording:
+        return history.recording(self._size, self._limit(history.latest))
 
     def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
-        history, inner = self._settled() if self._now[0].stale else self._now
+        history, inner = self._now
         core = core_of(inner)
         # As in `Accumulator.update`: the common case in as few steps as can be.
         if core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1:
             labels = core.labels
-            history.stale = True
             code = history.tape.slide(
                 history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
             )
-            history.stale = False
             if code == DONE:
                 return
         example = core.read_one(y_true, y_pred, weight, mask)
-        if self._now[0] is not history or history.stale or stamp < self._latest(history):
-            raise _meddled()
+        if self._now[0] is not history or stamp < history.latest:
+            raise changed_while_reading()
         history.slide(example, stamp, self._size, limit)
-        if history.needs_compaction():
-            self._adopt(self._recording(history), history.clock, history.appended)
+        self._compact(history)
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, stamps: IntArray | None, size: int
     ) -> None:
         """Count many examples, of which at most the last ``size`` stay."""
-        gathered = core_of(self._settled()[1]).scratch()
+        gathered = core_of(self._now[1]).scratch()
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
         for batch in gathered.read_many(y_true, y_pred, weights, mask):
             gathered.states.count(batch)
@@ -96,22 +84,21 @@ class _Recent(Window[A]):
             raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
         if not recent.examples:
             return
-        history, _ = self._settled()
-        if stamps is not None and stamps[0] < self._latest(history):
-            raise _meddled()
+        history, _ = self._now
+        if stamps is not None and stamps[0] < history.latest:
+            raise changed_while_reading()
         if recent.examples > size or (recent.examples == size and not self._timed):
-            declared = self._template._config.labels or ()
-            # of the old ones none stays
-            self._adopt(recent.recording(declared, stamps), history.clock, history.appended + recent.examples)
+            # None of the old ones stays.
+            recording, appended = recent.recording(gathered.config.labels or (), stamps), history.appended
+            self._adopt(recording, history.clock.value, appended + recent.examples)
             return
         limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
         history.extend(gathered.states, recent, stamps, self._size, limit)
-        if history.needs_compaction():
-            self._adopt(self._recording(history), history.clock, history.appended)
+        self._compact(history)
 
     def _mark(self) -> int:
         """What every update changes; see `Feed.mark`."""
-        return self._settled()[0].appended
+        return self._now[0].appended
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Refused: examples that were evicted when the two were merged are gone.
@@ -129,24 +116,20 @@ class _Recent(Window[A]):
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def _current(self) -> A:
-        return self._settled()[1]
+        return self._now[1]
 
     def reset(self) -> None:
         """Forget every example, and the time."""
-        config = self._template._config
+        config = core_of(self._template).config
         self._adopt(Recording.empty(config.labels or (), timed=self._timed, scored=config.scored))
 
     def copy(self) -> Self:
         """An independent window with the same content."""
-        twin = self._beside()
-        history = self._settled()[0].copy()
+        twin = self._empty_like()
+        history = self._now[0].copy()
         twin._size = self._size
         twin._now = history, with_states(self._template, history.states)
         return twin
-
-
-def _meddled() -> InputError:
-    return InputError("this window was changed by the very examples that it was reading; copy them first")
 
 
 class Rolling(_Recent[A]):
@@ -197,7 +180,7 @@ class Rolling(_Recent[A]):
         return self._size
 
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
-        """Count one example, as `Evaluator.update` does, and let the oldest go if there are more than ``size``.
+        """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``.
 
         Raises
         ------
@@ -235,7 +218,7 @@ class Rolling(_Recent[A]):
         return {"size": self._size}
 
     def _saved(self) -> SavedWindow:
-        return SavedWindow(self._template._saved_empty(), (self._size,), recording=self._recording(self._settled()[0]))
+        return SavedWindow(saved_empty(self._template), (self._size,), recording=self._recording(self._now[0]))
 
     def _restore(self, saved: SavedWindow) -> None:
         (size,) = saved.numbers
@@ -302,8 +285,8 @@ class TimeRolling(_Recent[A]):
 
     @property
     def latest(self) -> datetime | float | None:
-        """The time so far: the latest that was given. None if there was none; in UTC if times have a time zone."""
-        latest = self._latest(self._settled()[0])
+        """The time so far: the latest that was passed. None if there was none; in UTC if times have a time zone."""
+        latest = self._now[0].latest
         return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
 
     def _limit(self, latest: int) -> int:
@@ -311,7 +294,7 @@ class TimeRolling(_Recent[A]):
 
     def _check(self, key: int, aware: bool | None, t: object) -> None:
         """Raise if a time cannot come next."""
-        latest = self._latest(self._settled()[0])
+        latest = self._now[0].latest
         if latest == ALWAYS:
             self._aware = aware
             return
@@ -322,7 +305,7 @@ class TimeRolling(_Recent[A]):
             )
 
     def update(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> None:
-        """Count one example, as `Evaluator.update` does, and let go what is older than ``period``.
+        """Count one example, as `Evaluator.update` does, and evict what is older than ``period``.
 
         Parameters
         ----------
@@ -340,7 +323,7 @@ class TimeRolling(_Recent[A]):
         key, aware = self._clock.key(t)
         history = self._now[0]
         newest = history.tape.latest
-        if newest is None or not newest <= key >= history.clock or aware is not self._aware or history.stale:
+        if newest is None or not newest <= key >= history.clock.value or aware is not self._aware:
             self._check(key, aware, t)
         self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
 
@@ -380,7 +363,7 @@ class TimeRolling(_Recent[A]):
         self._extend(y_true, y_pred, weights, mask, stamps, stay)
 
     def advance(self, t: Time) -> None:
-        """Let time pass without an example; what is older than ``period`` goes.
+        """Let time pass without an example; what is older than ``period`` is evicted.
 
         Raises
         ------
@@ -389,7 +372,7 @@ class TimeRolling(_Recent[A]):
         """
         key, aware = self._clock.key(t)
         self._check(key, aware, t)
-        self._settled()[0].advance(key, self._size, self._limit(key))
+        self._now[0].advance(key, self._size, self._limit(key))
 
     def merge(self, other: Self) -> None:
         """Take in the examples of another window of the same period: those of both in the last period of both.
@@ -402,15 +385,14 @@ class TimeRolling(_Recent[A]):
             If the two were built differently, or only one has times with a time zone. Nothing has changed then.
         """
         self._check_compatible(other)
-        (mine, _), (theirs, _) = self._settled(), other._settled()
-        before, beside = self._latest(mine), other._latest(theirs)
-        if beside == ALWAYS:
+        mine, theirs = self._now[0], other._now[0]
+        if theirs.latest == ALWAYS:
             return
-        if before == ALWAYS:
+        if mine.latest == ALWAYS:
             self._aware = other._aware
         elif self._aware is not other._aware:
             raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
-        latest = max(before, beside)
+        latest = max(mine.latest, theirs.latest)
         both = self._recording(mine).union(other._recording(theirs), self._limit(latest))
         self._adopt(both, latest)
 
@@ -424,11 +406,11 @@ class TimeRolling(_Recent[A]):
         return {"period": self._period}
 
     def _saved(self) -> SavedWindow:
-        history = self._settled()[0]
-        latest = self._latest(history)
+        history = self._now[0]
+        latest = history.latest
         aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
         return SavedWindow(
-            self._template._saved_empty(), (*self._clock.saved(), latest, aware), recording=self._recording(history)
+            saved_empty(self._template), (*self._clock.saved(), latest, aware), recording=self._recording(history)
         )
 
     def _restore(self, saved: SavedWindow) -> None:

@@ -98,36 +98,38 @@ class Tumbling(Blocks[A]):
     @property
     def index(self) -> int | None:
         """The number of the window in progress; None before the first time."""
-        return self._settled().newest
+        return self._current_state().newest
 
     @property
     def closed(self) -> tuple[ClosedWindow[A], ...]:
         """The kept windows before the one in progress that have examples, oldest first, as independent values."""
-        held = self._settled()
-        newest = held.newest
+        state = self._current_state()
+        newest = state.newest
         return tuple(
             self._closed(index, block.copy())
-            for index, block in sorted(held.blocks.items())
+            for index, block in sorted(state.blocks.items())
             if newest is not None and index < newest
         )
 
     @property
     def last(self) -> ClosedWindow[A] | None:
         """The newest of `closed`; None if there is none."""
-        held = self._settled()
-        index = max((index for index in held.blocks if held.newest is not None and index < held.newest), default=None)
-        return None if index is None else self._closed(index, held.blocks[index].copy())
+        state = self._current_state()
+        index = max(
+            (index for index in state.blocks if state.newest is not None and index < state.newest), default=None
+        )
+        return None if index is None else self._closed(index, state.blocks[index].copy())
 
     def _closed(self, index: int, evaluator: A) -> ClosedWindow[A]:
         start, end = self._edges(index)
-        clock, aware = self._clock, self._held.aware
+        clock, aware = self._clock, self._state.aware
         if clock is None:
             return ClosedWindow(index, int(start), int(end), evaluator)
         return ClosedWindow(index, clock.value(start, aware), clock.value(end, aware), evaluator)
 
     def _current(self) -> A:
-        held = self._settled()
-        block = None if held.newest is None else held.blocks.get(held.newest)
+        state = self._current_state()
+        block = None if state.newest is None else state.blocks.get(state.newest)
         return self._template.copy() if block is None else block
 
     @property

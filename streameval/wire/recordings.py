@@ -29,8 +29,8 @@ def put_recording(parts: list[bytes], recording: Recording) -> None:
     parts += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
     if stamps is not None:
         parts.append(stamps.astype("<i8").tobytes())
-    if recording.given is not None:
-        lengths, columns, scores = recording.given
+    if recording.scores is not None:
+        lengths, columns, scores = recording.scores
         put_column(parts, lengths.astype(np.int64))
         parts.append(varint(len(columns)))
         put_column(parts, columns.astype(np.int64))

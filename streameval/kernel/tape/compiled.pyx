@@ -48,6 +48,7 @@ cdef struct Appended:
 
 cdef struct Dropped:
     PyObject* tape
+    PyObject* counts  # or None
     Py_ssize_t examples
 
 
@@ -85,7 +86,7 @@ cdef class Tape:
 
     @property
     def weighted(self):
-        return self.odd > 0
+        return self.odd
 
     @property
     def latest(self):
@@ -220,15 +221,13 @@ cdef class Tape:
     def overdue(self, Py_ssize_t size, int64_t limit):
         return self.late(size, limit)
 
-    def prepare_drop(self, Py_ssize_t examples):
+    def prepare_drop(self, Py_ssize_t examples, Counts counts=None):
         cdef Dropped* data = <Dropped*>calloc(1, sizeof(Dropped))
         if data == NULL:
             raise MemoryError
-        data.tape, data.examples = <PyObject*>self, examples
-        return se_part_new(commit_drop, data, free, self)
-
-    def drop(self, Counts counts, Py_ssize_t examples):
-        self.take_back(counts, examples)
+        data.tape, data.counts, data.examples = <PyObject*>self, <PyObject*>counts, examples
+        Py_INCREF(counts)
+        return se_part_new(commit_drop, data, release_drop, self)
 
     cdef void take_back(self, Counts counts, Py_ssize_t examples) noexcept:
         """Take the oldest examples off the tape; what is on it was counted, so there is nothing to check."""
@@ -327,4 +326,9 @@ cdef void release_append(void* data) noexcept:
 
 cdef void commit_drop(void* data) noexcept:
     cdef Dropped* part = <Dropped*>data
-    (<Tape>part.tape).take_back(None, part.examples)
+    (<Tape>part.tape).take_back(<Counts>part.counts, part.examples)
+
+
+cdef void release_drop(void* data) noexcept:
+    Py_XDECREF((<Dropped*>data).counts)
+    free(data)

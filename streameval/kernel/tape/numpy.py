@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.numpy import Counts
-from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, RowKey, ScoreArray, TapeContents
+from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, ScoreArray, TapeContents
 
 __all__ = ["Tape"]
 
@@ -76,9 +76,9 @@ class Tape:
         return self._value.appended
 
     @property
-    def weighted(self) -> bool:
-        """Whether any of them weighs other than 1."""
-        return bool((self._value.weights != 1.0).any())
+    def weighted(self) -> int:
+        """How many of them weigh other than 1."""
+        return int(np.count_nonzero(self._value.weights != 1.0))
 
     @property
     def latest(self) -> int | None:
@@ -160,18 +160,14 @@ class Tape:
         late = int(np.searchsorted(self._value.stamps, limit, "right")) if self.timed else 0
         return max(0, late, self.examples - size)
 
-    def prepare_drop(self, examples: int) -> Part:
-        """Prepare to take the oldest examples off the tape."""
-        return self._cell.prepare(lambda value: value.part(examples, len(value.lengths)))
+    def prepare_drop(self, examples: int, counts: Counts | None = None) -> Part | int:
+        """Prepare to take the oldest examples off the tape, and back from the counts if these are passed.
 
-    def drop(self, counts: Counts | None, examples: int) -> None:
-        """Take the oldest examples off the tape, and back from the counts."""
-        lengths, slots, _, _ = self.contents(0, examples)
-        for example in np.split(slots, np.cumsum(lengths)[:-1]) if counts is not None and len(lengths) else ():
-            outcomes = np.bincount(example % 5, minlength=5).tolist()
-            key: RowKey = (outcomes[1] + outcomes[3], outcomes[2] + outcomes[3], outcomes[3], outcomes[4])
-            counts._commit(counts.prepare_example(example.astype(np.int64), key, 0, -1))  # type: ignore[union-attr]
-        self._cell.root.commit([self.prepare_drop(examples)])
+        ``OTHER`` in this twin if they are: it gains nothing over taking the examples back as a batch.
+        """
+        if counts is not None:
+            return OTHER
+        return self._cell.prepare(lambda value: value.part(examples, len(value.lengths)))
 
     def contents(self, start: int, stop: int) -> TapeContents:
         """Copies of what `extend` took, of some of the examples; weights are None if the whole tape has none but 1."""
