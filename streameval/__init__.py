@@ -24,9 +24,8 @@ from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
 
 if TYPE_CHECKING:
-    from streameval.delivery.checkpoint import Checkpoint, Checkpointer
+    from streameval.delivery.checkpoint import Checkpoint, Checkpointer, load
     from streameval.delivery.ledger import Ledger
-    from streameval.delivery.load import load
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
     from streameval.evaluation.score import classification_report, score
     from streameval.inputs.topk import TopK
@@ -64,7 +63,7 @@ _LATER = {
     "evaluate": "tabular.evaluate",
     "iter_progressive_evaluate": "progressive",
     "jain_propensities": "metrics.propensities",
-    "load": "delivery.load",
+    "load": "delivery.checkpoint",
     "progressive_evaluate": "progressive",
     "score": "evaluation.score",
 }

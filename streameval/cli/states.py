@@ -7,7 +7,7 @@ from typing import Any
 
 from streameval.cli.results import Result
 from streameval.cli.rows import UserError
-from streameval.delivery.load import load
+from streameval.delivery.checkpoint import load
 from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.schema.text import printable, suggestion

@@ -17,10 +17,10 @@ from streameval.delivery.ledger import Ledger
 from streameval.delivery.states import AnyState, restored
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.schema.text import number_or_none, quoted
-from streameval.wire.envelope import LEDGER, holder_of
+from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
 
-__all__ = ["Checkpoint", "Checkpointer"]
+__all__ = ["Checkpoint", "Checkpointer", "decoded", "load"]
 
 HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
 T = TypeVar("T")
@@ -273,6 +273,29 @@ class Checkpointer(Generic[HeldT]):
 
     def __repr__(self) -> str:
         return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
+
+
+def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+    """Read what `save` wrote, whichever class it was.
+
+    Raises
+    ------
+    FormatError
+        If the file holds anything else, or is damaged; the message names the file.
+    OSError
+        If it is not there, or cannot be read.
+    """
+    data = read_file(path)
+    with naming_file(path):
+        return decoded(data)
+
+
+def decoded(data: bytes) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+    """What `to_bytes` was called on, whichever class it was."""
+    kind = holder_of(data)
+    if kind == LEDGER:
+        return Ledger.from_bytes(data)
+    return Checkpoint.from_bytes(data) if kind == CHECKPOINT else restored(data)
 
 
 def _held(data: bytes) -> AnyState | Ledger[Any]:

@@ -167,7 +167,7 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
         if k not in cutoffs or unranked == "last":
             raise MetricError(
                 f'divisor="hits" is counted for ranked labels at k in {quoted(cutoffs)}, not at '
-                f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when building'
+                f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when constructing'
             )
         return average_precision_of_hits(tables.hits, k)
     groups = groups_to(tables, k, unranked)
@@ -274,7 +274,7 @@ def _check_gains(tables: RankingTables, k: int) -> None:
     if k > tables.options.gain_ranks:
         raise MetricError(
             f"k is {k}, but propensity-scored gains are counted up to rank {tables.options.gain_ranks}; name this "
-            "metric when building"
+            "metric when constructing"
         )
 
 

@@ -52,7 +52,7 @@ def content_of(pairs: Counted, part: Part) -> PairContent:
     if part not in pairs.parts:
         counted = ", ".join(pairs.parts) or "nothing"
         raise MetricError(
-            f"this reads {part}, but of pairs only {counted} were counted; give keep=[{part!r}] when building"
+            f"this requires the {part!r} part of pairs, but only {counted} were counted; construct with keep=[{part!r}]"
         )
     return pairs.content()
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import streameval as se
+from streameval.delivery.checkpoint import decoded
 from streameval.delivery.encoding import digest, encode_checkpoint
-from streameval.delivery.load import decoded
 from streameval.wire.fields import varint
 from tests.golden import write
 from tests.soak import damage

@@ -240,7 +240,7 @@ def test_what_was_not_kept_is_refused_with_what_to_do():
         (labelsets.scumble, "labelsets"), (pairs.cooccurrence, "cooccurrence"), (labelsets.concurrence, "labelsets"),
         (lambda t: pairs.confusion_matrix(t, values="contributions"), "contributions"),
     ):  # fmt: skip
-        with pytest.raises(se.MetricError, match=rf"only confusions were counted; give keep=\['{part}'\]"):
+        with pytest.raises(se.MetricError, match=rf"only confusions were counted; construct with keep=\['{part}'\]"):
             read(table)
     with pytest.raises(se.MetricError, match=r"scumble requires the 'labelsets' state; .*keep=\['labelsets'\]"):
         se.Evaluator().get("scumble")

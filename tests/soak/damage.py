@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 
 import streameval as se
-from streameval.delivery.load import decoded
+from streameval.delivery.checkpoint import decoded
 from tests.golden import write
 from tests.soak.progress import soak
 from tests.wire.test_decisions import sealed

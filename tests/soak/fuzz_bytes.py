@@ -15,7 +15,7 @@ import atheris
 
 with atheris.instrument_imports(include=["streameval"]):
     import streameval as se
-    from streameval.delivery.load import decoded
+    from streameval.delivery.checkpoint import decoded
     from streameval.wire import envelope
 from tests.golden import write
 

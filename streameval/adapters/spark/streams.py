@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streameval.adapters.engine import check_job, check_number
 from streameval.adapters.spark.frames import check, merged, states
-from streameval.delivery.load import load
+from streameval.delivery.checkpoint import load
 from streameval.errors import FormatError, InputError, MergeError
 from streameval.tabular.job import Job, State
 
