@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, StreamevalError
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, from_saved, saved_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
@@ -282,8 +282,8 @@ class Sliced(Mergeable, Generic[A]):
             if group.overflow.examples or theirs.overflow.examples:
                 raise MergeError(
                     f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
-                    f"and which of these would have a slice is not known any more; construct with a larger most= "
-                    "(most={self._most}) or with values="
+                    "and which of these would have a slice is not known any more; construct with a larger most= "
+                    f"(most={self._most} here) or with values="
                 )
             slices = dict(group.slices)
             for key, part in theirs.slices.items():
@@ -496,7 +496,7 @@ class Sliced(Mergeable, Generic[A]):
         self._settle()
         shelves = tuple(saved_slices(group.ordered(), group.overflow) for group in self._slices)
         declared = tuple(None if keys is None else tuple(key[0][1] for key in keys) for keys in self._declared)
-        empty = self._empty._saved_empty()
+        empty = saved_empty(self._empty)
         return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, shelves))
 
     @classmethod
@@ -511,7 +511,7 @@ class Sliced(Mergeable, Generic[A]):
         saved = decode_slices(data)
         kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
         try:
-            return cls._restored(kind._from_saved(saved.empty), saved)
+            return cls._restored(from_saved(kind, saved.empty), saved)
         except StreamevalError as error:
             raise FormatError(f"the bytes are damaged: {error}") from None
 
