@@ -139,10 +139,9 @@ class Core:
         placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:
             return None
-        slots, key, *lists = placed
-        if not lists:
-            return Example(slots, key, weight)
-        true, ranked, scores = lists
+        if not self.scored:
+            return Example(placed[0], placed[1], weight)
+        slots, key, true, ranked, scores = placed
         weights = None if weight == 1.0 else np.array([weight])
         return Example(slots, key, weight, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
 

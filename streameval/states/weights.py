@@ -80,9 +80,9 @@ def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> 
     after: dict[K, int] = {}
     get = before.sums.get
     for part, sign in added:
-        shift = before.scale - part.scale
+        factor = sign << before.scale - part.scale
         for key, value in part.sums.items():
-            after[key] = (after[key] if key in after else get(key, 0)) + (sign * value << shift)
+            after[key] = (after[key] if key in after else get(key, 0)) + factor * value
     return after
 
 
