@@ -189,7 +189,7 @@ def log_loss(tables: CurveTables, spec: MetricSpec) -> Certified:
     for held in _each(tables, average):
         parts.append(_log_loss(held, eps, math.inf if cap is None else cap))
         support.append(int(held.weights(1).sum()))
-    if any(part is not None and math.isinf(part[1]) for part in parts):
+    if any(part is not None and math.isinf(part[2]) for part in parts):
         return _infinite(tables, parts, support, spec)
     bounds = [None if part is None else _finite(part) for part in parts]
     if average == "micro":
@@ -203,21 +203,28 @@ def _finite(part: _Losses) -> Bounds:
 
 
 def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[int], spec: MetricSpec) -> Certified:
-    """Some losses are infinite, and with them every mean in which they weigh."""
+    """Some losses are infinite, or may be, and with them every mean in which they weigh."""
     average, undefined = spec.average, spec.zero_division
     every = [(undefined, undefined, undefined, True) if part is None else part for part in parts]
-    if average is None:
-        each = (Interval(low, high, value, exact) for low, value, high, exact in every)
-        return dict(zip(tables.labels, each, strict=True))
-    if average == "weighted" and not any(
-        weight for part, weight in zip(every, support, strict=True) if math.isinf(part[1])
-    ):
-        weighted = [(part, weight) for part, weight in zip(every, support, strict=True) if weight]
-        bounds = [_finite(part) for part, _ in weighted]
-        result = averaged(["" for _ in weighted], bounds, [weight for _, weight in weighted], "weighted", 0.0)
-        assert isinstance(result, Interval)  # noqa: S101
-        return result
-    return Interval(math.inf, math.inf, math.inf, True)
+    if average in ("micro", None):
+        each = [Interval(low, high, value, exact) for low, value, high, exact in every]
+        return each[0] if average == "micro" else dict(zip(tables.labels, each, strict=True))
+    weights = support if average == "weighted" and any(support) else [1] * len(every)
+    weighed = [(part, weight) for part, weight in zip(every, weights, strict=True) if weight and not math.isnan(part[1])]
+    sides = []
+    for side in range(3):
+        terms = [(Fraction(part[side]), weight) for part, weight in weighed if math.isfinite(part[side])]
+        whole = sum(weight for _, weight in weighed)
+        sides.append(sum(part * weight for part, weight in terms) / whole if len(terms) == len(weighed) else math.inf)
+    if math.isinf(sides[0]):
+        return Interval(math.inf, math.inf, math.inf, True)
+    finite = [side if math.isfinite(side) else Fraction(0) for side in sides]
+    bounds = Bounds(*map(Fraction, finite), all(part[3] for part, _ in weighed)).rounded()
+    low, value, high = (
+        math.inf if math.isinf(side) else end
+        for side, end in zip(sides, (bounds.low, bounds.value, bounds.high), strict=True)
+    )
+    return Interval(low, high, value, bounds.exact)
 
 
 def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
@@ -256,7 +263,7 @@ def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
     if not whole:
         return None
     low_, value_, high_ = (math.fsum(terms[name]) / whole for name in ("low", "value", "high"))
-    return low_ * (1 - _MARGIN), value_, high_ * (1 + _MARGIN), exact
+    return low_ * (1 - _MARGIN), value_, high_ * (1 + _MARGIN), exact or math.isinf(low_)
 
 
 def _mean_residuals(held: _Bins, part: int, filled: IntArray) -> FloatArray:

@@ -391,11 +391,12 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
         for (i, j), value in _row_of(together, row, keys):
             joint[j - i - 1] = as_float(Fraction(value, n))
         spread = expected * (1 - shares[row]) * (1 - shares[row + 1 :])
-        squared = weight * (joint - expected) ** 2
         # Floats settle what is not close; the rest is settled in integers.
-        margin = _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2)
-        sure = squared - float(critical) * spread > margin
-        near = np.flatnonzero((np.abs(squared - float(critical) * spread) <= margin) & ~sure)
+        with np.errstate(over="ignore", invalid="ignore"):
+            ahead = weight * (joint - expected) ** 2 - float(critical) * spread
+            margin = _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2)
+            sure = ahead > margin
+            near = np.flatnonzero(~sure & ~(ahead < -margin))
         dependent += int(np.count_nonzero(sure))
         dependent += sum(
             _dependent(together.get((row, row + 1 + at), 0), own[row], own[row + 1 + at], n, content, critical)

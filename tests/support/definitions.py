@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -21,6 +21,8 @@ import streameval as se
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import build_spec
 from tests.support import curve_oracle, oracle, pair_oracle, ranking_oracle
+from tests.support.bin_oracle import SCORED, End, ends_of
+from tests.support.curve_oracle import Cell
 from tests.support.ranking_oracle import Ranked, View
 
 __all__ = [
@@ -127,21 +129,73 @@ def _specs(entry: se.Entry) -> Iterator[se.MetricSpec]:
 UNSAID = ["zero_division"]
 
 
+DISTANCES = (0.0, 2.0**-1034, 0.0498, 0.1, 0.25, 0.3, 0.333, 0.4, 0.4965, 0.125)
+"""From 0 or 1: where limits, buckets and bins end."""
+
+
 @cache
 def mixed_streams() -> tuple[Stream, ...]:
-    """Streams of scores that share bins with others: with their bounds one knows them, not in which order they are."""
+    """Streams of scores that share bins with others: with their bounds one knows them, not in which order they are.
+
+    Among them are weights, masks, missing scores, and a bin with more positives than bounds are made for one by one.
+    """
     made = []
-    for seed in range(5):
+    for seed in range(14):
         rng = random.Random(f"mixed {seed}")
+        distances = rng.sample(DISTANCES, rng.choice([1, 2, 4])) if seed % 7 else [0.25, 0.333]
         examples = []
-        for _ in range(rng.choice([6, 12])):
+        for _ in range(40 if seed % 7 == 0 else rng.choice([6, 12])):
             true = {label for label in LABELS if rng.random() < 0.5}
             scores = {}
             for label in LABELS:
-                base = rng.choice([0.25, 0.375, 0.75, 0.875][: rng.choice([2, 4])])
-                scores[label] = base + rng.choice([0, 1, 2, 3]) * 2.0**-18 * (1 if base < 0.5 else -1)
-            examples.append(Ranked(true, scores))
+                distance = rng.choice(distances) * (1 + rng.choice([0, 1, 2, 3]) * 2.0**-16)
+                if rng.random() < 0.9 or seed < 5:
+                    scores[label] = 1 - distance if rng.random() < 0.4 else distance
+            masked = {label for label in LABELS if seed > 9 and rng.random() < 0.2}
+            examples.append(Ranked(true, scores, masked, rng.choice(WEIGHTS) if seed % 2 else 1.0))
         made.append(Stream(examples))
+    return tuple(made)
+
+
+def _of_table(cells: Sequence[float], one: str, two: str, labels: list[str]) -> Stream:
+    """Examples that have both of two labels, the first, the second, and neither, of these weights."""
+    sets = ({one, two}, {one}, {two}, set())
+    more = {"a"} - {one, two}
+    return Stream(
+        [Ranked(true | (more if at % 2 else set()), {one: 0.75, labels[0]: 0.5}, weight=weight)
+         for at, (true, weight) in enumerate(zip(sets, cells, strict=True)) if weight],
+        labels=labels,
+    )  # fmt: skip
+
+
+def _critical(cells: Sequence[float], critical: float) -> list[float]:
+    """The weights of both labels that are nearest to a chi-squared statistic, from below and from above."""
+
+    def exceeds(both: float) -> bool:
+        a, b, c, d = (Fraction(part) for part in (both, *cells))
+        n = a + b + c + d
+        return n * (a * d - b * c) ** 2 > Fraction(critical) * (a + b) * (c + d) * (a + c) * (b + d)
+
+    low, high = cells[0] * cells[1] / cells[2], 1000.0
+    while math.nextafter(low, high) < high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if exceeds(middle) else (middle, high)
+    return [low, high]
+
+
+@cache
+def pair_streams() -> tuple[Stream, ...]:
+    """Two labels whose dependence is critical, or all but; label sets that weigh nearly the same, or very little."""
+    ties = [(7, 1, 2, 2), (7, 2, 1, 2), (2, 2, 1, 7), (1, 2, 7, 2), (2, 2, 7, 1)]
+    made = [_of_table(cells, "a", "b", ["a", "b"]) for cells in ties]
+    made += [_of_table(cells, "b", "d", list(LABELS)) for cells in ties]
+    for cells, critical in itertools.product([(1.5, 2.25, 4.0), (0.5, 0.125, 0.75), (3.0, 1.0, 40.0)], [2.0, 0.5]):
+        for both in _critical(cells, critical):
+            made += [_of_table((both, *cells), "a", "b", ["a", "b"]), _of_table((both, *cells), "b", "d", list(LABELS))]
+    for weights in [(0.25, 0.25), (0.5, 0.5), (1.0, 0.25), (1.0, 0.5), (0.5, 1.25), (2.0**52, 1.0), (1.0, 2.0**-150),
+                    (1e308, 5e-324), (2.0**-150, 1.0), (3.0, 0.0)]:  # fmt: skip
+        pairs = zip(({"a", "b"}, {"a"}), weights, strict=True)
+        made.append(Stream([Ranked(true, {"a": 0.5, "c": 0.75}, weight=weight) for true, weight in pairs]))
     return tuple(made)
 
 
@@ -152,7 +206,7 @@ def cases_of(entry: se.Entry, each: int = 6) -> list[tuple[Stream, list[se.Metri
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
     random.Random(entry.name).shuffle(specs)
     turn = itertools.cycle(specs)
-    every = (*mixed_streams(), *streams()) if entry.certify else streams()
+    every = (*{"curves": mixed_streams, "pairs": pair_streams}.get(entry.state, tuple)(), *streams())
     each = max(min(each, len(specs)), -(-len(specs) // len(streams())))
     return [(stream, list(dict.fromkeys([*usual, *itertools.islice(turn, each)]))) for stream in every]
 
@@ -216,69 +270,33 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
     return sums / whole if whole else _constant(spec)
 
 
-def _base(score: float) -> float:
-    return score if score == -np.inf else round(score * 8) / 8
-
-
-def _arranged(best: bool) -> Any:
-    """The scores of each mixed bin with all positives first, or all negatives and then one positive after another."""
-
-    def arrange(cells: list) -> list:
-        found = []
-        for at, (score, true, weight) in enumerate(cells):
-            base = _base(score)
-            if len({s for s, _, _ in cells if _base(s) == base}) > 1:
-                score = base + 2.0**-20 * (bool(true) if best else (0.5 if not true else -at / 1024))
-            found.append((score, true, weight))
-        return found
-
-    return arrange
-
-
 def bounds_of(entry: se.Entry, stream: Stream, spec: se.MetricSpec) -> Any:
-    """A check of the interval of a curve metric: exact, or between the best and the worst order within the bins."""
-    exact = _of_curves(stream, spec)
-    if stream not in mixed_streams():
-        ulps = 1024 if spec.name == "log_loss" else 2  # its bounds allow for the rounding of logarithms
-        return lambda found: _holds(found, exact, ulps) and all(part.exact for part in _parts(found))
-    if spec.name in SCORED:
-        if dict(spec.parameters).get("strategy") == "quantile":  # which never parts the scores of a bin
-            exact = None
-        return lambda found: _is_between(found, None, exact, None)
-    ends = [_of_curves(stream, spec, _arranged(best)) for best in (False, True)]
-    low, high = ends if entry.bigger_is_better else ends[::-1]
-    return lambda found: _is_between(found, low, exact, high)
+    """A check of the interval of a curve metric: its ends are those of the definition, and hold the exact value."""
+    weights = [Fraction(example.weight) for example in stream.examples]
+    unit = None if set(weights) <= {1} else math.lcm(*(weight.denominator for weight in weights))
+    exact, ends = _of_curves(stream, spec), _ends(stream, spec, unit)
+    if dict(spec.parameters).get("strategy") == "quantile" and stream in mixed_streams():
+        exact = None  # the scores of a bin are never parted
+    return lambda interval: _holds(interval, ends, exact)
 
 
-def _parts(found: Any) -> list:
-    return list(found.values()) if isinstance(found, dict) else [found]
-
-
-def _holds(found: Any, exact: Any, ulps: int) -> bool:
-    if isinstance(found, dict):
-        return found.keys() == exact.keys() and all(_holds(part, exact[label], ulps) for label, part in found.items())
-    close = all(is_near(value, exact, ulps=ulps) for value in (found.low, found.high))
-    return close and is_near(found.value, exact, ulps=64 if ulps > 2 else 1)
-
-
-def _is_between(found: Any, low: Any, exact: Any, high: Any) -> bool:
-    """Whether the bounds hold the value and the exact one, and no more than what is possible."""
-    if isinstance(found, dict):
-        return all(
-            _is_between(part, *(end if end is None else end[label] for end in (low, exact, high)))
-            for label, part in found.items()
+def _holds(interval: Any, end: Any, exact: Any) -> bool:
+    if isinstance(interval, dict):
+        return interval.keys() == end.keys() and all(
+            _holds(part, end[label], None if exact is None else exact[label]) for label, part in interval.items()
         )
-    room = 1e-15
-    return (
-        found.low <= found.value <= found.high
-        and (exact is None or found.low * (1 - 1e-13) <= exact <= found.high * (1 + 1e-13))
-        and (low is None or low - room <= found.low)
-        and (high is None or found.high <= high + room)
-    )
+    if end is None:
+        return interval.exact and all(map(math.isnan, (interval.low, interval.value, interval.high)))
+    sides = ((interval.low, end.low), (interval.value, end.value), (interval.high, end.high))
+    if interval.exact != end.exact or not all(is_near(side, right, ulps=end.slack) for side, right in sides):
+        return False
+    if end.slack == 1 and not interval.low <= end.low <= end.high <= interval.high:
+        return False
+    return exact is None or interval.low <= exact <= interval.high
 
 
-def _of_curves(stream: Stream, spec: se.MetricSpec, arrange: Any = lambda cells: cells) -> Any:
-    by_label = {
+def _cells(stream: Stream) -> dict[str, list[Cell]]:
+    return {
         label: [
             (e.scores.get(label, -np.inf), int(label in e.true), Fraction(e.weight))
             for e in stream.examples
@@ -286,12 +304,25 @@ def _of_curves(stream: Stream, spec: se.MetricSpec, arrange: Any = lambda cells:
         ]
         for label in stream.labels
     }
-    define, parameters = curve_oracle.DEFINITIONS[spec.name], dict(spec.parameters)
+
+
+def _of_curves(stream: Stream, spec: se.MetricSpec) -> Any:
+    return _averaged(stream, spec, curve_oracle.DEFINITIONS[spec.name], _constant(spec), _mean)
+
+
+def _ends(stream: Stream, spec: se.MetricSpec, unit: int | None) -> Any:
+    instead = _constant(spec)
+    instead = None if instead is None else End(instead, instead, instead, True)
+    return _averaged(stream, spec, ends_of(spec.name, unit), instead, _mean_of_ends)
+
+
+def _averaged(stream: Stream, spec: se.MetricSpec, define: Any, instead: Any, mean: Any) -> Any:
+    by_label, parameters = _cells(stream), dict(spec.parameters)
     if spec.average == "micro":
-        value = define(arrange([cell for cells in by_label.values() for cell in cells]), **parameters)
-        return _constant(spec) if value is None else value
-    values = {label: define(arrange(cells), **parameters) for label, cells in by_label.items()}
-    values = {label: _constant(spec) if value is None else value for label, value in values.items()}
+        value = define([cell for cells in by_label.values() for cell in cells], **parameters)
+        return instead if value is None else value
+    values = {label: define(cells, **parameters) for label, cells in by_label.items()}
+    values = {label: instead if value is None else value for label, value in values.items()}
     if spec.average is None:
         return values
     support = {
@@ -301,13 +332,20 @@ def _of_curves(stream: Stream, spec: se.MetricSpec, arrange: Any = lambda cells:
     terms = [(v, support[n] if spec.average == "weighted" else Fraction(1)) for n, v in values.items() if v is not None]
     if not sum(weight for _, weight in terms):
         terms = [(value, Fraction(1)) for value, _ in terms]
-    if any(weight and value == np.inf for value, weight in terms):
+    return mean([(value, weight) for value, weight in terms if weight]) if terms else instead
+
+
+def _mean(terms: list[tuple[Any, Fraction]]) -> Any:
+    if any(value == np.inf for value, _ in terms):
         return np.inf
-    return sum(v * w for v, w in terms if w) / sum(w for _, w in terms) if terms else _constant(spec)
+    return sum(v * w for v, w in terms) / sum(w for _, w in terms)
 
 
-SCORED = ("brier_score", "log_loss", "expected_calibration_error")
-"""Metrics of the cells that have a score."""
+def _mean_of_ends(terms: list[tuple[End, Fraction]]) -> End:
+    low, value, high = (_mean([(end[side], weight) for end, weight in terms]) for side in range(3))
+    return End(
+        low, value, high, low == np.inf or all(end.exact for end, _ in terms), max(end.slack for end, _ in terms)
+    )
 
 
 def _of_pairs(stream: Stream, spec: se.MetricSpec) -> Any:

@@ -13,6 +13,7 @@ import inspect
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -159,7 +160,7 @@ def _formula_names(entry: se.Entry) -> list[str]:
     for name in order:
         parts = (part for statement in functions[name].body for part in ast.walk(statement))
         used = dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name))
-        order += [other for other in used if other in functions and other not in order and other not in SHARED]
+        order += [other for other in used if other in functions and other not in order]
     return order
 
 
@@ -168,13 +169,6 @@ def _functions_of(entry: se.Entry) -> tuple[ast.FunctionDef, ...]:
     functions, order = _functions_in(_module_of(entry)), _formula_names(entry)
     plain = [node for name, node in functions.items() if not node.decorator_list and name not in order]
     return (*plain, *(functions[name] for name in reversed(order)))
-
-
-SHARED = {
-    "confusion_matrix", "one_vs_rest", "_sums", "_power", "by_path", "_each", "averaged", "_magnitudes", "_infinite",
-    "_minus_log", "_minus_log_rest", "_twice_atanh", "_check_gains", "_row_of", "_greatest",
-}  # fmt: skip
-"""What is no formula of an entry: reading of views, arithmetic, checks."""
 
 
 def _names_entry(decorator: ast.expr, entry: se.Entry) -> bool:
@@ -241,8 +235,11 @@ def mutants_of(entry: se.Entry) -> list[Mutant]:
         found.append(Mutant(entry, "average ignored", ignored="average"))
     functions = _functions_of(entry)
     for function in (each for each in functions if each.name in _formula_names(entry)):
+        times: Counter[str] = Counter()
         for node, change, other in _changes(function):
-            found.append(Mutant(entry, f"{function.name}: {change}", functions, node, other))
+            times[change] += 1
+            place = f" ({times[change]})" if times[change] > 1 else ""
+            found.append(Mutant(entry, f"{function.name}: {change}{place}", functions, node, other))
     return found
 
 

@@ -127,13 +127,13 @@ def dependent_pairs(examples: Sequence[Sides], labels: list, critical: Fraction)
 
 
 def scumbles(examples: Sequence[Sides]) -> list[Fraction]:
-    """Of each example 1 - geometric over arithmetic mean of the imbalance ratios of its true labels, to 50 digits."""
+    """Of each example 1 - geometric over arithmetic mean of the imbalance ratios of its true labels, to 300 digits."""
     counts: Counter = Counter()
     for true, _, weight in examples:
         for label in true:
             counts[label] += weight
     found = []
-    with localcontext(prec=80):
+    with localcontext(prec=400):
         for true, _, _ in examples:
             if len({counts[label] for label in true}) < 2 or not all(counts[label] for label in true):
                 found.append(Fraction(0))
@@ -166,7 +166,7 @@ def scumble_cv(examples: Sequence[Sides], labels: list) -> Value:
     if not mean:
         return None
     squares = sum((value - mean) ** 2 * weight for value, (_, _, weight) in zip(values, examples, strict=True))
-    with localcontext(prec=80):
+    with localcontext(prec=400):
         variance = squares / (whole - 1)
         deviation = (Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt()
     return Fraction(deviation) / mean
