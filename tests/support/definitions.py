@@ -187,7 +187,8 @@ def _critical(cells: Sequence[float], critical: float) -> list[float]:
 def pair_streams() -> tuple[Stream, ...]:
     """Two labels whose dependence is critical, or all but; label sets that weigh nearly the same, or very little."""
     ties = [(7, 1, 2, 2), (7, 2, 1, 2), (2, 2, 1, 7), (1, 2, 7, 2), (2, 2, 7, 1)]
-    made = [_of_table(cells, "a", "b", ["a", "b"]) for cells in ties]
+    made = [Stream([], labels=["a", "b"])]
+    made += [_of_table(cells, "a", "b", ["a", "b"]) for cells in ties]
     made += [_of_table(cells, "b", "d", list(LABELS)) for cells in ties]
     for cells, critical in itertools.product([(1.5, 2.25, 4.0), (0.5, 0.125, 0.75), (3.0, 1.0, 40.0)], [2.0, 0.5]):
         for both in _critical(cells, critical):
