@@ -210,7 +210,9 @@ def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[in
         each = [Interval(low, high, value, exact) for low, value, high, exact in every]
         return each[0] if average == "micro" else dict(zip(tables.labels, each, strict=True))
     weights = support if average == "weighted" and any(support) else [1] * len(every)
-    weighed = [(part, weight) for part, weight in zip(every, weights, strict=True) if weight and not math.isnan(part[1])]
+    weighed = [
+        (part, weight) for part, weight in zip(every, weights, strict=True) if weight and not math.isnan(part[1])
+    ]
     sides = []
     for side in range(3):
         terms = [(Fraction(part[side]), weight) for part, weight in weighed if math.isfinite(part[side])]
