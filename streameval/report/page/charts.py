@@ -54,7 +54,8 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
     if low >= 0 and 0.5 < high <= 1:
         return Axis(title, 0.0, 1.0, UNIT)
     low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
-    span = max((high - low) or abs(high) or 1.0, _FINEST)
+    # Values that differ by less than float64 can show between ticks count as one.
+    span = max((high - low) or abs(high) or 1.0, 1e-9 * max(abs(low), abs(high)), _FINEST)
     raw = span / 4
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(size * power for size in (1, 2, 2.5, 5, 10) if size * power >= raw * 0.999)

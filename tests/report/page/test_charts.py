@@ -16,6 +16,7 @@ from tests.support.effort import cases
 @example(0.0, 5e-324)
 @example(5e-324, 5e-324)
 @example(-1e-310, 1e-310)
+@example(-1e9, -999999999.9999999)
 def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
     low, high = sorted((one, two))
     axis = nice_axis("x", low, high)
