@@ -201,7 +201,7 @@ def test_what_is_drawn_is_said_once():
     ev = se.Evaluator(["f1_macro"], keep=["cooccurrence"])
     ev.update({"a"}, {"b"})
     table = ev.tables("pairs")
-    with pytest.raises(se.MetricError, match=r"reads confusions, .* keep=\['confusions'\]"):
+    with pytest.raises(se.MetricError, match=r"requires the 'confusions' part of pairs, .* keep=\['confusions'\]"):
         plot_confusion(ev)
     with pytest.raises(se.MetricError, match="requires the 'pairs' state"):
         plot_cooccurrence(se.Evaluator())

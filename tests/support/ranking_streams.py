@@ -125,13 +125,14 @@ def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> R
             for part, example in zip(ranked, examples, strict=True)
         ]
     scores = [example.scores[label] for part, example in zip(ranked, examples, strict=True) for label in part]
-    hidden = lists(shuffled(example.hidden, True) for example in examples)
+    hidden, of_ranked = lists(shuffled(example.hidden, True) for example in examples), lists(ranked)
     return Ragged(
         len(examples),
         lists(shuffled(example.true, True) for example in examples),
         mask=hidden if len(hidden.places) else None,
+        mentioned=of_ranked,
         weights=_weights(examples),
-        ranked=lists(ranked),
+        ranked=of_ranked,
         scores=np.array(scores, np.float64),
     )
 

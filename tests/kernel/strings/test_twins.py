@@ -27,6 +27,7 @@ from streameval.kernel.strings import numpy as _codes_numpy
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.effort import cases
+from tests.support.twins import merge
 
 TWINS: list[Any] = [_codes_numpy]
 LIST_TWINS: list[Any] = [_lists_numpy]
@@ -374,7 +375,7 @@ def test_twins_count_groups_as_each_group_would_be_counted_alone(groups: int, ki
         assert [everything(one, width) for one in made[0]] == [everything(one, width) for one in made[1]]
         whole = _compiled.Counts(Root(), width)
         for one in made[0]:
-            whole.merge(one, None)
+            merge(whole, one)
         alone = _compiled.Counts(Root(), width)
         for _ in range(2):
             alone.count_lists(rows, 0, true, pred, None, None, np.zeros(0, np.int64))
