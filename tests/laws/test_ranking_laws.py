@@ -211,7 +211,7 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
         heavier = [Ranked(example.true, example.scores, example.hidden, 1 + 2 * sum(e.weight for e in stream.examples))]
         for wrong in (again, heavier) if len(stream.examples) == 1 else (heavier,):
             with pytest.raises(RevertError):
-                stream.change(state, wrong, -1)
+                state.unmerge(stream.counted(wrong))
             assert state.content() == before
 
 
