@@ -220,13 +220,13 @@ def _infinite(tables: CurveTables, parts: list[_Losses | None], support: list[in
         sides.append(sum(part * weight for part, weight in terms) / whole if len(terms) == len(weighed) else math.inf)
     if math.isinf(sides[0]):
         return Interval(math.inf, math.inf, math.inf, True)
-    finite = [side if math.isfinite(side) else Fraction(0) for side in sides]
-    bounds = Bounds(*map(Fraction, finite), all(part[3] for part, _ in weighed)).rounded()
-    low, value, high = (
+    low, value, high = (Fraction(side) if math.isfinite(side) else Fraction(0) for side in sides)
+    bounds = Bounds(low, value, high, all(part[3] for part, _ in weighed)).rounded()
+    ends = [
         math.inf if math.isinf(side) else end
         for side, end in zip(sides, (bounds.low, bounds.value, bounds.high), strict=True)
-    )
-    return Interval(low, high, value, bounds.exact)
+    ]
+    return Interval(ends[0], ends[2], ends[1], bounds.exact)
 
 
 def _log_loss(held: _Bins, eps: float, cap: float) -> _Losses | None:
