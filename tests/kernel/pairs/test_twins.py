@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streameval.kernel.pairs import pairing
@@ -98,13 +99,19 @@ def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: in
     st.lists(st.tuples(st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=7), st.booleans()), max_size=30),
     st.sampled_from([1, 2, 4, 7]),
 )
+@example([({0: 1, 1: 1}, True), ({}, False)], 4)
 def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int):
-    pair = both(parts)
+    pair, counted = both(parts), Counter[frozenset[tuple[int, int]]]()
     for cells, forward in steps:
         slots = np.array([5 * column + outcome for column, outcome in cells.items()], np.int64)
         codes = [each.change("prepare_example", slots, 1 if forward else -1) for each in pair]
         assert codes[0] == codes[1] in (DONE, REFUSED)
         assert same(pair)
+        key = frozenset(cells.items())
+        if codes[0] == DONE and (forward or counted[key]):
+            counted[key] += 1 if forward else -1
+        elif codes[0] == DONE:  # never counted, which the decisions of the same set would have seen: count it again
+            assert [each.change("prepare_example", slots, 1) for each in pair] == [DONE, DONE]
     others, place = [each.copy() for each in pair], np.random.default_rng(0).permutation(10).astype(np.int64)
     for each, other in zip(pair, others, strict=True):
         before = everything(each.table)
