@@ -100,13 +100,6 @@ class LabelIndex:
             order = self._order = np.array([*range(self.fixed), *grown], np.int64)
         return order
 
-    def truncate(self, size: int) -> None:
-        """Forget the labels registered last, down to ``size``: the undo of `add`."""
-        self._order = None
-        while len(self.labels) > size:
-            self.columns.pop(self.labels[-1], None)
-            self.labels.pop()
-
     def adopt(self, other: LabelIndex) -> None:
         """Become the same index as another that does not change any more."""
         self.labels, self.columns, self.fixed, self._order = other.labels, other.columns, other.fixed, other._order
