@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "Conflict",
-    "CounterOverflowError",
-    "DependencyError",
-    "FormatError",
-    "InputError",
-    "LabelError",
-    "MergeError",
-    "MetricError",
-    "RevertError",
-    "StreamevalError",
-]
-
 
 class StreamevalError(Exception):
     """Base of every exception that this package raises on purpose."""

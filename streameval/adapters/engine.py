@@ -10,8 +10,6 @@ from streameval.errors import DependencyError, InputError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job
 
-__all__ = ["check_job", "check_number", "raise_ours", "require", "tree"]
-
 T = TypeVar("T")
 
 

@@ -15,8 +15,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 from streameval.windows.base import Window
 
-__all__ = ["Monitored", "description", "frequent_labels", "label_strings", "parameters", "snapshot"]
-
 Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
 
 

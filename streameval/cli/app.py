@@ -28,8 +28,6 @@ from streameval.schema.text import printable
 from streameval.windows.sliding import Rolling
 from streameval.wire.files import write_file
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="streameval", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -18,8 +18,6 @@ from streameval.tabular.columns import Columns
 from streameval.tabular.job import State
 from streameval.windows.sliding import Rolling
 
-__all__ = ["Counting", "Interrupts", "count"]
-
 Advance: TypeAlias = Callable[[int], None]
 
 _REASONS = 3

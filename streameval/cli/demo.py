@@ -21,8 +21,6 @@ from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling
 from streameval.wire.files import write_file
 
-__all__ = ["demonstrate"]
-
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
 _STEP = 100

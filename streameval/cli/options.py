@@ -21,8 +21,6 @@ from streameval.tabular.columns import Columns
 from streameval.tabular.job import Job, State
 from streameval.windows.sliding import Rolling
 
-__all__ = ["RunOptions", "check_writable", "names_of", "number_of", "specs_of"]
-
 _COMMA = re.compile(r",(?![^(]*\))")
 
 _SCORED = (

@@ -25,8 +25,6 @@ from streameval.cli.render import console_of, drawn
 from streameval.cli.results import Result, tables_of
 from streameval.cli.sources import STDIN, Source
 
-__all__ = ["watched"]
-
 Advance: TypeAlias = Callable[[int], None]
 
 _WIDE = 72

@@ -19,8 +19,6 @@ from streameval.tabular.arrow import read_table
 from streameval.tabular.columns import Columns
 from streameval.tabular.sources import open_source
 
-__all__ = ["BLOCK", "Stream", "read_csv", "read_jsonl", "read_tables"]
-
 BLOCK = 2**23
 """Bytes read at a time: enough for the cost of a call not to show, few enough to need no memory to speak of."""
 

@@ -21,8 +21,6 @@ from streameval.report.columns import dict_report
 from streameval.report.model import Cell, Column, Table, cell_text
 from streameval.schema.text import printable
 
-__all__ = ["Format", "console_of", "drawn", "json_bytes", "show", "show_tables", "write_json", "write_rows"]
-
 _BAR = 12
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 _PIPED = 160

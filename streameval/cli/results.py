@@ -16,8 +16,6 @@ from streameval.schema.text import printable
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 
-__all__ = ["Counts", "Result", "difference_tables", "tables_of", "values_of"]
-
 Counts: TypeAlias = Evaluator | Metric
 
 

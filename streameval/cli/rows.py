@@ -11,8 +11,6 @@ from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns
 from streameval.tabular.rows import read_rows
 
-__all__ = ["Arguments", "Block", "Place", "Row", "RowError", "UserError", "arguments_of"]
-
 Arguments: TypeAlias = dict[str, Any]
 """The arguments of ``update_many``."""
 

@@ -13,8 +13,6 @@ import typer
 from streameval.cli.app import app
 from streameval.errors import StreamevalError
 
-__all__ = ["run"]
-
 # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same family.
 _Usage = typer.BadParameter.__mro__[2]
 

@@ -16,8 +16,6 @@ from streameval.cli.rows import Block, UserError
 from streameval.tabular.columns import Columns
 from streameval.tabular.files import matches_of
 
-__all__ = ["STDIN", "Source", "sources_of"]
-
 STDIN = "-"
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}

@@ -12,8 +12,6 @@ from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.schema.text import printable, suggestion
 
-__all__ = ["load_state", "merged", "write_results"]
-
 
 def load_state(path: Path) -> Any:
     """What a file holds.

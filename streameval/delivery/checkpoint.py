@@ -20,8 +20,6 @@ from streameval.schema.text import number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
 
-__all__ = ["Checkpoint", "Checkpointer", "decoded", "load"]
-
 HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
 T = TypeVar("T")
 

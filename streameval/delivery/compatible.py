@@ -12,8 +12,6 @@ from streameval.evaluation.counting import Accumulator
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["StateT", "add", "check_class", "check_compatible", "check_has_merge", "fresh_like", "summed"]
-
 StateT = TypeVar("StateT", bound=AnyState)
 
 

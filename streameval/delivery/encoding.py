@@ -15,18 +15,6 @@ from streameval.schema.labels import Label
 from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, sealed
 from streameval.wire.fields import Source, ascending, put_label, varint
 
-__all__ = [
-    "MOST",
-    "SavedLedger",
-    "SavedSum",
-    "ShardVersion",
-    "decode_checkpoint",
-    "decode_ledger",
-    "digest",
-    "encode_checkpoint",
-    "encode_ledger",
-]  # fmt: skip
-
 MOST = 2**63 - 1
 """The largest epoch, sequence and position."""
 

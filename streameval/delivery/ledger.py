@@ -24,8 +24,6 @@ from streameval.evaluation.value import Mergeable
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["Ledger", "Version"]
-
 
 class Version(NamedTuple):
     """How new a shard's state is: of two, the one with the larger epoch, then with the larger sequence, is newer."""

@@ -13,8 +13,6 @@ from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
 from streameval.wire.envelope import holder_of
 
-__all__ = ["KINDS", "AnyState", "restored"]
-
 AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
 
 KINDS = (Evaluator, Metric, Sliced, Window)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from streameval.delivery.encoding import SavedSum, ShardVersion
 from streameval.errors import Conflict
 
-__all__ = ["conflict", "supersedes"]
-
 
 def supersedes(one: SavedSum, other: SavedSum) -> bool:
     """Whether one sum has every shard of another, each at least as new.

@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-__all__ = [
-    "Accumulator", "Core", "compacted", "core_of", "from_contents", "from_saved", "saved_empty",
-    "with_states",
-]  # fmt: skip
-
 A = TypeVar("A", bound="Accumulator")
 
 _NUMBERS = (float, int)

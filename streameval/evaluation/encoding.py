@@ -31,8 +31,6 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["Saved", "decode", "encode", "put_empty", "put_states", "take_empty", "take_states"]
-
 
 @dataclass(frozen=True, slots=True)
 class Saved:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from streameval.report.frames import PandasFrame, PolarsFrame
     from streameval.report.page import HasColumns
 
-__all__ = ["DEFAULT_METRICS", "Evaluator", "MetricLike", "report_of", "specs_of"]
-
 MetricLike: TypeAlias = str | MetricSpec | Metric
 
 DEFAULT_METRICS = (

@@ -23,17 +23,6 @@ from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingO
 from streameval.states.state_set import StateSet
 from streameval.wire.fields import Option
 
-__all__ = [
-    "KINDS",
-    "Code",
-    "Kind",
-    "check_threshold",
-    "checked_state",
-    "options_for",
-    "reads_scores",
-    "states_of",
-]
-
 
 class Code(NamedTuple):
     """What a kind is made of."""

@@ -19,8 +19,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.wire.envelope import METRIC
 
-__all__ = ["Metric", "class_of", "metric", "options_of", "signature_of", "summary_of"]
-
 
 class Metric(Accumulator):
     """A single metric that counts its own examples. Use one of its subclasses, or `metric`."""

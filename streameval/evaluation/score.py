@@ -17,8 +17,6 @@ from streameval.schema.text import printable, quoted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["classification_report", "refuse_rows", "score"]
-
 Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None
 Scores: TypeAlias = dict[str, float | dict[Label, float]]
 

@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Self
 from streameval.errors import MergeError
 from streameval.wire.files import write_file
 
-__all__ = ["Mergeable", "differences"]
-
 
 class Mergeable:
     """An object that is its content: equal contents, equal bytes. What directly inherits from this is a family.

@@ -13,8 +13,6 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-__all__ = ["arrow_of_polars", "codes_of_arrow", "encoded_strings", "lists_of_arrow"]
-
 _OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
 """The types of strings that have offsets, and how wide these are."""
 

@@ -17,8 +17,6 @@ from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined, ragged
 
-__all__ = ["read_many", "read_one"]
-
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 _CELLS, _SCORES = 2**24, 2**22
 # Weight sums are exact in float64 products below 2**20 examples.

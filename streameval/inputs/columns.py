@@ -15,8 +15,6 @@ from streameval.schema.config import Config
 from streameval.schema.labels import Label, LabelIndex, is_unicode, normalise
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["IGNORED", "MASK", "NAMES", "PRED", "TRUE", "Reader", "named"]
-
 TRUE, PRED, MASK = 1, 2, 4
 """The bit of a cell that a positive value of an argument sets; also the number of the argument."""
 

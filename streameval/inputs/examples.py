@@ -27,8 +27,6 @@ from streameval.kernel.types import Lists
 from streameval.schema.batch import offsets_of
 from streameval.schema.text import quoted
 
-__all__ = ["Examples", "bits_in", "string_lists"]
-
 _NDARRAY = {np.ndarray}
 _COLLECTIONS = {set, frozenset, list, tuple}
 

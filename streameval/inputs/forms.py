@@ -15,9 +15,6 @@ import numpy as np
 
 from streameval.inputs.topk import TopK
 
-__all__ = ["Form", "form_of", "frame_columns"]
-
-
 Form: TypeAlias = Literal[
     "none", "top_k", "list", "sparse", "string", "mapping", "set", "table", "frame", "arrow", "polars", "series",
     "buffer", "array", "iterable", "other",

@@ -12,8 +12,6 @@ from streameval.inputs.values import binarize, bound_of
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
 
-__all__ = ["Columns", "Piece", "Rows", "Scores", "Source", "filtered", "listed", "unignored"]
-
 _NOTHING = np.zeros(0, np.int64)
 
 

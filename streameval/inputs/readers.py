@@ -20,8 +20,6 @@ from streameval.kernel.types import DAMAGED, DISTINCT, FloatArray, IntArray, Lis
 from streameval.schema.batch import joined, offsets_of, part_of
 from streameval.schema.text import quoted
 
-__all__ = ["source_of"]
-
 
 def source_of(value: object, role: int, reader: Reader, frame: list[object] | None) -> Source:
     """A source of the examples in an argument. A matrix without column names takes those of the data ``frame``."""

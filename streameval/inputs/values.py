@@ -12,11 +12,6 @@ from streameval.inputs.columns import MASK, NAMES, PRED, TRUE, Reader
 from streameval.kernel.types import FloatArray, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, quoted
 
-__all__ = [
-    "array_of", "binarize", "binary", "bit_of", "bound_of", "checked_scores", "checked_weight", "checked_weights",
-    "no_scores", "plain_array", "score_of", "without_tensors",
-]  # fmt: skip
-
 _NUMBERS = (int, float, np.integer, np.floating)
 
 

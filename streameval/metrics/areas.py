@@ -22,8 +22,6 @@ from streameval.schema.labels import Label
 from streameval.states.curve_view import CurveTables, Path, Steps
 from streameval.states.views import Integers
 
-__all__ = ["Bounds", "averaged", "by_path", "curve"]
-
 _DIGITS = 3
 _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below

@@ -19,8 +19,6 @@ from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.states.views import FEW, Integers, Tables, total
 
-__all__ = ["Ratios", "Value", "as_float", "by_formula", "each", "mean"]
-
 Value: TypeAlias = Fraction | float | None
 """A number, exact or with guard bits, or the float64 nearest to it; None where it is undefined (NaN)."""
 

@@ -26,11 +26,6 @@ from streameval.metrics.spec import (
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
 
-__all__ = [
-    "UNSET", "Entry", "Formula", "Reading", "build_spec", "catalogue", "entry_of", "entry_of_class", "evaluate",
-    "metric", "parse_spec",
-]  # fmt: skip
-
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
 """The modules that hold formulas, in the order of the catalogue.
 

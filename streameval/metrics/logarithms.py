@@ -14,8 +14,6 @@ import numpy as np
 from streameval.kernel.types import IntArray
 from streameval.states.views import Integers, total
 
-__all__ = ["BITS", "discounts", "harmonics", "log2", "sums_of_discounts"]
-
 BITS = 192
 """Everything is in units of ``2**-BITS``, off by less than ``2**-150`` for any number of labels."""
 

@@ -9,8 +9,6 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from streameval.errors import InputError
 from streameval.schema.labels import Label
 
-__all__ = ["jain_propensities"]
-
 _FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN)
 
 

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["AVERAGES", "Average", "Choice", "Empty", "MetricSpec", "Parameter", "choice_text", "number_text"]
-
 Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
 Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
 

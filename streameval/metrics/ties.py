@@ -21,12 +21,6 @@ from streameval.metrics.spec import Parameter
 from streameval.states.ranking_view import First, Groups, RankingTables, Rows
 from streameval.states.views import Integers, total
 
-__all__ = [
-    "DEGENERATE", "ENDLESS", "Unranked", "all_groups", "average_precision_of", "average_precision_of_hits",
-    "chance_of_a_hit", "first_groups", "groups_to", "hits_among", "judged", "nothing_true", "one_sided", "ranking",
-    "ratio_of", "reciprocal_rank", "sum_of",
-]  # fmt: skip
-
 Unranked: TypeAlias = Literal["never", "last"]
 
 DEGENERATE = Parameter("degenerate", "scikit-learn", choices=("scikit-learn", "drop", "zero", "one"))

@@ -14,8 +14,6 @@ from streameval.schema.config import Config
 from streameval.schema.labels import Label
 from streameval.states.views import Tables
 
-__all__ = ["Readings", "certified", "state_of", "without_decisions"]
-
 
 def state_of(spec: MetricSpec) -> str:
     """The state that a metric is read from."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike
 
-__all__ = ["plot_confusion", "plot_cooccurrence", "plot_label_panels"]
-
 _ANNOTATED = 16
 """Up to so many rows and columns, numbers are written into the cells."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-__all__ = ["Band", "Curve", "plot_precision_recall", "plot_reliability", "plot_roc", "plot_thresholds"]
-
 Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
 

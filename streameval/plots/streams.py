@@ -12,8 +12,6 @@ from streameval.plots.style import new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_lines"]
-
 # Okabe and Ito (2008): distinct to colour-blind readers too. Their yellow is left out: it is hard to see on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 STYLES = ("-", "--", ":", "-.")

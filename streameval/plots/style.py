@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-__all__ = [
-    "BLANK", "INK", "MUTED", "annotate", "colours", "heat_axes", "ink_on", "label_ticks", "named", "new_axes",
-    "pyplot_of", "short", "slim_bar",
-]  # fmt: skip
-
 INK, MUTED, BLANK = "#1f2933", "#6b7785", "#e4e7eb"
 """Text, secondary text, and cells that hold nothing."""
 

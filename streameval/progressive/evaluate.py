@@ -19,8 +19,6 @@ from streameval.progressive.target import Values, values_of
 from streameval.report.progress import with_bar
 from streameval.schema.text import quoted
 
-__all__ = ["Snapshot", "iter_progressive_evaluate", "progressive_evaluate"]
-
 EvaluatorT = TypeVar("EvaluatorT")
 Stream: TypeAlias = Iterable[tuple[object, ...]]
 

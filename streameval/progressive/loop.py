@@ -16,8 +16,6 @@ from streameval.progressive.pending import check_order
 from streameval.progressive.target import Target
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["Field", "Loop", "Predict", "Question", "Unpredicted", "Weigh"]
-
 Field: TypeAlias = str | Callable[..., object]
 Predict: TypeAlias = Literal["auto", "labels", "scores"]
 Unpredicted: TypeAlias = Literal["skip", "count"]

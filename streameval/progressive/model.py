@@ -12,8 +12,6 @@ from streameval.errors import InputError
 from streameval.progressive.target import reads_scores
 from streameval.schema.text import quoted
 
-__all__ = ["Predictor", "learn_method"]
-
 _ADVICE = 'give predict="labels", or a model that predicts probabilities'
 
 

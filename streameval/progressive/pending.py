@@ -18,8 +18,6 @@ from streameval.inputs.values import array_of
 from streameval.progressive.target import Target
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["Pending", "check_order", "compact_copy", "from_compact"]
-
 EvaluatorT = TypeVar("EvaluatorT")
 
 _LATE = ("error", "count")

@@ -17,8 +17,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["Target", "Values", "all_read_scores", "name_of", "reads_scores", "values_of"]
-
 Values: TypeAlias = dict[str, float | dict[Label, float]]
 
 _ONE = (float, int)

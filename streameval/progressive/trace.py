@@ -20,8 +20,6 @@ from streameval.schema.text import quoted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Trace"]
-
 Key = tuple[str, str, Label | None]
 """Metric, evaluator, and label where there is one value per label."""
 

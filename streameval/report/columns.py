@@ -9,8 +9,6 @@ from streameval.metrics.catalogue import build_spec, entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import PER_LABEL, MetricValue, Report
 
-__all__ = ["dict_report", "label_columns"]
-
 
 def dict_report(report: Report) -> dict[str, object]:
     """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""

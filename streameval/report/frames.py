@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["PandasFrame", "PolarsFrame", "to_pandas", "to_polars"]
-
 PandasFrame: TypeAlias = "pandas.DataFrame"
 PolarsFrame: TypeAlias = "polars.DataFrame"
 

@@ -9,8 +9,6 @@ from streameval.report.model import PER_LABEL, Report, cell_text, count_text
 from streameval.schema.labels import Label
 from streameval.schema.text import printable
 
-__all__ = ["html_report"]
-
 _ROWS = 20
 
 

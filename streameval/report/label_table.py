@@ -11,8 +11,6 @@ from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_pol
 from streameval.schema.labels import Label
 from streameval.states.views import Integers, Tables
 
-__all__ = ["LabelTable"]
-
 Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 

@@ -17,11 +17,6 @@ from streameval.metrics.views import Readings, certified
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 
-__all__ = [
-    "AVERAGES", "PER_LABEL", "Cell", "Column", "Kind", "MetricValue", "Report", "Table", "cell_text", "count_text",
-    "cut", "largest_first", "listed",
-]  # fmt: skip
-
 PER_LABEL = ("precision", "recall", "f1")
 """The metrics that a report has of every label and in every average."""
 

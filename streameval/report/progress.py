@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from streameval.errors import DependencyError
 
-__all__ = ["with_bar"]
-
 T = TypeVar("T")
 
 

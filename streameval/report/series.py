@@ -10,8 +10,6 @@ import numpy as np
 from streameval.kernel.types import FloatArray
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
 
-__all__ = ["Band", "Line", "curve_line", "threshold_lines"]
-
 Band: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
 

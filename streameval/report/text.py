@@ -8,8 +8,6 @@ from itertools import groupby
 from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text, cut
 from streameval.schema.text import printable
 
-__all__ = ["SliceRow", "classification_table", "slices_report", "text_report"]
-
 _WIDTH = 11
 _LONGEST = 48
 

@@ -11,20 +11,6 @@ import numpy as np
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
-__all__ = [
-    "Batch",
-    "Dense",
-    "Example",
-    "Ragged",
-    "cells_of",
-    "concatenate",
-    "joined",
-    "offsets_of",
-    "ragged",
-    "slots_of",
-]
-
-
 _NO_COLUMNS: IntArray = np.zeros(0, np.int64)
 _NO_COLUMNS.flags.writeable = False
 

@@ -14,8 +14,6 @@ from streameval.errors import InputError, LabelError
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import number_or_none, quoted, suggestion
 
-__all__ = ["Config", "Nan", "StateOptions", "Threshold", "Ties", "Unknown", "one_of"]
-
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
 Ties: TypeAlias = Literal["shared", "last"]

@@ -14,8 +14,6 @@ import numpy as np
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, ScoreArray
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of
 
-__all__ = ["ExampleScores", "batch_of", "narrowed", "rows_of"]
-
 
 class ExampleScores(NamedTuple):
     """For each example, one behind the other: how many labels have a score, their columns, and the scores."""

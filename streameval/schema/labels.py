@@ -15,8 +15,6 @@ from streameval.errors import LabelError
 from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 
-__all__ = ["Label", "LabelIndex", "in_order", "is_unicode", "normalise"]
-
 Label: TypeAlias = str | int
 
 

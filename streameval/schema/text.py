@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["number_or_none", "printable", "quoted", "suggestion"]
-
 
 def number_or_none(value: object) -> float | None:
     """A real number as a float64, infinite where too large; None for anything else, booleans and strings among it."""

@@ -13,8 +13,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted, suggestion
 from streameval.slices.values import Key, Other, Value, typed
 
-__all__ = ["Reading", "Where", "combinations_of", "declared_of", "names_of", "read", "value_of"]
-
 Reading: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
 Where: TypeAlias = Value | Other | tuple[Value, ...]
 

@@ -17,8 +17,6 @@ from streameval.evaluation.counting import Accumulator, compacted
 from streameval.schema.text import quoted
 from streameval.slices.values import OTHER, Key, Other, Value, in_order, rank_of
 
-__all__ = ["Addition", "Axis", "AxisSlices", "merged"]
-
 A = TypeVar("A", bound=Accumulator)
 
 

@@ -14,8 +14,6 @@ from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 from streameval.slices.values import Key, Typed, typed
 
-__all__ = ["Coded", "coded", "crossed"]
-
 
 class Coded(NamedTuple):
     """For each row the place of its key among ``keys``, each of which some row has."""

@@ -15,8 +15,6 @@ from streameval.slices.values import Key, in_order, key_of
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
 from streameval.wire.fields import NEVER_WRITTEN, Source, put_label, put_text, require, varint
 
-__all__ = ["SavedAxis", "SavedSlices", "decode_slices", "encode_slices", "restored_slices", "saved_slices"]
-
 Contents = Mapping[str, Any]
 Values = tuple[str | int | bool | None, ...]
 _NONE, _FALSE, _TRUE, _LABEL = range(4)

@@ -14,8 +14,6 @@ from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Ragged, concatenate
 from streameval.states.state_set import StateSet
 
-__all__ = ["gathered"]
-
 A = TypeVar("A", bound=Accumulator)
 
 _EACH, _MOST, _ENTRIES = 64, 2**17, 2**22

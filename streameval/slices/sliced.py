@@ -34,8 +34,6 @@ from streameval.wire.envelope import METRIC, SLICED
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Slice", "Sliced"]
-
 A = TypeVar("A", bound=Accumulator)
 
 

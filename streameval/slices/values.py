@@ -12,8 +12,6 @@ from streameval.errors import InputError
 from streameval.schema.labels import is_unicode
 from streameval.schema.text import quoted
 
-__all__ = ["OTHER", "Key", "Other", "Value", "encoded", "in_order", "key_of", "rank_of", "typed", "values_of"]
-
 Value: TypeAlias = str | int | bool | None
 """None is the value of examples that have none."""
 

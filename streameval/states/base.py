@@ -35,8 +35,6 @@ from streameval.schema.batch import Batch, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
 
-__all__ = ["COUNT_MAX", "Content", "Merge", "Part", "State", "offsets_of_lists", "refusal"]
-
 COUNT_MAX = 2**63 - 1
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
 

@@ -16,8 +16,6 @@ from streameval.kernel.types import Flags, FloatArray, IntArray, WordArray
 from streameval.states.curves import Curves, Moments
 from streameval.states.views import Integers, View, total
 
-__all__ = ["CurveTables", "Path", "Steps"]
-
 # Below this many examples, products of two counts stay within int64, also doubled.
 _SMALL = 2**30
 

@@ -31,8 +31,6 @@ from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
-__all__ = ["CurveContent", "Curves", "Moments"]
-
 Place = tuple[int, int]
 """Column and what is weighed there: see `_weighed`. All examples together are ``_ALL``."""
 Moments = tuple[int, int, int]

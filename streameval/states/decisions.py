@@ -25,8 +25,6 @@ from streameval.schema.labels import Label
 from streameval.states.base import Content, Part, State, refusal
 from streameval.states.weights import ExactSums, Margins, common_scale, exact_integers, units_of
 
-__all__ = ["DecisionContent", "Decisions", "Key"]
-
 Key: TypeAlias = int | RowKey
 
 _AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory

@@ -19,8 +19,6 @@ from streameval.states.base import Merge, Part
 from streameval.states.recording import Recording
 from streameval.states.state_set import StateSet
 
-__all__ = ["ALWAYS", "History", "RecentExamples"]
-
 ALWAYS = -(2**63)
 """A limit that no example is stamped at or before."""
 

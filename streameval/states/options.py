@@ -13,10 +13,6 @@ from streameval.schema.config import StateOptions, Ties, one_of
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import number_or_none, quoted
 
-__all__ = [
-    "PARTS", "USUAL_PARTS", "CurveOptions", "PairOptions", "Part", "Propensities", "RankingOptions",
-]  # fmt: skip
-
 Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
 PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
 """What a state of pairs can count."""

@@ -14,8 +14,6 @@ from streameval.states.options import Part
 from streameval.states.pairs import PairContent, Pairs
 from streameval.states.views import Integers
 
-__all__ = ["Counted", "PairTables", "content_of", "counts_of", "of_kind", "set_weights_of", "weight_of"]
-
 Made = TypeVar("Made")
 
 

@@ -29,8 +29,6 @@ from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
 from streameval.states.weights import ExactSums, common_scale, exact_integers, joined, units_of
 
-__all__ = ["PairContent", "Pairs"]
-
 Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
 

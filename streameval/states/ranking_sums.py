@@ -13,9 +13,6 @@ from streameval.kernel.types import FloatArray, IntArray, Records
 from streameval.states.options import RankingOptions
 from streameval.states.weights import ExactSums, common_scale, units_of
 
-__all__ = ["Part", "main_parts", "optional_parts", "summed", "summed_few"]
-
-
 Key: TypeAlias = tuple[int, ...]
 """Number of the table, key within the table, number of the sum."""
 

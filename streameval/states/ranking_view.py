@@ -15,8 +15,6 @@ from streameval.states.ranking_sums import GAINS, HITS, IDEALS, LABELS
 from streameval.states.rankings import Rankings, Table
 from streameval.states.views import Integers, View, total
 
-__all__ = ["First", "Groups", "RankingTables", "Rows"]
-
 # Formulas multiply a sum by at most two numbers of labels; up to this that stays within int64.
 _SAFE = 2**62
 

@@ -44,8 +44,6 @@ from streameval.states.ranking_sums import (
 )
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
 
-__all__ = ["RankingContent", "Rankings", "Table"]
-
 _FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
 
 

@@ -12,8 +12,6 @@ from streameval.schema.batch import Ragged
 from streameval.schema.example_scores import ExampleScores, batch_of, rows_of
 from streameval.schema.labels import Label, LabelIndex
 
-__all__ = ["Recording"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:

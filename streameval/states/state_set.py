@@ -16,8 +16,6 @@ from streameval.schema.labels import LabelIndex
 from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
 
-__all__ = ["StateSet"]
-
 _NOT_PART = (
     "cannot unmerge: the other has examples that are not among these, or not with these weights; unmerge only what "
     "was merged before"

@@ -14,8 +14,6 @@ from streameval.schema.labels import Label
 from streameval.states.base import State
 from streameval.states.decisions import Decisions
 
-__all__ = ["FEW", "Counts", "Integers", "Tables", "View", "total"]
-
 Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of int64, or of Python integers where a sum or product could pass 64 bits."""
 

@@ -14,11 +14,6 @@ import numpy as np
 
 from streameval.kernel.types import IntArray
 
-__all__ = [
-    "ExactSums", "Margins", "SumCells", "changed", "common_scale", "exact_integers", "joined", "trailing_zeros",
-    "units_of",
-]  # fmt: skip
-
 K = TypeVar("K", bound=Hashable)
 
 # Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.

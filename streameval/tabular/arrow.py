@@ -18,8 +18,6 @@ try:
 except ImportError:
     raise DependencyError("tables are read through pyarrow, which is not installed; pip install pyarrow") from None
 
-__all__ = ["ArrowError", "read_table", "without_rows"]
-
 ArrowError = pa.ArrowException
 
 

@@ -10,8 +10,6 @@ from typing import Any, Literal, TypeAlias
 from streameval.errors import InputError
 from streameval.schema.text import quoted, suggestion
 
-__all__ = ["Columns", "Null", "scores_of"]
-
 Null: TypeAlias = Literal["error", "empty"]
 
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}

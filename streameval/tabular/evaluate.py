@@ -9,8 +9,6 @@ from streameval.report.progress import with_bar
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
-__all__ = ["count_rows", "evaluate"]
-
 _ROWS = 2**17
 """Rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of."""
 

@@ -16,8 +16,6 @@ from streameval.errors import InputError
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.columns import Columns
 
-__all__ = ["PathLike", "are_paths", "matches_of", "open_files"]
-
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}

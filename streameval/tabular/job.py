@@ -18,8 +18,6 @@ from streameval.tabular.columns import Columns, Null
 from streameval.windows.base import Window
 from streameval.wire.envelope import METRIC, SLICED, holder_of
 
-__all__ = ["Job", "JobOptions", "Metrics", "RowOptions", "State", "Threshold"]
-
 State: TypeAlias = Evaluator | Metric | Sliced[Any]
 Metrics: TypeAlias = Iterable[MetricLike] | State | None
 Threshold: TypeAlias = float | Mapping[Label, float] | Iterable[float] | None

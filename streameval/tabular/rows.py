@@ -14,8 +14,6 @@ from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns, scores_of
 from streameval.tabular.job import Job, State
 
-__all__ = ["add_items", "add_rows", "is_table", "read_rows"]
-
 _AT_ONCE = 4096
 """Rows that are counted in one call: enough for the cost of a call not to show."""
 

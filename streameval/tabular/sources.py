@@ -15,8 +15,6 @@ from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns
 from streameval.tabular.files import are_paths, open_files
 
-__all__ = ["Source", "open_source"]
-
 _PART = 2**12
 """A part of a table with at least as many rows is a batch of its own."""
 

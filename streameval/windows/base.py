@@ -16,8 +16,6 @@ from streameval.schema.text import quoted
 from streameval.windows.encoding import SavedWindow, decode_window, encode_window
 from streameval.wire.envelope import METRIC, decoding
 
-__all__ = ["Window", "changed_while_reading"]
-
 A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
 

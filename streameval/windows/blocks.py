@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["Blocks"]
-
 
 class Counting(NamedTuple):
     """The block that counted last, or is about to: its states, its examples before, and the latest time after."""

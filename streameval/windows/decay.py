@@ -13,8 +13,6 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray
 
-__all__ = ["power", "powers"]
-
 _STEPS = 256
 _BITS = 160
 # ln(2)**k / k!; what follows is below 2**-60 within one step.

@@ -14,8 +14,6 @@ from streameval.wire.envelope import ROLLING, TIME_ROLLING, decoding, opened, se
 from streameval.wire.fields import varint, zigzag
 from streameval.wire.recordings import put_recording, take_recording
 
-__all__ = ["SavedWindow", "decode_window", "encode_window"]
-
 _TIMED = {ROLLING: False, TIME_ROLLING: True}
 """Windows that hold their examples, and whether they hold their times."""
 

@@ -23,8 +23,6 @@ from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import clock_of, whole
 from streameval.wire.envelope import FADING
 
-__all__ = ["Fading"]
-
 _KEEP = 64
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
 
-__all__ = ["Rolling", "TimeRolling"]
-
 _NUMBERS = (float, int)
 _ALL = 2**62
 

@@ -20,8 +20,6 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.history import ALWAYS
 
-__all__ = ["Calendar", "Clock", "Line", "Period", "Time", "agreed", "clock_of", "saved_clock", "whole"]
-
 Time: TypeAlias = date | np.datetime64 | float
 Period: TypeAlias = timedelta | float
 

@@ -13,8 +13,6 @@ from streameval.windows.blocks import Blocks
 from streameval.windows.times import Period, Time, clock_of, whole
 from streameval.wire.envelope import TUMBLING
 
-__all__ = ["ClosedWindow", "Tumbling"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedWindow(Generic[A]):

@@ -29,8 +29,6 @@ from streameval.wire.fields import (
     require_weights,
 )
 
-__all__ = ["OPTIONS", "put_curves", "take_curves"]
-
 OPTIONS: tuple[Option, ...] = ()
 
 _LOWER = (1 << binned.DROPPED) - 1

@@ -22,8 +22,6 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["put_content", "take_content"]
-
 
 def put_content(parts: list[bytes], content: DecisionContent, least: int = 0) -> None:
     """Write a content; counts of labels take ``least`` bytes at least."""

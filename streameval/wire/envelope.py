@@ -11,11 +11,6 @@ from streameval.errors import FormatError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.wire.fields import NewerFormatError, Source
 
-__all__ = [
-    "CHECKPOINT", "EVALUATOR", "FADING", "LEDGER", "METRIC", "ROLLING", "SLICED", "TIME_ROLLING", "TUMBLING",
-    "decoding", "holder_of", "opened", "sealed",
-]  # fmt: skip
-
 _MAGIC = b"\x89SEV\r\n"
 _VERSION = 2
 _HEAD = len(_MAGIC) + 2

@@ -20,12 +20,6 @@ from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
 from streameval.states.weights import trailing_zeros
 
-__all__ = [
-    "FINEST", "LONGEST", "NEVER_WRITTEN", "Cached", "NewerFormatError", "Option", "Source", "ascending", "choice",
-    "joined", "put_column", "put_columns", "put_integer", "put_label", "put_labels", "put_numbers", "put_text",
-    "put_weights", "put_wide", "require", "require_weights", "varint", "zigzag",
-]  # fmt: skip
-
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
 FINEST = 1074 + 65 + 53
 # Sums of at most 2**63 weights below 2**1024 in the finest units.

@@ -15,8 +15,6 @@ from streameval.errors import FormatError
 if sys.platform != "win32":  # where nobody can remove a file that another process has open
     import fcntl
 
-__all__ = ["clear_leftovers", "naming_file", "read_file", "write_file"]
-
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 

@@ -29,8 +29,6 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["OPTIONS", "put_pairs", "take_pairs"]
-
 OPTIONS = (
     Option(
         96,

@@ -30,8 +30,6 @@ from streameval.wire.fields import (
     varint,
 )
 
-__all__ = ["OPTIONS", "is_possible", "put_rankings", "take_rankings"]
-
 OPTIONS = (
     choice(64, "ties", ("shared", "last")),
     Option(65, "label_ranks", put_integer, Source.integer),

@@ -11,8 +11,6 @@ from streameval.schema.labels import Label, in_order
 from streameval.states.recording import Recording
 from streameval.wire.fields import Source, put_column, put_label, require, varint
 
-__all__ = ["put_recording", "take_recording"]
-
 
 def put_recording(parts: list[bytes], recording: Recording) -> None:
     """Write examples, without the declared labels."""

@@ -13,8 +13,6 @@ import numpy as np
 
 import streameval as se
 
-__all__ = ["SIX", "Counted", "Examples", "assert_same", "bits", "counted", "distinct_labels", "examples"]
-
 Sets = Iterable[AbstractSet[Hashable]]
 Bits = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 

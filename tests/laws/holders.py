@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import streameval as se
 
-__all__ = ["HOLDERS", "KINDS", "Holder", "Kind", "Row", "rows_of"]
-
 LABELS: tuple[Any, ...] = ("a", "b", "", "é", 3, 2**70)
 LEVELS = (-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0)
 WEIGHTS = (1.0, 0.1, 2.5, 0.0, 1e-300, 1e300)

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from tests.support.curve_oracle import DEFINITIONS, Cell, outcomes, totals
 
-__all__ = ["SCORED", "End", "ends_of"]
-
 SCORED = ("brier_score", "log_loss", "expected_calibration_error")
 """Metrics of the cells that have a score."""
 

@@ -15,11 +15,6 @@ from streameval.schema.labels import LabelIndex
 from streameval.states.curve_view import CurveTables
 from tests.support.states import Counted, curves_alone
 
-__all__ = [
-    "DEFINITIONS", "Cell", "area", "average_precision", "brier", "counted", "lists_of", "nasty_scores", "outcomes",
-    "rows_of", "state_of",
-]  # fmt: skip
-
 _DIGITS = Context(prec=60)
 
 Cell = tuple[float, int, Fraction]

@@ -25,20 +25,6 @@ from tests.support.bin_oracle import SCORED, End, ends_of
 from tests.support.curve_oracle import Cell
 from tests.support.ranking_oracle import Ranked, View
 
-__all__ = [
-    "INVERSE",
-    "NAMES",
-    "SCORES",
-    "Stream",
-    "bounds_of",
-    "cases_of",
-    "evaluator_of",
-    "expected",
-    "is_near",
-    "streams",
-    "values_of",
-]
-
 NAMES = {*oracle.NAMES, *ranking_oracle.DEFINITIONS, *ranking_oracle.RATIOS, *curve_oracle.DEFINITIONS,
          *pair_oracle.DEFINITIONS}  # fmt: skip
 """The entries that have a definition."""

@@ -9,8 +9,6 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
-__all__ = ["cases", "spread"]
-
 T = TypeVar("T")
 _EFFORT = float(os.environ.get("STREAMEVAL_EFFORT", "0.2"))
 

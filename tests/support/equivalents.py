@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EQUIVALENT"]
-
 _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("areas", "both have one length"): (
         "_pairs: True -> False",

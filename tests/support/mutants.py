@@ -27,8 +27,6 @@ from streameval.metrics.catalogue import build_spec
 from tests.support.definitions import bounds_of, cases_of, evaluator_of, expected, is_near
 from tests.support.equivalents import EQUIVALENT
 
-__all__ = ["EQUIVALENT", "Mutant", "is_equivalent", "is_killed", "mutants_of"]
-
 BINARY: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["case_name"]
-
 
 def case_name(value: object) -> str:
     """The `repr` of a value, without addresses in memory, and with sets in order."""

@@ -16,8 +16,6 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-__all__ = ["DEFINITIONS", "NAMES", "Example", "Oracle", "Outcomes", "Value"]
-
 Number: TypeAlias = int | float | Fraction
 Example: TypeAlias = tuple[AbstractSet[Hashable], AbstractSet[Hashable], Number, AbstractSet[Hashable]]
 Value: TypeAlias = Fraction | None

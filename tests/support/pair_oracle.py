@@ -12,8 +12,6 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeAlias
 
-__all__ = ["DEFINITIONS", "NONE", "Sides", "heydarian", "krstinic", "shares_of"]
-
 NONE = None
 """The row and the column of no label."""
 

@@ -9,8 +9,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CASES", "Published"]
-
 Rows = tuple[tuple[Any, ...], ...]
 
 

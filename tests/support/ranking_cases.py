@@ -12,8 +12,6 @@ from typing import Any
 from streameval.states.options import RankingOptions
 from tests.support.entries import reading
 
-__all__ = ["CASES", "RankingCase"]
-
 Rows = tuple[tuple[Any, ...], ...]
 
 

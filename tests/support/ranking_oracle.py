@@ -9,8 +9,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
 
-__all__ = ["DEFINITIONS", "DIGITS", "RATIOS", "Ranked", "View", "mean_over", "values"]
-
 DIGITS = Context(prec=60)
 
 

@@ -16,8 +16,6 @@ from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 from tests.support.states import Counted, rankings_alone
 
-__all__ = ["METRICS", "as_lists", "as_rows", "labels_met", "propensities_of", "random_examples", "state_of"]
-
 LEVELS = [-3.0, -0.0, 0.0, 0.25, 0.5, 1e-45, 7.0, 2.0**-1074]
 
 METRICS: dict[str, Callable[..., object]] = {

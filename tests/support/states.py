@@ -13,8 +13,6 @@ from streameval.states.pairs import Pairs
 from streameval.states.rankings import Rankings
 from streameval.states.state_set import StateSet
 
-__all__ = ["Counted", "curves_alone", "pairs_alone", "rankings_alone"]
-
 
 class Counted:
     """Counts as a set does, and is read as the one state. What it has not itself, the state has."""

@@ -14,23 +14,6 @@ from hypothesis import strategies as st
 
 import streameval as se
 
-__all__ = [
-    "KINDS",
-    "MASKED",
-    "Example",
-    "Setup",
-    "Stream",
-    "counted",
-    "examples",
-    "feed_many",
-    "in_order",
-    "readings",
-    "setups",
-    "snapshot",
-    "streams",
-    "weights",
-]
-
 TRUE_NEGATIVE, FALSE_NEGATIVE, FALSE_POSITIVE, TRUE_POSITIVE, MASKED = range(5)
 
 POOL = (

@@ -13,8 +13,6 @@ from streameval.metrics.catalogue import catalogue
 from streameval.slices import Sliced
 from streameval.tabular.job import State
 
-__all__ = ["StateCoder"]
-
 
 class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
     """Writes an `Evaluator`, a metric or a `Sliced` as its bytes. Equal states have equal bytes.

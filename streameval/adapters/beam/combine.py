@@ -13,8 +13,6 @@ from streameval.adapters.engine import check_job
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_rows, is_table
 
-__all__ = ["EvaluatorFn", "MergeFn"]
-
 _ROWS = 256
 """Rows that wait in an accumulator: enough for a call not to cost much, few enough to wait for each of many keys."""
 

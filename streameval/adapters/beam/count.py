@@ -13,8 +13,6 @@ from apache_beam.utils.windowed_value import WindowedValue
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_items, is_table
 
-__all__ = ["COMBINED", "Count", "CountAll"]
-
 _ELEMENTS = 20_000
 """How many elements a bundle holds before it counts them."""
 

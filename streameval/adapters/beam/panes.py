@@ -15,8 +15,6 @@ from streameval.errors import InputError, MergeError
 from streameval.schema.text import quoted
 from streameval.tabular.job import State
 
-__all__ = ["Firing", "Firings", "Panes", "Place"]
-
 
 class Firing(NamedTuple):
     """A pane of a window, as plain values.

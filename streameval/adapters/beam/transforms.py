@@ -14,8 +14,6 @@ from streameval.adapters.beam.count import COMBINED, Count, CountAll
 from streameval.errors import InputError
 from streameval.tabular.job import Job, JobOptions, Metrics
 
-__all__ = ["Evaluate", "EvaluatePerKey"]
-
 
 class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """Count the elements of a collection: one state for each window, and each pane of it.

@@ -14,8 +14,6 @@ from streameval.errors import InputError
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job, Metrics, State, Threshold
 
-__all__ = ["evaluate_arrays"]
-
 
 def evaluate_arrays(
     y_true: object,

@@ -20,8 +20,6 @@ from streameval.tabular.files import are_paths, matches_of
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 from streameval.tabular.rows import add_items, is_table
 
-__all__ = ["Scheduler", "evaluate", "merged", "run", "state"]
-
 Scheduler: TypeAlias = str | Callable[..., Any] | None
 
 

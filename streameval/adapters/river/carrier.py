@@ -14,8 +14,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["RiverMetric"]
-
 
 class RiverMetric(MultiLabelMetric):
     """Carries a metric by name, a whole `Evaluator`, or a window into River's evaluation loops.

@@ -22,8 +22,6 @@ from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
 
-__all__ = ["CountedMetric", "MetricCollection", "MultiLabelMetric", "Row", "call_update"]
-
 Row: TypeAlias = Mapping[Label, Any]
 Counter: TypeAlias = Evaluator | MultiOutputMetric
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["check", "evaluate", "mapped", "merged", "states"]
-
 _RAISED = re.compile(
     r"streameval\.errors\.(\w+Error): (.*?)(?=\n\s+at |\n*JVM stacktrace| SQLSTATE: |\s*\Z)", re.DOTALL
 )

@@ -19,8 +19,6 @@ from streameval.tabular.job import Job, Metrics, RowOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["evaluate_by_key"]
-
 _RESULTS = ("examples", "metrics", "state")
 _ROWS = 100_000
 """After how many rows a worker sends its states on. There are no more keys than rows, so its memory is bounded."""

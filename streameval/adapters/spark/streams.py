@@ -18,8 +18,6 @@ from streameval.tabular.job import Job, State
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["StreamEvaluation"]
-
 _FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["Cell", "Part", "Root"]
-
 Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
 

@@ -18,8 +18,6 @@ import numpy as np
 
 from streameval.kernel.types import Flags, FloatArray, IntArray, ScoreArray
 
-__all__ = ["BINS", "DROPPED", "SCORE_MAX", "bins_of", "edges_of", "flipped_bins", "possible", "scores_of"]
-
 DROPPED = 41
 SCORE_MAX = 2**43 - 1
 _FINITE = 2047 << 11

@@ -33,8 +33,6 @@ from streameval.kernel.types import (
     WordArray,
 )
 
-__all__ = ["Bins", "bins_of"]
-
 _COUNT_MAX = 2**63 - 1
 _WORD = 2**64 - 1
 _Part = tuple[int, int, int]

@@ -6,8 +6,6 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Weighed
 
-__all__ = ["dense_rows", "limbs", "list_rows", "tally", "weigh_dense", "weigh_lists"]
-
 LIMB_BITS = 32
 
 

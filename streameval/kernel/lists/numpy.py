@@ -10,8 +10,6 @@ import numpy as np
 
 from streameval.kernel.types import DAMAGED, DISTINCT, REPEATING, FloatArray, IntArray, Places
 
-__all__ = ["from_zero", "grouped", "list_order", "score_lists", "taken"]
-
 
 def list_order(offsets: Places, places: Places, limit: int) -> int:
     """Whether lists of places below ``limit`` are ``DAMAGED`` (not to be read), ``DISTINCT`` or ``REPEATING``."""

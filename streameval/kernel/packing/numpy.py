@@ -8,8 +8,6 @@ import numpy as np
 
 from streameval.kernel.types import IntArray
 
-__all__ = ["BEYOND", "CUT", "OTHERWISE", "WIDE", "can_be", "increasing", "pack_columns", "unpack_columns"]
-
 CUT, OTHERWISE, BEYOND, WIDE = -1, -2, -3, -4
 """Why bytes are no columns: they end too early, the integers would be written otherwise, one passes 64 bits, or they
 would take more than eight bytes each."""

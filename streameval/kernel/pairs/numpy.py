@@ -19,8 +19,6 @@ from streameval.kernel.decisions.rows import list_rows
 from streameval.kernel.pairs.pairing import NONE, Pair, distinct_pairs, pairs_of, placed, sorted_pairs
 from streameval.kernel.types import FULL, REFUSED, IntArray, Lists, Ragged, UInt8Array
 
-__all__ = ["Pairs"]
-
 _COUNT_MAX = 2**63 - 1
 
 

@@ -15,11 +15,6 @@ import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
 
-__all__ = [
-    "CONFUSION", "CONFUSIONS", "CONTRIBUTION", "CONTRIBUTIONS", "COOCCURRENCE", "NONE", "PRED_PRED", "TRUE_PRED",
-    "TRUE_TRUE", "Pair", "distinct_pairs", "pairs_of", "placed", "sorted_pairs",
-]  # fmt: skip
-
 CONFUSION, CONTRIBUTION, TRUE_TRUE, TRUE_PRED, PRED_PRED = 1, 2, 3, 4, 5
 """Kinds of pairs."""
 

@@ -20,8 +20,6 @@ from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.rows import tally
 from streameval.kernel.types import FULL, REFUSED, Flags, FloatArray, IntArray, Ragged, Records, ScoreArray, UInt8Array
 
-__all__ = ["RankCounts", "rank_lists", "rank_rows"]
-
 _COUNT_MAX = 2**63 - 1
 _CELLS = 1 << 22  # compared at once
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
 
-__all__ = ["are_texts", "are_views", "listed_codes", "text_codes", "view_codes"]
-
 
 def text_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, IntArray] | None:
     """Which texts are equal.

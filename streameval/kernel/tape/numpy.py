@@ -14,8 +14,6 @@ from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.numpy import Counts
 from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, ScoreArray, TapeContents
 
-__all__ = ["Tape"]
-
 
 class _Value(NamedTuple):
     """How many slots, and how many scores, each example has, and all of them; weights and stamps."""

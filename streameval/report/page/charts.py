@@ -15,8 +15,6 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.page.markup import MINUS, escaped
 
-__all__ = ["UNIT", "Axis", "Chart", "log_axis", "nice_axis", "thinned"]
-
 _SIZE = 1000  # units of the picture in each direction
 _FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
 _FINE = 500  # curves are drawn to this part of an axis

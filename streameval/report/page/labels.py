@@ -12,8 +12,6 @@ from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_data, table_html
 from streameval.report.page.metrics import HEADS
 
-__all__ = ["label_section"]
-
 _NAMED = 30
 _WORST = 8
 _PER_LABEL: dict[str, tuple[str, tuple[str, ...]]] = {

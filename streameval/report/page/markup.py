@@ -13,11 +13,6 @@ from streameval.report.model import Column, Kind, Table, cell_text, cut
 from streameval.schema.labels import Label
 from streameval.schema.text import printable
 
-__all__ = [
-    "MINUS", "NOTHING", "Section", "count_text", "escaped", "label_string", "label_strings", "number_text", "safe_json",
-    "table_data", "table_html",
-]  # fmt: skip
-
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
 """Stands where a value is undefined."""

@@ -8,8 +8,6 @@ from streameval.metrics.interval import Interval
 from streameval.report.model import AVERAGES, PER_LABEL, MetricValue, Report
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text
 
-__all__ = ["HEADS", "averages_section", "facts", "headline_section", "interval_text", "metric_list"]
-
 HEADS = {"f1": "F1"}
 """What columns are called where it is not the name of the metric."""
 

@@ -21,8 +21,6 @@ from streameval.report.page.stream import slice_section, stream_section
 from streameval.schema.labels import Label
 from streameval.schema.text import printable, quoted
 
-__all__ = ["HasColumns", "html_page"]
-
 
 class HasColumns(Protocol):
     """What has values along a stream, as `streameval.Trace`."""

@@ -12,8 +12,6 @@ from streameval.metrics.pairs import Matrix, confusion_matrix
 from streameval.report.model import Column, Report, Table
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_data, table_html
 
-__all__ = ["pair_section"]
-
 _SIDE = 16
 _PAIRS = 200
 _LEAST = 0.005

@@ -18,8 +18,6 @@ from streameval.report.page.metrics import interval_text, metric_list
 from streameval.report.series import curve_line, threshold_lines
 from streameval.states.curve_view import CurveTables
 
-__all__ = ["curve_section", "ranking_section"]
-
 _DRAWN = 40  # labels whose curves stand behind that of all labels
 _MEANING = (
     "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; a value without bounds is exact.</p>"

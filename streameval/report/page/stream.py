@@ -10,8 +10,6 @@ from streameval.report.page.charts import Chart, nice_axis
 from streameval.report.page.markup import Section, escaped, label_string, label_strings, table_data, table_html
 from streameval.schema.labels import Label
 
-__all__ = ["slice_section", "stream_section"]
-
 _TONES = "abcdefgh"
 _POINTS = 600
 _CHARTS = 24
