@@ -5,7 +5,9 @@ Run ``python docs/generate.py`` after changing the catalogue; a test compares.
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -53,7 +55,7 @@ STUB = """\
 # Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypeAlias, TypedDict, Unpack
 
 {imports}
 
@@ -86,7 +88,7 @@ from streameval.metrics.spec import Empty
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label"""
     bodies = {entry.class_name: _body([*_own(entry), _average(entry)], entry) for entry in catalogue()}
-    return STUB.format(imports=imports) + SCORES + "\n" + _classes(bodies, "Metric")
+    return _shortened(STUB.format(imports=imports) + SCORES + "\n" + _classes(bodies, "Metric"))
 
 
 def river_stub() -> str:
@@ -96,7 +98,7 @@ from streameval.metrics.spec import Empty
 from streameval.schema.config import Unknown
 from streameval.schema.labels import Label"""
     bodies = {name: _body(_own(made._entry), made._entry) for name, made in CLASSES.items()}
-    return STUB.format(imports=imports) + "\n" + _classes(bodies, "CountedMetric")
+    return _shortened(STUB.format(imports=imports) + "\n" + _classes(bodies, "CountedMetric"))
 
 
 def _classes(bodies: dict[str, str], base: str) -> str:
@@ -123,11 +125,32 @@ def _body(own: list[str], entry: Entry) -> str:
             names[-1] if names else "", "_Options"
         )
     parts = ["self", *(["*", *own] if own else []), f"**options: Unpack[{options}]"]
-    line = f"    def __init__({', '.join(parts)}) -> None: ..."
-    if len(line) > 120:
-        line = "\n".join(["    def __init__(", *(f"        {part}," for part in parts), "    ) -> None: ..."])
-        line = line.replace(f"Unpack[{options}],", f"Unpack[{options}]")
-    return line
+    return f"    def __init__({', '.join(parts)}) -> None: ..."
+
+
+def _shortened(text: str) -> str:
+    """A stub in which choices that are written several times have a name."""
+    names: dict[str, str] = {}
+    for parameter, choices in re.findall(r"(\w+): (Literal\[[^]]*\](?: \| None)?) =", text):
+        if text.count(f": {choices} =") > 1 and choices.count(",") and choices not in names:
+            taken = sum(name.startswith(f"_{parameter.title()}") for name in names.values())
+            names[choices] = f"_{parameter.title()}{taken + 1 if taken else ''}"
+    for choices, name in names.items():
+        text = text.replace(f": {choices} =", f": {name} =")
+    aliases = "".join(f"{name}: TypeAlias = {choices}\n" for choices, name in names.items())
+    text = text.replace("\nclass _Options", f"\n{aliases}\nclass _Options", 1) if aliases else text
+    return "\n".join(map(_broken, text.split("\n")))
+
+
+def _broken(line: str) -> str:
+    """A line that is longer than 120 characters as several, with as many parameters in each as there is room for."""
+    start, end = "    def __init__(", ") -> None: ..."
+    if len(line) <= 120:
+        return line
+    parts = re.split(r", (?=\w+:|\*)", line.removeprefix(start).removesuffix(end))
+    joined = ", ".join(part.replace(" ", "\0") for part in parts)
+    inner = textwrap.fill(joined, 120, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
+    return f"{start}\n{inner}\n    {end}".replace("\0", " ")
 
 
 def _own(entry: Entry) -> list[str]:

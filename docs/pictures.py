@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import io
 import runpy
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
 import matplotlib as mpl
 import numpy as np

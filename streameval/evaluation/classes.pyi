@@ -1,12 +1,17 @@
 # Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypeAlias, TypedDict, Unpack
 
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import Empty
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
+
+_Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
+_Degenerate: TypeAlias = Literal["scikit-learn", "drop", "zero", "one"]
+_Unranked: TypeAlias = Literal["never", "last"]
+_Average2: TypeAlias = Literal["micro", "macro", "weighted"] | None
 
 class _Options(TypedDict, total=False):
     zero_division: float | None
@@ -27,32 +32,16 @@ class _OfGains(_OfRankings, total=False):
     inverse_propensities: Mapping[Label, float] | None
 
 class _LikePrecision(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        **options: Unpack[_OfDecisions]
-    ) -> None: ...
+    def __init__(self, *, average: _Average = "macro", **options: Unpack[_OfDecisions]) -> None: ...
 class Precision(_LikePrecision): ...
 class Recall(_LikePrecision): ...
 class F1(_LikePrecision): ...
 class FBeta(Metric):
-    def __init__(
-        self,
-        *,
-        beta: float = 1.0,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "macro",
-        **options: Unpack[_OfDecisions]
-    ) -> None: ...
+    def __init__(self, *, beta: float = 1.0, average: _Average = "macro", **options: Unpack[_OfDecisions]) -> None: ...
 class Jaccard(_LikePrecision): ...
 class Accuracy(_LikePrecision): ...
 class _LikeHammingScore(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "micro",
-        **options: Unpack[_OfDecisions]
-    ) -> None: ...
+    def __init__(self, *, average: _Average = "micro", **options: Unpack[_OfDecisions]) -> None: ...
 class HammingScore(_LikeHammingScore): ...
 class Specificity(_LikePrecision): ...
 class NegativePredictiveValue(_LikePrecision): ...
@@ -66,12 +55,7 @@ class CohenKappa(_LikePrecision): ...
 class Informedness(_LikePrecision): ...
 class Markedness(_LikePrecision): ...
 class _LikePrevalence(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = None,
-        **options: Unpack[_OfDecisions]
-    ) -> None: ...
+    def __init__(self, *, average: _Average = None, **options: Unpack[_OfDecisions]) -> None: ...
 class Prevalence(_LikePrevalence): ...
 class _LikeLabelDensity(Metric):
     def __init__(self, *, average: Literal["samples"] = "samples", **options: Unpack[_OfDecisions]) -> None: ...
@@ -81,28 +65,15 @@ class PredictedDensity(_LikeLabelDensity): ...
 class GeometricMean(_LikePrecision): ...
 class FowlkesMallows(_LikePrecision): ...
 class HarmonicAccuracy(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted", "samples"] | None = "samples",
-        **options: Unpack[_OfDecisions]
-    ) -> None: ...
+    def __init__(self, *, average: _Average = "samples", **options: Unpack[_OfDecisions]) -> None: ...
 class AlphaEvaluation(Metric):
     def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        gamma: float = 1.0,
-        average: Literal["micro", "macro", "samples"] | None = "samples",
-        **options: Unpack[_OfDecisions]
+        self, *, alpha: float = 1.0, beta: float = 1.0, gamma: float = 1.0,
+        average: Literal["micro", "macro", "samples"] | None = "samples", **options: Unpack[_OfDecisions]
     ) -> None: ...
 class FBetaOfAverages(Metric):
     def __init__(
-        self,
-        *,
-        beta: float = 1.0,
-        average: Literal["macro", "weighted", "samples"] = "macro",
+        self, *, beta: float = 1.0, average: Literal["macro", "weighted", "samples"] = "macro",
         **options: Unpack[_OfDecisions]
     ) -> None: ...
 class SubsetAccuracy(_LikeLabelDensity): ...
@@ -119,21 +90,14 @@ class MeanImbalanceRatio(Metric):
     def __init__(self, *, average: Literal["macro"] = "macro", **options: Unpack[_OfDecisions]) -> None: ...
 class _LikeOneError(Metric):
     def __init__(
-        self,
-        *,
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
+        self, *, degenerate: _Degenerate = 'scikit-learn', average: Literal["samples"] = "samples",
         **options: Unpack[_OfRankings]
     ) -> None: ...
 class OneError(_LikeOneError): ...
 class CoverageError(Metric):
     def __init__(
-        self,
-        *,
-        minus_one: bool = False,
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_OfRankings]
+        self, *, minus_one: bool = False, degenerate: _Degenerate = 'scikit-learn',
+        average: Literal["samples"] = "samples", **options: Unpack[_OfRankings]
     ) -> None: ...
 class RankingLoss(_LikeOneError): ...
 class ErrorSetSize(_LikeOneError): ...
@@ -141,34 +105,20 @@ class IsError(_LikeOneError): ...
 class MarginLoss(_LikeOneError): ...
 class LabelRankingAveragePrecision(Metric):
     def __init__(
-        self,
-        *,
-        tied: Literal["worst", "best"] = 'worst',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_OfRankings]
+        self, *, tied: Literal["worst", "best"] = 'worst', degenerate: _Degenerate = 'scikit-learn',
+        average: Literal["samples"] = "samples", **options: Unpack[_OfRankings]
     ) -> None: ...
 class _LikePrecisionAt(Metric):
     def __init__(
-        self,
-        *,
-        k: int = 5,
-        divisor: Literal["k", "ranked"] = 'k',
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
+        self, *, k: int = 5, divisor: Literal["k", "ranked"] = 'k', unranked: _Unranked = 'never',
+        degenerate: _Degenerate = 'scikit-learn', average: Literal["samples"] = "samples",
         **options: Unpack[_OfRankings]
     ) -> None: ...
 class PrecisionAt(_LikePrecisionAt): ...
 class _LikeRecallAt(Metric):
     def __init__(
-        self,
-        *,
-        k: int = 5,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_OfRankings]
+        self, *, k: int = 5, unranked: _Unranked = 'never', degenerate: _Degenerate = 'scikit-learn',
+        average: Literal["samples"] = "samples", **options: Unpack[_OfRankings]
     ) -> None: ...
 class RecallAt(_LikeRecallAt): ...
 class F1At(_LikePrecisionAt): ...
@@ -176,149 +126,77 @@ class HitAt(_LikeRecallAt): ...
 class AbandonmentAt(_LikeRecallAt): ...
 class RPrecision(Metric):
     def __init__(
-        self,
-        *,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_OfRankings]
+        self, *, unranked: _Unranked = 'never', degenerate: _Degenerate = 'scikit-learn',
+        average: Literal["samples"] = "samples", **options: Unpack[_OfRankings]
     ) -> None: ...
 class MeanAveragePrecisionAt(Metric):
     def __init__(
-        self,
-        *,
-        k: int | None = None,
-        divisor: Literal["min", "hits", "true"] = 'min',
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
+        self, *, k: int | None = None, divisor: Literal["min", "hits", "true"] = 'min', unranked: _Unranked = 'never',
+        degenerate: _Degenerate = 'scikit-learn', average: Literal["samples"] = "samples",
         **options: Unpack[_OfRankings]
     ) -> None: ...
 class _LikeMeanReciprocalRank(Metric):
     def __init__(
-        self,
-        *,
-        k: int | None = None,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_OfRankings]
+        self, *, k: int | None = None, unranked: _Unranked = 'never', degenerate: _Degenerate = 'scikit-learn',
+        average: Literal["samples"] = "samples", **options: Unpack[_OfRankings]
     ) -> None: ...
 class MeanReciprocalRank(_LikeMeanReciprocalRank): ...
 class DiscountedCumulativeGain(Metric):
     def __init__(
-        self,
-        *,
-        k: int | None = None,
-        log_base: float = 2.0,
-        unranked: Literal["never", "last"] = 'never',
-        degenerate: Literal["scikit-learn", "drop", "zero", "one"] = 'scikit-learn',
-        average: Literal["samples"] = "samples",
+        self, *, k: int | None = None, log_base: float = 2.0, unranked: _Unranked = 'never',
+        degenerate: _Degenerate = 'scikit-learn', average: Literal["samples"] = "samples",
         **options: Unpack[_OfRankings]
     ) -> None: ...
 class NormalizedDiscountedCumulativeGain(_LikeMeanReciprocalRank): ...
 class PropensityScoredPrecisionAt(Metric):
     def __init__(
-        self,
-        *,
-        k: int = 5,
-        normalize: bool = True,
-        average: Literal["samples"] = "samples",
+        self, *, k: int = 5, normalize: bool = True, average: Literal["samples"] = "samples",
         **options: Unpack[_OfGains]
     ) -> None: ...
 class PropensityScoredNDCGAt(Metric):
     def __init__(
-        self,
-        *,
-        k: int = 5,
-        norm: Literal["k", "min"] = 'k',
-        normalize: bool = True,
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_OfGains]
+        self, *, k: int = 5, norm: Literal["k", "min"] = 'k', normalize: bool = True,
+        average: Literal["samples"] = "samples", **options: Unpack[_OfGains]
     ) -> None: ...
 class LabelCoverageAt(Metric):
     def __init__(
-        self,
-        *,
-        k: int = 5,
-        of: Literal["true", "all"] = 'true',
-        average: Literal["samples"] = "samples",
+        self, *, k: int = 5, of: Literal["true", "all"] = 'true', average: Literal["samples"] = "samples",
         **options: Unpack[_OfRankings]
     ) -> None: ...
 class RocAuc(Metric):
-    def __init__(
-        self,
-        *,
-        max_fpr: float = 1.0,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        **options: Unpack[_OfCurves]
-    ) -> None: ...
+    def __init__(self, *, max_fpr: float = 1.0, average: _Average2 = "macro", **options: Unpack[_OfCurves]) -> None: ...
 class _LikeAveragePrecision(Metric):
-    def __init__(
-        self,
-        *,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        **options: Unpack[_OfCurves]
-    ) -> None: ...
+    def __init__(self, *, average: _Average2 = "macro", **options: Unpack[_OfCurves]) -> None: ...
 class AveragePrecision(_LikeAveragePrecision): ...
 class RecallAtPrecision(Metric):
     def __init__(
-        self,
-        *,
-        precision: float = 0.5,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        **options: Unpack[_OfCurves]
+        self, *, precision: float = 0.5, average: _Average2 = "macro", **options: Unpack[_OfCurves]
     ) -> None: ...
 class PrecisionAtRecall(Metric):
-    def __init__(
-        self,
-        *,
-        recall: float = 0.5,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        **options: Unpack[_OfCurves]
-    ) -> None: ...
+    def __init__(self, *, recall: float = 0.5, average: _Average2 = "macro", **options: Unpack[_OfCurves]) -> None: ...
 class SensitivityAtSpecificity(Metric):
     def __init__(
-        self,
-        *,
-        specificity: float = 0.5,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        **options: Unpack[_OfCurves]
+        self, *, specificity: float = 0.5, average: _Average2 = "macro", **options: Unpack[_OfCurves]
     ) -> None: ...
 class SpecificityAtSensitivity(Metric):
     def __init__(
-        self,
-        *,
-        sensitivity: float = 0.5,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
-        **options: Unpack[_OfCurves]
+        self, *, sensitivity: float = 0.5, average: _Average2 = "macro", **options: Unpack[_OfCurves]
     ) -> None: ...
 class EqualErrorRate(_LikeAveragePrecision): ...
 class BrierScore(_LikeAveragePrecision): ...
 class LogLoss(Metric):
     def __init__(
-        self,
-        *,
-        eps: float = 2.220446049250313e-16,
-        cap: float | None = None,
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        self, *, eps: float = 2.220446049250313e-16, cap: float | None = None, average: _Average2 = "macro",
         **options: Unpack[_OfCurves]
     ) -> None: ...
 class ExpectedCalibrationError(Metric):
     def __init__(
-        self,
-        *,
-        buckets: int = 15,
-        strategy: Literal["uniform", "quantile"] = 'uniform',
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        self, *, buckets: int = 15, strategy: Literal["uniform", "quantile"] = 'uniform', average: _Average2 = "macro",
         **options: Unpack[_OfCurves]
     ) -> None: ...
 class _LikeMLCMPrecision(Metric):
     def __init__(
-        self,
-        *,
-        values: Literal["counts", "shares", "contributions"] = 'counts',
-        average: Literal["micro", "macro", "weighted"] | None = "macro",
+        self, *, values: Literal["counts", "shares", "contributions"] = 'counts', average: _Average2 = "macro",
         **options: Unpack[_Options]
     ) -> None: ...
 class MLCMPrecision(_LikeMLCMPrecision): ...
@@ -326,11 +204,7 @@ class MLCMRecall(_LikeMLCMPrecision): ...
 class MLCMF1(_LikeMLCMPrecision): ...
 class DependentPairs(Metric):
     def __init__(
-        self,
-        *,
-        critical: float = 6.635,
-        average: Literal["samples"] = "samples",
-        **options: Unpack[_Options]
+        self, *, critical: float = 6.635, average: Literal["samples"] = "samples", **options: Unpack[_Options]
     ) -> None: ...
 class Scumble(Metric):
     def __init__(self, *, average: Literal["samples"] | None = "samples", **options: Unpack[_Options]) -> None: ...

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -131,3 +134,16 @@ def test_the_picture_of_the_readme_loads_nothing():
         assert element.tag.rpartition("}")[2] not in {"script", "image", "foreignObject"}
         for name, value in element.attrib.items():
             assert not name.endswith("href") or value.startswith("#")
+
+
+@pytest.mark.parametrize("script", sorted(DOCS.glob("*.py")), ids=lambda path: path.stem)
+def test_scripts_read_the_package_of_their_own_tree_whatever_is_installed(tmp_path, script):
+    for module in ("matplotlib", "river") if script.stem == "pictures" else ():
+        pytest.importorskip(module)
+    (tmp_path / "streameval.py").write_text("raise ImportError('the installed one')", encoding="utf-8")
+    code = f"import runpy; runpy.run_path({str(script)!r}); import streameval; print(streameval.__file__)"
+    env = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stderr, done.stdout.strip()) == ("", str(ROOT / "streameval" / "__init__.py"))

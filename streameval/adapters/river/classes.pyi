@@ -1,7 +1,7 @@
 # Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypeAlias, TypedDict, Unpack
 
 from streameval.adapters.river.metric import CountedMetric
 from streameval.metrics.spec import Empty
@@ -117,12 +117,7 @@ class WeightedHarmonicAccuracy(_LikeMicroPrecision): ...
 class HarmonicAccuracy(_LikeMicroPrecision): ...
 class _LikeMicroAlphaEvaluation(CountedMetric):
     def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        gamma: float = 1.0,
-        **options: Unpack[_OfDecisions]
+        self, *, alpha: float = 1.0, beta: float = 1.0, gamma: float = 1.0, **options: Unpack[_OfDecisions]
     ) -> None: ...
 class MicroAlphaEvaluation(_LikeMicroAlphaEvaluation): ...
 class MacroAlphaEvaluation(_LikeMicroAlphaEvaluation): ...
@@ -144,10 +139,7 @@ class PredictedCardinality(_LikeMicroPrecision): ...
 class MeanImbalanceRatio(_LikeMicroPrecision): ...
 class _LikeMicroMLCMPrecision(CountedMetric):
     def __init__(
-        self,
-        *,
-        values: Literal["counts", "shares", "contributions"] = 'counts',
-        **options: Unpack[_Options]
+        self, *, values: Literal["counts", "shares", "contributions"] = 'counts', **options: Unpack[_Options]
     ) -> None: ...
 class MicroMLCMPrecision(_LikeMicroMLCMPrecision): ...
 class MacroMLCMPrecision(_LikeMicroMLCMPrecision): ...
