@@ -23,6 +23,7 @@ from streameval.wire.fields import (
     Source,
     joined,
     put_column,
+    put_columns,
     put_weights,
     put_wide,
     require,
@@ -40,16 +41,14 @@ _NOTHING: Moments = (0, 0, 0)
 def put_curves(parts: list[bytes], content: CurveContent) -> None:
     """Write a content, without its labels."""
     put_column(parts, content.sides[content.fixed :, 0])
-    for side in (1, 2):
-        put_column(parts, content.sides[:, side])
+    put_columns(parts, content.sides[:, 1:])
     lengths, bins, counts = np.diff(content.offsets), content.bins, content.counts
     put_column(parts, lengths)
     first = np.zeros(len(bins), np.bool_)
     first[content.offsets[:-1][lengths > 0]] = True
     put_column(parts, bins[first], least=1)
     put_column(parts, np.diff(bins, prepend=0)[~first])
-    for part in range(2):
-        put_column(parts, counts[:, part])
+    put_columns(parts, counts)
     for part in range(2):
         put_wide(parts, content.sums[counts[:, part] > 0, part, :2])
         put_wide(parts, content.sums[counts[:, part] > 1, part, 2:])
@@ -91,16 +90,13 @@ def take_curves(
     fixed, examples = decisions.fixed, decisions.examples
     sides = np.zeros((len(labels), 3), np.int64)
     sides[fixed:, 0] = source.column(len(labels) - fixed)
-    for side in (1, 2):
-        sides[:, side] = source.column(len(labels))
+    sides[:, 1:] = source.columns(len(labels), 2)
     lengths = source.column(len(labels))
     size = sum(lengths.tolist())
     require(size <= source.left())  # each bin takes a byte at least
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     bins = _take_bins(source, lengths, offsets, size)
-    counts = np.empty((size, 2), np.int64)
-    for part in range(2):
-        counts[:, part] = source.column(size)
+    counts = np.ascontiguousarray(source.columns(size, 2))
     _check_counts(examples, fixed, sides, offsets, counts)
     sums = np.zeros((size, 2, 4), np.uint64)
     for part in range(2):
@@ -188,10 +184,7 @@ def _check_weights(content: CurveContent, plain: list[tuple[Moments, Moments]]) 
     counts = [content.examples, *(value for pair in counted for value in pair)]
     require_weights(scale, sums, counts + [value for pair in plain for part in pair for value in part])
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
-    for (heavy, total, squares), (n, *_) in (
-        both for pair, counts in zip(moments, plain, strict=True) for both in zip(pair, counts, strict=True)
-    ):
-        require(n > 0 or heavy == 0)
+    for heavy, total, squares in (part for pair in moments for part in pair):
         require(total <= heavy * _LOWER and squares <= total * _LOWER and heavy * squares >= total * total)
     for column, pair in enumerate(sides):
         bins = moments[int(content.offsets[column]) : int(content.offsets[column + 1])]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from itertools import chain
 
-from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
 from streameval.wire.fields import (
-    Cached,
     Source,
-    ascending,
     put_column,
     put_columns,
     put_labels,
     put_weights,
     require,
     require_weights,
+    take_labels,
     varint,
 )
 
@@ -36,34 +34,17 @@ def put_content(parts: list[bytes], content: DecisionContent, least: int = 0) ->
     put_weights(parts, content.scale, chain(cells, content.key_weights or ()))
 
 
-def _take_labels(source: Source) -> tuple[Label, ...]:
-    labels = source.labels()
-    if not ascending(labels):
-        raise FormatError(_DISORDER)
-    return tuple(labels)
-
-
-_LABELS = Cached(_take_labels)
-_DISORDER = "labels are repeated or not in order"
-
-
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> DecisionContent:
     """What `put_content` wrote, where these labels are declared."""
     examples = source.varint()
-    grown = _LABELS.take(source)
-    labels = (*declared, *grown)
-    if declared and len(set(labels)) != len(labels):
-        raise FormatError(_DISORDER)
+    labels = take_labels(source, declared)
     cells = source.columns(len(labels), 5, least)
     distinct = source.count()
     keys = source.columns(distinct, 4)
     times = source.column(distinct)
     scale = source.scale()
-    cell_weights: list[list[int]] | None = None
-    key_weights: list[int] | None = None
-    if scale is not None:
-        cell_weights = [[0, *(source.integer() for _ in range(4))] for _ in labels]
-        key_weights = [source.integer() for _ in range(distinct)]
+    cell_weights = None if scale is None else [[0, *source.integers(4)] for _ in labels]
+    key_weights = None if scale is None else source.integers(distinct)
     content = DecisionContent(examples, labels, len(declared), cells, keys, times, scale, cell_weights, key_weights)
     _check(content)
     return content

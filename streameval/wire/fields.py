@@ -142,14 +142,19 @@ def put_integer(parts: list[bytes], value: int) -> None:
     parts += (varint(len(raw)), raw)
 
 
+def put_integers(parts: list[bytes], values: Iterable[int]) -> None:
+    """Each of some integers."""
+    for value in values:
+        put_integer(parts, value)
+
+
 def put_weights(parts: list[bytes], scale: int | None, sums: Iterable[int]) -> None:
     """Sums of weights in units of ``2**-scale``; nothing where there is no scale, for they equal their counts then."""
     if scale is None:
         parts.append(b"\0")
         return
     parts += (b"\1", varint(scale))
-    for value in sums:
-        put_integer(parts, value)
+    put_integers(parts, sums)
 
 
 def put_wide(parts: list[bytes], words: WordArray) -> None:
@@ -321,6 +326,10 @@ class Source:
             raise FormatError(NEVER_WRITTEN)
         return int.from_bytes(raw, "little")
 
+    def integers(self, count: int, longest: int = LONGEST) -> list[int]:
+        """What `put_integers` wrote."""
+        return [self.integer(longest) for _ in range(count)]
+
     def scale(self, finest: int = FINEST) -> int | None:
         """What `put_weights` wrote before the sums."""
         if not self.byte(1):
@@ -382,6 +391,25 @@ class Cached(Generic[T]):
         if len(raw) <= _CACHED_BYTES:
             self._known = ((raw, value), *self._known[: _CACHED_VALUES - 1])
         return value
+
+
+def _labels_in_order(source: Source) -> tuple[Label, ...]:
+    labels = source.labels()
+    if not ascending(labels):
+        raise FormatError(_DISORDER)
+    return tuple(labels)
+
+
+_LABELS = Cached(_labels_in_order)
+_DISORDER = "labels are repeated or not in order"
+
+
+def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Declared labels, and those that `put_labels` wrote: in order, and none of them declared."""
+    labels = (*declared, *_LABELS.take(source))
+    if declared and len(set(labels)) != len(labels):
+        raise FormatError(_DISORDER)
+    return labels
 
 
 def require(holds: bool) -> None:

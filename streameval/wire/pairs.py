@@ -23,6 +23,7 @@ from streameval.wire.fields import (
     Option,
     Source,
     put_column,
+    put_columns,
     put_weights,
     require,
     require_weights,
@@ -61,10 +62,8 @@ def put_pairs(parts: list[bytes], content: PairContent) -> None:
             of_kind = content.pairs[:, 0] == kind
             pairs = content.pairs[of_kind]
             parts.append(varint(len(pairs)))
-            for part in (1, 2):
-                put_column(parts, pairs[:, part] + 1)
-            for part in range(5 - _FRACTIONS.get(kind, 0), 5):
-                put_column(parts, pairs[:, part])
+            put_columns(parts, pairs[:, 1:3] + 1)
+            put_columns(parts, pairs[:, 5 - _FRACTIONS.get(kind, 0) :])
             put_column(parts, content.times[of_kind])
     if "labelsets" in content.parts:
         parts.append(varint(len(content.sets)))
@@ -89,7 +88,7 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     weights: tuple[list[list[int]], list[int], list[int], int] | tuple[None, None, None, None] = (None,) * 4
     if scale is not None:
         cells, whole = _weights_of(decisions, scale)
-        weights = cells, [source.integer() for _ in times], [source.integer() for _ in sets], whole
+        weights = cells, source.integers(len(times)), source.integers(len(sets)), whole
     content = PairContent(*shared, sets, set_times, scale, *weights)
     _check_weights(content)
     if not (_in_form(content) and _agree(content)):
@@ -101,10 +100,9 @@ def _take_kind(source: Source, kind: int) -> tuple[IntArray, IntArray]:
     length = source.count()
     pairs = np.ones((length, 5), np.int64)
     pairs[:, 0] = kind
-    for part in (1, 2):
-        pairs[:, part] = source.column(length) - 1
-    for part in range(5 - _FRACTIONS.get(kind, 0), 5):
-        pairs[:, part] = source.column(length)
+    pairs[:, 1:3] = source.columns(length, 2) - 1
+    written = _FRACTIONS.get(kind, 0)
+    pairs[:, 5 - written :] = source.columns(length, written)
     return pairs, source.column(length)
 
 

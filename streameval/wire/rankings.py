@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.types import Flags, IntArray
-from streameval.schema.labels import Label, in_order
+from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import RankingOptions
@@ -23,19 +23,13 @@ from streameval.wire.fields import (
     Source,
     choice,
     put_column,
+    put_columns,
     put_integer,
+    put_integers,
     put_numbers,
     put_weights,
     require,
     varint,
-)
-
-OPTIONS = (
-    choice(64, "ties", ("shared", "last")),
-    Option(65, "label_ranks", put_integer, Source.integer),
-    Option(66, "hit_cutoffs", lambda parts, ranks: _put_ranks(parts, ranks), lambda source: _take_ranks(source)),
-    Option(67, "gain_ranks", put_integer, Source.integer),
-    Option(68, "propensities", put_numbers, Source.numbers),
 )
 
 _FINEST_GAIN = 1074
@@ -45,12 +39,16 @@ _LONGEST = 2 * LONGEST
 
 def _put_ranks(parts: list[bytes], ranks: tuple[int, ...]) -> None:
     parts.append(varint(len(ranks)))
-    for rank in ranks:
-        put_integer(parts, rank)
+    put_integers(parts, ranks)
 
 
-def _take_ranks(source: Source) -> tuple[int, ...]:
-    return tuple(source.integer() for _ in range(source.count()))
+OPTIONS = (
+    choice(64, "ties", ("shared", "last")),
+    Option(65, "label_ranks", put_integer, Source.integer),
+    Option(66, "hit_cutoffs", _put_ranks, lambda source: tuple(source.integers(source.count()))),
+    Option(67, "gain_ranks", put_integer, Source.integer),
+    Option(68, "propensities", put_numbers, Source.numbers),
+)
 
 
 def put_rankings(parts: list[bytes], content: RankingContent) -> None:
@@ -58,14 +56,11 @@ def put_rankings(parts: list[bytes], content: RankingContent) -> None:
     put_column(parts, content.mentions[content.fixed :])
     for which, table in enumerate(content.tables):
         parts.append(varint(len(table.keys)))
-        for part in range(KEYS[which]):
-            put_column(parts, table.keys[:, part])
-        for part in range(PARTS[which]):
-            if which < GAINS:
-                put_column(parts, table.sums[:, part])
-            else:
-                for value in table.sums[:, part].tolist():
-                    put_integer(parts, value)
+        put_columns(parts, table.keys)
+        if which < GAINS:
+            put_columns(parts, table.sums)
+        else:
+            put_integers(parts, table.sums[:, 0].tolist())
     parts.append(varint(content.gain_scale))
     put_weights(parts, content.scale, _weights_of(content))
 
@@ -104,21 +99,13 @@ def take_rankings(
 
 def _take_table(source: Source, which: int) -> tuple[IntArray, np.ndarray[Any, np.dtype[Any]]]:
     length = source.count()
-    keys = np.empty((length, KEYS[which]), np.int64)
-    for part in range(KEYS[which]):
-        keys[:, part] = source.column(length)
-    if which >= GAINS:
-        return keys, np.array([source.integer(_LONGEST) for _ in range(length)], object).reshape(length, PARTS[which])
-    sums = np.empty((length, PARTS[which]), np.int64)
-    for part in range(PARTS[which]):
-        sums[:, part] = source.column(length)
-    return keys, sums
+    keys = source.columns(length, KEYS[which])
+    if which < GAINS:
+        return keys, source.columns(length, PARTS[which])
+    return keys, np.array(source.integers(length, _LONGEST), object).reshape(length, 1)
 
 
 # -- whether some stream can leave it ---------------------------------------------------------------------------------
-
-# Below, the product with a number of labels stays within 64 bits.
-_LARGE = 2**31
 
 Lines: TypeAlias = list[tuple[list[int], list[int]]]
 
@@ -129,75 +116,46 @@ def is_possible(content: RankingContent) -> bool:
 
 
 def _in_form(content: RankingContent) -> bool:
-    """Whether labels, keys and scales are as they are always written."""
-    labels, grown = content.labels, list(content.labels[content.fixed :])
-    scales = [content.gain_scale, *(() if content.scale is None else (content.scale,))]
+    """Whether keys and scales are as they are always written."""
     gains = [value for which in (GAINS, IDEALS) for value in content.tables[which].sums.reshape(-1).tolist()]
     return (
-        len(set(labels)) == len(labels)
-        and sorted(grown, key=in_order) == grown
-        and content.mentions.shape == (len(labels),)
-        and len(content.tables) == len(KEYS)
-        and all(scale >= 0 for scale in scales)
-        and (content.gain_scale == 0 or trailing_zeros(gains) == 0)
-        and all(map(_table_in_form, content.tables, KEYS, PARTS))
-        and all((table.weights is None) == (content.scale is None) for table in content.tables)
-        and _weights_in_form(content)
+        (content.gain_scale == 0 or trailing_zeros(gains) == 0)
+        and all(map(_table_in_form, content.tables))
+        and (content.scale is None or _weights_in_form(content, content.scale))
     )
 
 
-def _table_in_form(table: Table, width: int, parts: int) -> bool:
-    keys, sums, weights = table
-    if keys.shape != (len(sums), width) or sums.shape != (len(keys), parts):
-        return False
-    order = np.lexsort(keys.T[::-1]) if len(keys) else np.zeros(0, np.int64)
+def _table_in_form(table: Table) -> bool:
+    keys = table.keys
     distinct = (np.diff(keys, axis=0) != 0).any(axis=1).all()
-    return bool(
-        (order == np.arange(len(keys))).all()
-        and distinct
-        and (keys >= 0).all()
-        and (sums[:, :1] > 0).all()
-        and (sums >= 0).all()
-        and (weights is None or all(len(row) == parts for row in weights))
-    )
+    return bool(distinct and (table.sums[:, 0] > 0).all() and (np.diff(np.lexsort(keys.T[::-1])) == 1).all())
 
 
-def _weights_in_form(content: RankingContent) -> bool:
-    """Whether weighted sums are in the largest units, say more than the sums, and belong to sums."""
-    if content.scale is None:
-        return True
+def _weights_in_form(content: RankingContent, scale: int) -> bool:
+    """Whether weighted sums are in the largest units, and say more than the sums."""
     every: list[int] = []
     plain = True
     for which, table in enumerate(content.tables):
-        shift = content.scale - (content.gain_scale if which >= GAINS else 0)
+        shift = scale - (content.gain_scale if which >= GAINS else 0)
         for sums, weights in zip(table.sums.tolist(), table.weights or (), strict=True):
             every += weights
             plain &= all(w << max(0, -shift) == s << max(0, shift) for s, w in zip(sums, weights, strict=True))
-            if any(w < 0 or (w and not s) for s, w in zip(sums, weights, strict=True)):
-                return False
-    return not plain and (content.scale == 0 or trailing_zeros(every) == 0)
+    return not plain and (scale == 0 or trailing_zeros(every) == 0)
 
 
 def _in_bounds(content: RankingContent) -> bool:
-    """Whether keys name labels and ranks that there are, and sums are neither too small nor too large for them."""
+    """Whether keys name labels and ranks that there are, and counts of them are not too large."""
     size, options, examples = len(content.labels), content.options, content.examples
     groups, first, rows, labels, hits, gains, ideals = content.tables
     m, l, a, g = groups.keys.T  # noqa: E741
-    t, upto, square = groups.sums.T
-    checks: list[Flags] = [m >= 1, g >= 1, a + g <= l, l <= size, t <= upto, t <= square]
+    checks: list[Flags] = [m >= 1, g >= 1, a + g <= l, l <= size]
     if options.ties == "last":
-        checks += [g == 1, t == square]
+        checks += [g == 1, groups.sums[:, 0] == groups.sums[:, 2]]
     a, g, t = first.keys.T
     checks += [t >= 1, t <= g, a + g <= size]
     m, l, u, h = rows.keys.T  # noqa: E741
-    n, wrong, last, erring, missed, lead = rows.sums.T
-    if examples >= _LARGE:
-        n = n.astype(object)
-    whole = (u == 0) & (m > 0)
-    checks += [
-        u <= m, m - u <= l, l + u + h <= size, erring <= wrong, erring <= n, (erring > 0) | (wrong == 0), missed <= n,
-        missed <= erring, whole | (last == 0), ~whole | ((last >= m * n) & (last <= l * n)), lead <= n * (m - u),
-    ]  # fmt: skip
+    n, wrong, _, erring, *_ = rows.sums.T
+    checks += [u <= m, m - u <= l, l + u + h <= size, (erring > 0) | (wrong == 0)]
     column, rank = labels.keys.T
     checks += [column < size, rank <= options.label_ranks, labels.sums[:, 0] <= examples]
     k, sure, places, whole_size, within, a, g = hits.keys.T
@@ -215,14 +173,10 @@ def _in_bounds(content: RankingContent) -> bool:
 def _readings(content: RankingContent) -> Iterator[list[Lines]]:
     """The sums of every table, then the weighted ones if there are any."""
     keys = [table.keys.tolist() for table in content.tables]
-    yield [
-        list(zip(names, table.sums.tolist(), strict=True)) for names, table in zip(keys, content.tables, strict=True)
-    ]
-    if content.scale is not None:
-        yield [
-            list(zip(names, table.weights or [], strict=True))
-            for names, table in zip(keys, content.tables, strict=True)
-        ]
+    plain = [table.sums.tolist() for table in content.tables]
+    for reading in (plain, None if content.scale is None else [table.weights or [] for table in content.tables]):
+        if reading is not None:
+            yield [list(zip(names, sums, strict=True)) for names, sums in zip(keys, reading, strict=True)]
 
 
 def _fit(groups: Lines, rows: Lines) -> bool:

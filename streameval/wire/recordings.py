@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.errors import FormatError
 from streameval.kernel.types import IntArray, ScoreArray
 from streameval.schema.example_scores import ExampleScores, narrowed, rows_of
-from streameval.schema.labels import Label, in_order
+from streameval.schema.labels import Label
 from streameval.states.recording import Recording
-from streameval.wire.fields import Source, put_column, put_label, require, varint
+from streameval.wire.fields import Source, put_column, put_labels, require, take_labels, varint
 
 
 def put_recording(parts: list[bytes], recording: Recording) -> None:
     """Write examples, without the declared labels."""
-    grown = recording.labels[recording.fixed :]
-    parts.append(varint(len(grown)))
-    for label in grown:
-        put_label(parts, label)
+    put_labels(parts, recording.labels[recording.fixed :])
     parts.append(varint(len(recording.lengths)))
     # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
     put_column(parts, recording.lengths.astype(np.int64) + 1)
@@ -40,10 +36,7 @@ def take_recording(
     source: Source, declared: tuple[Label, ...], *, timed: bool, scored: bool, decided: bool
 ) -> Recording:
     """What `put_recording` wrote, where these labels are declared; ``decided``: labels can be predicted."""
-    grown = [source.label() for _ in range(source.count())]
-    labels = (*declared, *grown)
-    if len(set(labels)) != len(labels) or sorted(grown, key=in_order) != grown:
-        raise FormatError("labels are repeated or not in order")
+    labels = take_labels(source, declared)
     examples = source.count()
     lengths = source.column(examples) - 1
     places = source.count()
@@ -55,7 +48,7 @@ def take_recording(
     row = np.repeat(np.arange(examples), lengths)
     require(bool(((np.diff(column) > 0) | (np.diff(row) > 0)).all()))
     require(not ((outcome == 0) & (column < len(declared))).any())
-    require(len(np.unique(column[column >= len(declared)])) == len(grown))
+    require(len(np.unique(column[column >= len(declared)])) == len(labels) - len(declared))
     weights = np.frombuffer(source.raw(8 * examples), "<f8").astype(np.float64) if source.byte(1) else None
     if weights is not None:
         require(bool((np.isfinite(weights) & (weights >= 0)).all() and (weights != 1).any()))
