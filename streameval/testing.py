@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from streameval.errors import InputError, StreamevalError
@@ -46,8 +47,8 @@ class BrokenLawError(StreamevalError, AssertionError):
     """
 
     def __init__(self, law: str, problem: str, examples: Sequence[object]) -> None:
-        shown_examples = ", ".join(quoted(example, 200) for example in examples)
-        super().__init__(f"{law}: {problem}; the law is that {LAWS[law]}. Seen with the examples [{shown_examples}]")
+        listed = ", ".join(quoted(example, 200) for example in examples)
+        super().__init__(f"{law}: {problem}; the law is that {LAWS[law]}. Seen with the examples [{listed}]")
         self.law, self.examples = law, list(examples)
 
 
@@ -144,82 +145,77 @@ def check_mergeable(
             raise BrokenLawError(law, checks.broken(law, least) or reason, least)
 
 
+@dataclass
 class _Laws(Generic[S]):
     """The laws, each a method that says how it is broken; None if it holds."""
 
-    def __init__(
-        self,
-        factory: Callable[[], S],
-        update: Callable[[S, Any], object] | None,
-        merge: Callable[[S, S], S | None] | None,
-        revert: Callable[[S, Any], object] | None,
-        update_many: Callable[[S, list[Any]], object] | None,
-        key: Callable[[S], object] | None,
-        refused: list[Any],
-        ordered: bool,
-        rounds: int,
-        seed: int,
-    ) -> None:
-        self.factory, self.refused, self.ordered = factory, refused, ordered
-        self.rounds, self.seed = rounds, seed
-        self.has = set(dir(factory()))
-        self._update, self._merge, self._revert, self._key = update, merge, revert, key
-        self._update_many = update_many
+    factory: Callable[[], S]
+    count_one: Callable[[S, Any], object] | None
+    merge: Callable[[S, S], S | None] | None
+    revert_one: Callable[[S, Any], object] | None
+    count_many: Callable[[S, list[Any]], object] | None
+    key: Callable[[S], object] | None
+    refused: list[Any]
+    ordered: bool
+    rounds: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.has = set(dir(self.factory()))
 
     # -- what a state does --------------------------------------------------------------------------------------------
 
-    def update(self, state: S, example: Any) -> None:
-        if self._update is None:
-            state.update(*_arguments(example))  # type: ignore[attr-defined]  # any class that has it
+    def update(self, state: Any, example: Any) -> None:
+        if self.count_one is None:
+            state.update(*_arguments(example))
         else:
-            self._update(state, example)
+            self.count_one(state, example)
 
-    def revert(self, state: S, example: Any) -> None:
-        if self._revert is None:
-            state.revert(*_arguments(example))  # type: ignore[attr-defined]
-        else:
-            self._revert(state, example)
-
-    def merged(self, state: S, other: S) -> S:
-        result: S | None = state.merge(other) if self._merge is None else self._merge(state, other)  # type: ignore[attr-defined]
-        return state if result is None else result
-
-    def fed(self, examples: Iterable[Any]) -> S:
-        state = self.factory()
+    def update_all(self, state: S, examples: Iterable[Any]) -> S:
         for example in examples:
             self.update(state, example)
         return state
 
-    def twin(self, state: S) -> S:
-        return copy.deepcopy(state)
+    def fed(self, examples: Iterable[Any]) -> S:
+        return self.update_all(self.factory(), examples)
+
+    def revert(self, state: Any, example: Any) -> None:
+        if self.revert_one is None:
+            state.revert(*_arguments(example))
+        else:
+            self.revert_one(state, example)
+
+    def merged(self, state: Any, other: S) -> S:
+        result: S | None = state.merge(other) if self.merge is None else self.merge(state, other)
+        chosen: S = state if result is None else result
+        return chosen
 
     def read(self, state: Any) -> None:
         """Everything that only looks."""
         repr(state), state == self.factory()
-        if self._key is not None:
-            self._key(state)
+        if self.key is not None:
+            self.key(state)
             return
         for name in ("get", "to_bytes"):
             if name in self.has:
                 getattr(state, name)()
 
-    def differ(self, one: S, other: S) -> str | None:
+    def differ(self, one: Any, other: Any) -> str | None:
         """How two states that should be the same differ."""
-        if self._key is not None:
-            mine, theirs = self._key(one), self._key(other)
+        if self.key is not None:
+            mine, theirs = self.key(one), self.key(other)
             return None if _same(mine, theirs) else f"{quoted(mine)} and {quoted(theirs)}"
-        if "to_bytes" in self.has:
-            images = one.to_bytes(), other.to_bytes()  # type: ignore[attr-defined]
-            if images[0] != images[1]:
-                return f"their bytes differ ({quoted(one)} and {quoted(other)})"
-        if type(one).__eq__ is not object.__eq__ and not one == other:  # noqa: SIM201  # some have no sound !=
+        compared = type(one).__eq__ is not object.__eq__  # type: ignore[comparison-overlap]  # of any class
+        if "to_bytes" in self.has and one.to_bytes() != other.to_bytes():
+            return f"their bytes differ ({quoted(one)} and {quoted(other)})"
+        if compared and not one == other:  # noqa: SIM201  # some have no sound !=
             return f"they are not equal ({quoted(one)} and {quoted(other)})"
         if "get" in self.has:
-            values = one.get(), other.get()  # type: ignore[attr-defined]
+            values = one.get(), other.get()
             return None if _same(*values) else f"get() gives {quoted(values[0])} and {quoted(values[1])}"
-        if type(one).__eq__ is object.__eq__ and "to_bytes" not in self.has:
-            return None if _same(vars(one), vars(other)) else f"{quoted(vars(one))} and {quoted(vars(other))}"
-        return None
+        if compared or "to_bytes" in self.has or _same(vars(one), vars(other)):
+            return None
+        return f"{quoted(vars(one))} and {quoted(vars(other))}"
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
@@ -262,17 +258,14 @@ class _Laws(Generic[S]):
             self.read(state)
         problem = self.differ(state, other)
         if problem is None and examples:
-            for target in (state, other):
-                self.update(target, examples[-1])
-            problem = self.differ(state, other)
+            problem = self.differ(*(self.update_all(target, examples[-1:]) for target in (state, other)))
         return problem and f"after reading, {problem}"
 
     def law_same(self, examples: list[Any], _: random.Random) -> str | None:
         return self.differ(self.fed(examples), self.fed(examples))
 
     def law_zero(self, examples: list[Any], _: random.Random) -> str | None:
-        problem = self.differ(self.merged(self.fed(examples), self.factory()), self.fed(examples))
-        if problem is not None:
+        if problem := self.differ(self.merged(self.fed(examples), self.factory()), self.fed(examples)):
             return f"with an empty state merged, {problem}"
         problem = self.differ(self.merged(self.factory(), self.fed(examples)), self.fed(examples))
         return problem and f"merged into an empty state, {problem}"
@@ -299,37 +292,31 @@ class _Laws(Generic[S]):
         return problem and f"{sizes} shards merged and one pass: {problem}"
 
     def law_batch(self, examples: list[Any], drawn: random.Random) -> str | None:
-        count = self._update_many
+        count = self.count_many
         if count is None:
             plain = all(isinstance(example, tuple) and len(example) == 2 for example in examples)
-            if "update_many" not in self.has or self._update is not None or not plain:
+            if "update_many" not in self.has or self.count_one is not None or not plain:
                 return None
             count = _update_many
         state = self.factory()
-        cut = drawn.randint(0, len(examples))
-        for part in (examples[:cut], examples[cut:]):
+        for part in _cut(examples, drawn):
             if part:
                 count(state, part)
         return self.differ(state, self.fed(examples))
 
     def law_no_aliasing(self, examples: list[Any], drawn: random.Random) -> str | None:
         first, second = _dealt(examples, 2, drawn)
+        more = examples[-1:] if self.ordered else examples
         other = self.fed(second)
         merged = self.merged(self.fed(first), other)
-        problem = self.differ(other, self.fed(second))
-        if problem is not None:
+        if problem := self.differ(other, self.fed(second)):
             return f"the argument of merge was changed: {problem}"
-        before = self.twin(merged)
-        more = examples[-1:] if self.ordered else examples
-        for example in more:
-            self.update(other, example)
-        problem = self.differ(merged, before)
-        if problem is not None:
+        before = copy.deepcopy(merged)
+        self.update_all(other, more)
+        if problem := self.differ(merged, before):
             return f"updating what was merged changed the result of merging: {problem}"
         other = self.fed(second)
-        merged = self.merged(self.fed(first), other)
-        for example in more:
-            self.update(merged, example)
+        self.update_all(self.merged(self.fed(first), other), more)
         problem = self.differ(other, self.fed(second))
         return problem and f"updating the result of merging changed what was merged: {problem}"
 
@@ -340,36 +327,32 @@ class _Laws(Generic[S]):
     def law_round_trip(self, examples: list[Any], drawn: random.Random) -> str | None:
         if not {"to_bytes", "from_bytes"} <= self.has:
             return None
-        cut = drawn.randint(0, len(examples))
-        first, second = examples[:cut], examples[cut:]
+        first, second = _cut(examples, drawn)
         state: Any = self.fed(first)
         data = state.to_bytes()
         back = type(state).from_bytes(data)
-        problem = self.differ(back, state)
-        if problem is not None:
+        if problem := self.differ(back, state):
             return f"what was read back: {problem}"
-        for example in second:
-            self.update(back, example)
-        if back.to_bytes() != self.fed([*first, *second]).to_bytes():  # type: ignore[attr-defined]
+        whole: Any = self.fed(examples)
+        self.update_all(back, second)
+        if back.to_bytes() != whole.to_bytes():
             return "what was read back does not count on like the original"
         merged: Any = self.merged(type(state).from_bytes(data), self.fed(second))
-        again: Any = self.merged(self.fed(first), self.fed(second))
+        again: Any = self.merged(state, self.fed(second))
         return None if merged.to_bytes() == again.to_bytes() else "what was read back does not merge like the original"
 
     def law_copy(self, examples: list[Any], drawn: random.Random) -> str | None:
         if "copy" not in self.has:
             return None
-        cut = drawn.randint(0, len(examples))
-        first, second = examples[:cut], examples[cut:]
+        first, second = _cut(examples, drawn)
         state: Any = self.fed(first)
         twin = state.copy()
         problem = self.differ(state, twin)
-        for example in second:
-            self.update(twin, example)
-        return problem or self.differ(state, self.fed(first)) or self.differ(twin, self.fed([*first, *second]))
+        self.update_all(twin, second)
+        return problem or self.differ(state, self.fed(first)) or self.differ(twin, self.fed(examples))
 
     def law_inverse(self, examples: list[Any], drawn: random.Random) -> str | None:
-        if "revert" not in self.has and self._revert is None:
+        if "revert" not in self.has and self.revert_one is None:
             return None
         remaining, passing = _dealt(examples, 2, drawn)
         state = self.fed(drawn.sample([*remaining, *passing], len(examples)))
@@ -404,22 +387,24 @@ class _Laws(Generic[S]):
                 pass
             else:
                 return f"{quoted(example)} was not refused"
-            problem = self.differ(state, self.fed(examples))
-            if problem is not None:
+            if problem := self.differ(state, self.fed(examples)):
                 return f"after {quoted(example)} was refused, {problem}"
         return None
 
 
 def _arguments(example: Any) -> tuple[Any, ...]:
-    if not isinstance(example, tuple):
-        raise InputError(
-            f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is"
-        )
-    return example
+    if isinstance(example, tuple):
+        return example
+    raise InputError(f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is")
 
 
 def _update_many(state: Any, examples: list[Any]) -> None:
     state.update_many(*map(list, zip(*examples, strict=True)))
+
+
+def _cut(examples: list[Any], drawn: random.Random) -> tuple[list[Any], list[Any]]:
+    at = drawn.randint(0, len(examples))
+    return examples[:at], examples[at:]
 
 
 def _dealt(examples: list[Any], shards: int, drawn: random.Random) -> list[list[Any]]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
-from streameval.delivery.compatible import check_class, check_compatible
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
-from streameval.delivery.states import AnyState, restored
-from streameval.errors import FormatError, InputError, MergeError
+from streameval.delivery.states import AnyState, check_class, check_compatible, restored
+from streameval.errors import FormatError, InputError
 from streameval.schema.text import number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
@@ -68,7 +67,10 @@ class Checkpoint(Generic[HeldT]):
             If the bytes are anything else, however slightly damaged. No pickle is ever read.
         """
         position, state = decode_checkpoint(data)
-        return cls(cast("HeldT", _held(state)), position)
+        try:
+            return cls(cast("HeldT", _held(state)), position)
+        except FormatError as error:
+            raise FormatError(f"the state in the checkpoint: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
@@ -162,16 +164,7 @@ class Checkpointer(Generic[HeldT]):
         with naming_file(self._path):
             loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
         fresh = self._evaluator
-        described = f"{self._path} does not fit the {type(fresh).__name__} passed in"
-        if isinstance(fresh, Ledger) and isinstance(loaded.evaluator, Ledger):
-            try:
-                cast("Ledger[Any]", fresh).copy().merge(loaded.evaluator)
-            except MergeError as error:
-                raise MergeError(f"{described}: {error}") from None
-        elif isinstance(fresh, Ledger) or isinstance(loaded.evaluator, Ledger):
-            raise MergeError(f"{described}: it holds one of class {type(loaded.evaluator).__name__}; use another file")
-        else:
-            check_compatible(fresh, loaded.evaluator, described)
+        check_compatible(fresh, loaded.evaluator, f"{self._path} does not fit the {type(fresh).__name__} passed in")
         _become(fresh, loaded.evaluator)
         self._position = loaded.position
 
@@ -290,18 +283,11 @@ def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[An
 
 def decoded(data: bytes) -> AnyState | Ledger[Any] | Checkpoint[Any]:
     """What `to_bytes` was called on, whichever class it was."""
-    kind = holder_of(data)
-    if kind == LEDGER:
-        return Ledger.from_bytes(data)
-    return Checkpoint.from_bytes(data) if kind == CHECKPOINT else restored(data)
+    return Checkpoint.from_bytes(data) if holder_of(data) == CHECKPOINT else _held(data)
 
 
 def _held(data: bytes) -> AnyState | Ledger[Any]:
-    """The state in a checkpoint."""
-    try:
-        return Ledger.from_bytes(data) if holder_of(data) == LEDGER else restored(data)
-    except FormatError as error:
-        raise FormatError(f"the state in the checkpoint: {error}") from None
+    return Ledger.from_bytes(data) if holder_of(data) == LEDGER else restored(data)
 
 
 def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> None:

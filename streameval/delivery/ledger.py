@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Self, cast, overload
 
-from streameval.delivery.compatible import (
-    StateT,
-    add,
-    check_class,
-    check_compatible,
-    check_has_merge,
-    fresh_like,
-    summed,
-)
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
-from streameval.delivery.states import AnyState, restored
-from streameval.delivery.versions import conflict, supersedes
+from streameval.delivery.states import AnyState, StateT, check_class, check_compatible, fresh_like, restored
+from streameval.delivery.sums import conflict, summed, supersedes
 from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Mergeable
+from streameval.evaluation.value import Mergeable, differences
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
 
@@ -80,21 +71,20 @@ class Ledger(Mergeable, Generic[StateT]):
 
     def __init__(self, evaluator: StateT | None = None) -> None:
         # What all shards are built like, and its bytes; it never changes.
-        self._template: AnyState | None = None
+        self._template: Any = None
         self._empty = b""
         # The sum that each shard is part of. No shard is in two of them.
         self._sums: dict[Label, SavedSum] = {}
         # The sum of all, if it is known; no other ledger's.
-        self._total: AnyState | None = None
+        self._total: Any = None
         if evaluator is not None:
-            template = fresh_like(evaluator, "Ledger")
-            if template.to_bytes() != evaluator.to_bytes():
+            self._template = _template_of(evaluator)
+            self._empty = self._template.to_bytes()
+            if self._empty != evaluator.to_bytes():
                 raise InputError(
                     f"Ledger starts empty, but this {type(evaluator).__name__} has counted examples; give one that has "
                     "counted nothing, and put this one as a shard"
                 )
-            check_has_merge(template)
-            self._template, self._empty = template, template.to_bytes()
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -132,8 +122,7 @@ class Ledger(Mergeable, Generic[StateT]):
             state, data = evaluator, evaluator.to_bytes()
         template = self._template
         if template is None:
-            template = fresh_like(state, "Ledger")
-            check_has_merge(template)
+            template = _template_of(state)
             self._empty = template.to_bytes()  # without a template it has no meaning
         else:
             check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
@@ -147,7 +136,7 @@ class Ledger(Mergeable, Generic[StateT]):
         self._total = None  # whatever interrupts this, it is summed anew then
         if total is not None:
             try:
-                add(total, state)
+                total.merge(state)
             except StreamevalError:  # reading will say what is wrong
                 total = None
         self._template = template
@@ -172,13 +161,10 @@ class Ledger(Mergeable, Generic[StateT]):
                 f"cannot merge: a Ledger and {type(other).__name__} differ; "
                 "put(shard, sequence, evaluator) takes a single state"
             )
-        mine, theirs = self._template, other._template
-        if theirs is None:
+        if other._template is None:
             return
-        if mine is not None:
-            check_compatible(mine, theirs, "cannot merge ledgers")
+        self._check_compatible(other)
         sums = dict(self._sums)
-        changed = False
         for added in other._each():
             first = sums.get(next(iter(added.shards)))
             if first is not None and supersedes(first, added):
@@ -188,11 +174,15 @@ class Ledger(Mergeable, Generic[StateT]):
                 if current is not None and not supersedes(added, current):
                     raise conflict(added, current)
             sums.update(dict.fromkeys(added.shards, added))
-            changed = True
-        if changed or mine is None:
+        if sums != self._sums:
             self._total = None
-            self._template, self._empty = (theirs, other._empty) if mine is None else (mine, self._empty)
-            self._sums = sums
+        if self._template is None:
+            self._empty, self._template = other._empty, other._template
+        self._sums = sums
+
+    def _differences(self, other: Self) -> list[str]:
+        mine, theirs = self._template, other._template
+        return differences(mine, theirs) if mine is not None and theirs is not None else []
 
     def compact(self, shards: Iterable[Label] | None = None) -> None:
         """Store only the sum of some shards' states, all of them by default, to save memory.
@@ -311,7 +301,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if self._total is None:
             parts = ((restored(part.state), part) for part in self._each())
             self._total = summed(parts) if self._sums else self._template.copy()
-        return self._total
+        return self._total  # type: ignore[no-any-return]  # a state
 
     def _each(self) -> list[SavedSum]:
         """Every sum once, in the order of their first shards."""
@@ -335,19 +325,9 @@ class Ledger(Mergeable, Generic[StateT]):
         twin._sums, twin._total = dict(self._sums), None if self._total is None else self._total.copy()
         return twin
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ledger):
-            return NotImplemented
-        return self._image() == other._image() and self._sums == other._sums
-
-    __hash__ = None
-
-    def _image(self) -> bytes:
-        return b"" if self._template is None else self._empty
-
     def to_bytes(self) -> bytes:
         """The ledger as bytes; equal ledgers have equal bytes, on every machine."""
-        return encode_ledger(self._image(), self._each())
+        return encode_ledger(b"" if self._template is None else self._empty, self._each())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -371,9 +351,8 @@ class Ledger(Mergeable, Generic[StateT]):
         return made
 
     def _adopt(self, template: AnyState, sums: list[SavedSum]) -> None:
-        if fresh_like(template, "Ledger").to_bytes() != template.to_bytes():
+        if _template_of(template).to_bytes() != template.to_bytes():
             raise InputError("the empty state has counted examples")
-        check_has_merge(template)
 
         def states() -> Iterator[tuple[AnyState, SavedSum]]:
             for part in sums:
@@ -390,6 +369,13 @@ class Ledger(Mergeable, Generic[StateT]):
         self._template, self._empty = template, template.to_bytes()
         self._sums = {shard: part for part in sums for shard in part.shards}
         self._total = total
+
+
+def _template_of(state: AnyState) -> AnyState:
+    """What shards of this configuration start as; `MergeError` if they cannot be merged."""
+    template: Any = fresh_like(state, "Ledger")
+    template.copy().merge(template)
+    return template  # type: ignore[no-any-return]  # a state
 
 
 def _shard(shard: object) -> Label:

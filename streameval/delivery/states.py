@@ -1,11 +1,14 @@
-"""States of any class from bytes."""
+"""States of any class: from bytes, without examples, and compared."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
+from streameval.evaluation.value import Mergeable, differences
+from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 from streameval.windows.fading import Fading
@@ -14,9 +17,7 @@ from streameval.windows.tumbling import Tumbling
 from streameval.wire.envelope import holder_of
 
 AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
-
-KINDS = (Evaluator, Metric, Sliced, Window)
-"""The classes of states, for `isinstance`."""
+StateT = TypeVar("StateT", bound=AnyState)
 
 _CLASSES: tuple[type[AnyState], ...] = (Evaluator, Metric, Sliced, Rolling, TimeRolling, Tumbling, Fading)
 
@@ -32,3 +33,26 @@ def restored(data: bytes) -> AnyState:
     holder = holder_of(data)
     kind = next((kind for kind in _CLASSES if kind._holder == holder), Evaluator)  # which names what anything else is
     return kind.from_bytes(data)
+
+
+def check_class(state: object, name: str) -> None:
+    """Raise unless this is one of our states; ``name`` is who asks."""
+    if isinstance(state, type):
+        raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
+    if not isinstance(state, Evaluator | Metric | Sliced | Window):
+        raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {quoted(state)}")
+
+
+def fresh_like(state: AnyState, name: str) -> AnyState:
+    """A state with the same configuration that has counted nothing; ``name`` is who asks."""
+    check_class(state, name)
+    fresh = state.copy()
+    fresh.reset()
+    return fresh
+
+
+def check_compatible(fresh: Mergeable, state: Mergeable, context: str) -> None:
+    """Raise `MergeError` unless a state has the configuration of an empty one."""
+    if differing := differences(fresh, state):
+        same = "the same configuration" if type(fresh) is type(state) else "objects of one class"
+        raise MergeError(f"{context}: {'; '.join(differing)}; use {same}")

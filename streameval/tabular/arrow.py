@@ -24,13 +24,13 @@ ArrowError = pa.ArrowException
 def read_table(batch: object, columns: Columns) -> dict[str, Any] | None:
     """The arguments of ``update_many`` that say what a batch holds; None if it has no rows."""
     table = _table_of(batch, columns)
-    arguments: dict[str, Any] = {"y_true": _plain_lists(table, columns.actual, columns.null)}
+    arguments: dict[str, Any] = {"y_true": _plain_lists(table, columns.actual, columns)}
     if columns.scores is not None:
         arguments["y_pred"] = _scores(table, columns)
     elif columns.predicted is not None:
-        arguments["y_pred"] = _plain_lists(table, columns.predicted, columns.null)
+        arguments["y_pred"] = _plain_lists(table, columns.predicted, columns)
     if columns.mask is not None:
-        arguments["mask"] = _plain_lists(table, columns.mask, columns.null)
+        arguments["mask"] = _plain_lists(table, columns.mask, columns)
     if columns.weight is not None:
         arguments["weights"] = _numbers(table.column(columns.weight), columns.weight)
     if columns.by:
@@ -47,7 +47,7 @@ def _table_of(batch: object, columns: Columns) -> Any:
     """The columns that matter of a record batch, a table or a data frame, as Arrow."""
     if isinstance(batch, pa.RecordBatch | pa.Table):
         columns.check_names(batch.schema.names)
-        return batch
+        return pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
     frame: Any = batch
     if not hasattr(frame, "columns") or not (hasattr(frame, "iloc") or hasattr(frame, "to_arrow")):
         raise InputError(f"a batch must be an Arrow record batch or table, or a data frame, not {quoted(batch)}")
@@ -73,28 +73,20 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
     return pa.Table.from_arrays([*lists.values(), *plain.columns], [*lists, *plain.column_names])
 
 
-def _chunks(column: Any) -> list[Any]:
-    return list(column.chunks) if hasattr(column, "chunks") else [column]
-
-
-def _plain_lists(table: Any, name: str, null: str) -> Any:
+def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
     """A column of lists of labels, without nulls, as lists or large lists; or booleans as the rows of an array."""
     column = table.column(name)
     kind = column.type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     is_other = pa.types.is_fixed_size_list(kind) or pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
-    if pa.types.is_null(kind) and (null == "empty" or not len(column)):
+    if pa.types.is_null(kind) and (columns.null == "empty" or not len(column)):
         return pa.array([[]] * len(column), pa.list_(pa.string()))
     if not is_list and not is_other:
         raise InputError(
             f"column {name!r} holds {kind}, not lists of labels; "
             + ("wrap each label in a list" if _is_label(kind) else "give a list of labels in every row")
         )
-    if column.null_count and null == "error":
-        raise InputError(
-            f"column {name!r} holds {column.null_count} null lists; drop those rows, or say with null='empty' that "
-            "they are lists without labels"
-        )
+    columns.check_nulls(name, column.null_count, "lists without labels")
     inner = kind.value_type
     if pa.types.is_boolean(inner):
         return _rows(column, name)
@@ -110,7 +102,7 @@ def _plain_lists(table: Any, name: str, null: str) -> Any:
     if is_list and not column.null_count and not pa.types.is_null(inner):
         return column
     plain = pa.large_list(pa.string() if pa.types.is_null(inner) else inner)
-    return pa.chunked_array([_rebuilt(chunk) for chunk in _chunks(column)], plain)
+    return pa.chunked_array(map(_rebuilt, column.chunks), plain)
 
 
 def _is_label(kind: Any) -> bool:
@@ -134,22 +126,16 @@ def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
     """Lists of one length, as the rows of an array."""
     if column.null_count:
         raise InputError(f"column {name!r} holds null rows, which say nothing of any label; drop them")
-    parts = []
-    for chunk in _chunks(column):
-        lengths = pc.list_value_length(chunk).to_numpy(zero_copy_only=False)
-        values = pc.list_flatten(chunk)
-        if values.null_count:
-            raise InputError(f"column {name!r} holds null values within its lists; fill them")
-        if len(lengths) and (lengths != lengths[0]).any():
-            raise InputError(
-                f"column {name!r} holds lists of {values.type} of different lengths; give one value for each of the "
-                "declared labels"
-            )
-        if len(lengths):
-            parts.append(values.to_numpy(zero_copy_only=False).reshape(len(lengths), -1))
-    if len({part.shape[1] for part in parts}) > 1:
-        raise InputError(f"column {name!r} holds lists of different lengths; give one value for each declared label")
-    return np.concatenate(parts) if parts else np.zeros((0, 0), np.bool_)
+    lengths, values = pc.list_value_length(column).to_numpy(), pc.list_flatten(column)
+    if values.null_count:
+        raise InputError(f"column {name!r} holds null values within its lists; fill them")
+    if len(lengths) and (lengths != lengths[0]).any():
+        raise InputError(
+            f"column {name!r} holds lists of {values.type} of different lengths; give one value for each of the "
+            "declared labels"
+        )
+    rows: np.ndarray[Any, Any] = values.to_numpy().reshape(len(lengths), lengths[0] if len(lengths) else 0)
+    return rows
 
 
 def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
@@ -158,21 +144,17 @@ def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
         raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
     if column.null_count:
         raise InputError(f"column {name!r} holds {column.null_count} nulls; every row needs a weight")
-    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in _chunks(column)]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    numbers: np.ndarray[Any, Any] = column.to_numpy()
+    return numbers
 
 
 def _scores(table: Any, columns: Columns) -> Any:
     name = str(columns.scores)
     column = table.column(name)
     kind = column.type
-    if column.null_count and columns.null == "error":
-        raise InputError(
-            f"column {name!r} holds {column.null_count} nulls; drop those rows, or say with null='empty' that they "
-            "have no scores"
-        )
+    columns.check_nulls(name, column.null_count, "rows without scores")
     if columns.predicted is not None:
-        labels = _plain_lists(table, columns.predicted, columns.null)
+        labels = _plain_lists(table, columns.predicted, columns)
         if isinstance(labels, np.ndarray) or not hasattr(kind, "value_type"):
             raise InputError(
                 f"columns {columns.predicted!r} and {name!r} must hold lists of labels and lists of their scores, not "
@@ -201,7 +183,4 @@ def _struct(column: Any, name: str) -> Any:
     names = [column.type.field(place).name for place in range(column.type.num_fields)]
     if column.null_count:
         raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")
-    parts = [chunk.flatten() for chunk in _chunks(column)]
-    if not parts:
-        return pa.table({field: pa.array([], pa.float64()) for field in names})
-    return pa.Table.from_batches([pa.RecordBatch.from_arrays(part, names) for part in parts])
+    return pa.table(column.flatten(), names)

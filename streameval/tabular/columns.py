@@ -96,6 +96,12 @@ class Columns:
         hint = suggestion(name, known) or f"; the columns are {quoted(known)}"
         return InputError(f"there is no column {name!r} ({role}){hint}")
 
+    def check_nulls(self, name: str, count: int, meaning: str) -> None:
+        """Raise `InputError` if there are nulls in a column of lists, unless they stand for empty ones."""
+        if count and self.null == "error":
+            advice = f"drop those rows, or say with null='empty' that they are {meaning}"
+            raise InputError(f"column {name!r} holds {count} nulls; {advice}")
+
     def describe(self, message: str) -> str:
         """A message about an argument of ``update_many``, as one about the column that it came from."""
 

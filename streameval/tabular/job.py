@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias, TypedDict
 
 from streameval.errors import InputError
-from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.labels import Label
@@ -103,7 +102,7 @@ class Job:
         if isinstance(state, Sliced):
             if by and by != state.by:
                 raise InputError(f"by is {quoted(by)}, but the Sliced is by {quoted(state.by)}; leave by out")
-            columns = Columns(actual, predicted, scores, weight, mask, state.by, null)
+            columns = replace(columns, by=state.by)
         elif by:
             state = Sliced(state, by=by)
         if scores is not None and not state.reads_scores:
@@ -188,7 +187,7 @@ class Job:
 
 
 def _built(metrics: Metrics, threshold: Threshold) -> State:
-    if isinstance(metrics, Accumulator | Sliced):
+    if isinstance(metrics, Evaluator | Metric | Sliced):
         if threshold is not None:
             raise InputError(
                 f"threshold={quoted(threshold)} goes with names of metrics, but metrics is an object; build that with "
@@ -199,7 +198,7 @@ def _built(metrics: Metrics, threshold: Threshold) -> State:
                 f"this {type(metrics).__name__} has counted {metrics.examples} examples; give one that has counted "
                 "nothing, and merge the result into it"
             )
-        return _checked(metrics)
+        return metrics
     if isinstance(metrics, Window):
         raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")
     return Evaluator(DEFAULT_METRICS if metrics is None else metrics, threshold=threshold)
@@ -215,9 +214,3 @@ def _restored(data: bytes) -> State:
     """A state from bytes; `Evaluator` says what is wrong with those of anything else."""
     classes: dict[int | None, type[State]] = {METRIC: Metric, SLICED: Sliced}
     return classes.get(holder_of(data), Evaluator).from_bytes(data)
-
-
-def _checked(state: object) -> State:
-    if not isinstance(state, Evaluator | Metric | Sliced):
-        raise InputError(f"a job counts with an Evaluator, a metric or a Sliced, not {quoted(state)}")
-    return state

@@ -74,17 +74,17 @@ def is_table(item: Any) -> bool:
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     """The arguments of ``update_many`` that say what rows hold; rows and errors are those of `add_rows`."""
     values = {role: _column(rows, name, role) for name, role in columns.roles if role != "by"}
-    arguments: dict[str, Any] = {"y_true": _labels(values["actual"], columns.actual, columns.null)}
+    arguments: dict[str, Any] = {"y_true": _labels(values["actual"], columns.actual, columns)}
     if columns.predicted is not None:
-        arguments["y_pred"] = _labels(values["predicted"], columns.predicted, columns.null)
+        arguments["y_pred"] = _labels(values["predicted"], columns.predicted, columns)
     if columns.scores is not None:
-        scores = _without_nulls(values["scores"], columns.scores, columns.null, {})
+        scores = _without_nulls(values["scores"], columns.scores, columns, {})
         if columns.predicted is not None:
             arguments["y_pred"] = [columns.pair(*row) for row in zip(arguments["y_pred"], scores, strict=True)]
         else:
             arguments["y_pred"] = [_scores(value, columns.scores) for value in scores]
     if columns.mask is not None:
-        arguments["mask"] = _labels(values["mask"], columns.mask, columns.null)
+        arguments["mask"] = _labels(values["mask"], columns.mask, columns)
     if columns.weight is not None:
         arguments["weights"] = values["weight"]
         nulls = sum(value is None for value in values["weight"])
@@ -117,25 +117,20 @@ def _value(row: Any, name: str, role: str) -> Any:
     raise Columns.missing(name, role, names)
 
 
-def _without_nulls(values: list[Any], name: str, null: str, empty: Any) -> list[Any]:
+def _without_nulls(values: list[Any], name: str, columns: Columns, empty: Any) -> list[Any]:
     if type(None) not in set(map(type, values)):
         return values
-    nulls = sum(value is None for value in values)
-    if null == "error":
-        raise InputError(
-            f"column {name!r} holds {nulls} nulls; drop those rows, or say with null='empty' that they are rows "
-            "without labels"
-        )
+    columns.check_nulls(name, sum(value is None for value in values), "rows without labels")
     return [empty if value is None else value for value in values]
 
 
-def _labels(values: list[Any], name: str, null: str) -> list[Any]:
+def _labels(values: list[Any], name: str, columns: Columns) -> list[Any]:
     """Labels as ``update_many`` reads them; lists of booleans as the rows of an array, which they are in a table."""
     return [
         np.array(value, np.bool_)
         if type(value) is list and value and type(value[0]) is bool and all(type(truth) is bool for truth in value)
         else value
-        for value in _without_nulls(values, name, null, ())
+        for value in _without_nulls(values, name, columns, ())
     ]
 
 

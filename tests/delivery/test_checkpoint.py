@@ -154,7 +154,7 @@ def test_time_decides_too_when_it_is_looked_at_after_an_item(tmp_path: Path, mon
         (lambda: se.Evaluator(["f1_micro", "mcc_macro"], threshold=0.5), "thresholds differ"),
         (se.F1, "F1 and Evaluator differ"),
         (lambda: se.Rolling(se.F1(), size=3), "differ"),
-        (se.Ledger, "class Evaluator; use another file"),
+        (se.Ledger, "Ledger and Evaluator differ"),
     ],
 )
 def test_a_file_of_another_configuration_is_refused_by_name_and_kept(

@@ -60,8 +60,8 @@ def test_every_truncation_and_zero_tail_under_a_right_checksum_is_refused(image:
 
 
 def test_random_damage_is_refused_or_is_exactly_what_it_says():
-    told = {damage.once(random.Random(seed)) for seed in range(cases(4000))}
-    assert told == {"refused", "not damaged", "accepted, with a right checksum"}
+    outcomes = {damage.once(random.Random(seed)) for seed in range(max(1000, cases(4000)))}  # one in 200 is accepted
+    assert outcomes == {"refused", "not damaged", "accepted, with a right checksum"}
 
 
 def book(template: bytes, *sums: bytes) -> bytes:

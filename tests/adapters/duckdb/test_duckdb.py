@@ -53,7 +53,7 @@ def test_a_column_that_a_relation_has_not_is_told_with_the_nearest():
 def test_null_lists_of_a_relation_are_refused_or_empty():
     with duckdb.connect() as connection:
         relation = connection.sql("select ['a'] as actual, null::varchar[] as predicted")
-        with pytest.raises(se.InputError, match="column 'predicted' holds 1 null lists"):
+        with pytest.raises(se.InputError, match="column 'predicted' holds 1 nulls"):
             se.evaluate(relation, actual="actual", predicted="predicted")
         found = se.evaluate(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
         made = se.Evaluator(METRICS)

@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
     with pytest.raises(se.InputError, match="did you mean 'predicted'"):
         evaluate(df, "actual", "predictd")
     nulls = spark.createDataFrame([(["a"], None), (["b"], ["b"])], LISTS)
-    with pytest.raises(se.InputError, match="column 'predicted' holds 1 null lists"):
+    with pytest.raises(se.InputError, match="column 'predicted' holds 1 nulls"):
         evaluate(nulls, "actual", "predicted")
 
     pq.write_table(

@@ -1,9 +1,13 @@
-"""Which of two sums of shards' states makes the other superfluous."""
+"""Sums of shards' states: which of two makes the other superfluous, and what all add up to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from streameval.delivery.encoding import SavedSum, ShardVersion
-from streameval.errors import Conflict
+from streameval.delivery.states import AnyState
+from streameval.errors import Conflict, MergeError
 
 
 def supersedes(one: SavedSum, other: SavedSum) -> bool:
@@ -52,3 +56,22 @@ def conflict(added: SavedSum, current: SavedSum) -> Conflict:
 
 def _at(version: ShardVersion) -> str:
     return f"epoch {version.epoch}, sequence {version.sequence}"
+
+
+def summed(parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:
+    """The sum of states, which are used up. Each is added to one of about its size, or many labels would cost much."""
+    waiting: list[tuple[int, Any]] = []
+    for state, part in parts:
+        size, whole = 1, state
+        while waiting and waiting[-1][0] <= size:
+            more, before = waiting.pop()
+            try:
+                before.merge(whole)
+            except MergeError as error:
+                raise MergeError(f"shard {next(iter(part.shards))!r} does not fit to the rest: {error}") from None
+            size, whole = size + more, before
+        waiting.append((size, whole))
+    while len(waiting) > 1:
+        _, last = waiting.pop()
+        waiting[-1][1].merge(last)
+    return waiting[0][1]  # type: ignore[no-any-return]  # a state
