@@ -268,9 +268,9 @@ class Evaluator(Accumulator):
         return "..." if isinstance(value, dict) else f"{value:.4g}"
 
     def _repr_html_(self) -> str:
-        from streameval.report.html import html_report
+        from streameval.report.text import notebook_report
 
-        return html_report(report_of(self))
+        return notebook_report(report_of(self))
 
 
 def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:

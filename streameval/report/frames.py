@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streameval.errors import DependencyError
 
@@ -19,11 +20,8 @@ _INT64 = range(-(2**63), 2**63)
 
 def to_pandas(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
     """The columns, of equal length, as a pandas data frame."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise DependencyError("to_pandas needs pandas, which is not installed; run pip install pandas") from error
-    return pandas.DataFrame(dict(columns))
+    frame: PandasFrame = _library("pandas").DataFrame(dict(columns))
+    return frame
 
 
 def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
@@ -31,11 +29,16 @@ def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
 
     A column of polars has one type: integers with strings, and integers beyond 64 bits, become strings.
     """
+    typed = {name: _of_one_type(values) for name, values in columns.items()}
+    frame: PolarsFrame = _library("polars").DataFrame(typed, strict=False)
+    return frame
+
+
+def _library(name: str) -> Any:
     try:
-        import polars
+        return import_module(name)
     except ImportError as error:
-        raise DependencyError("to_polars needs polars, which is not installed; run pip install polars") from error
-    return polars.DataFrame({name: _of_one_type(values) for name, values in columns.items()}, strict=False)
+        raise DependencyError(f"to_{name} needs {name}, which is not installed; run pip install {name}") from error
 
 
 def _of_one_type(values: Sequence[object]) -> Sequence[object]:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.metrics.averaging import as_float
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
 from streameval.states.views import Integers, Tables
@@ -24,6 +25,8 @@ class LabelTable:
         Shape (labels,), in the order of the columns below.
     tp, fp, fn, tn
         Shape (labels,): counts as int64; for weighted examples sums of weights as float64, each correctly rounded.
+    support, predicted
+        How often each label is true (``tp + fn``) and predicted (``tp + fp``), likewise.
     """
 
     labels: tuple[Label, ...]
@@ -31,8 +34,8 @@ class LabelTable:
     fp: Column
     fn: Column
     tn: Column
-    _support: Column
-    _predicted: Column
+    support: Column
+    predicted: Column
 
     @classmethod
     def of(cls, tables: Tables) -> LabelTable:
@@ -42,21 +45,10 @@ class LabelTable:
         def column(units: Integers) -> Column:
             if not tables.weighted:
                 return units.astype(np.int64)
-            scale = tables.unit.denominator
-            return np.array([_divided(value, scale) for value in units.tolist()], np.float64)
+            return np.array([as_float(value * tables.unit) for value in units.tolist()], np.float64)
 
         parts = (c.tp, c.fp, c.fn, c.tn, c.tp + c.fn, c.tp + c.fp)
         return cls(tables.labels, *(column(part) for part in parts))
-
-    @property
-    def support(self) -> Column:
-        """How often each label is true: ``tp + fn``."""
-        return self._support
-
-    @property
-    def predicted(self) -> Column:
-        """How often each label is predicted: ``tp + fp``."""
-        return self._predicted
 
     def confusion_matrix(self) -> Column:
         """Shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each, as scikit-learn's ``multilabel_confusion_matrix``."""
@@ -76,10 +68,3 @@ class LabelTable:
     def to_polars(self) -> PolarsFrame:
         """The columns of `to_dict` as a polars data frame; labels are strings where not all of them are integers."""
         return to_polars(self.to_dict())
-
-
-def _divided(value: int, scale: int) -> float:
-    try:
-        return value / scale
-    except OverflowError:
-        return float("inf")

@@ -67,15 +67,7 @@ class MetricValue:
 
 
 class Report:
-    """What a report says of one state.
-
-    Parameters
-    ----------
-    views
-        The state as metrics read it.
-    specs
-        The metrics that were chosen.
-    """
+    """What a report says of one state and the metrics that were chosen."""
 
     def __init__(self, views: Readings, specs: Iterable[MetricSpec] = ()) -> None:
         self.views, self.specs = views, tuple(specs)
@@ -168,13 +160,7 @@ class Report:
         return as_float(units * self.tables.unit) if self.tables.weighted else units
 
     def per_label(self, spec: MetricSpec) -> list[float]:
-        """The values of a metric without average.
-
-        Raises
-        ------
-        MetricError
-            If this state cannot compute it.
-        """
+        """The values of a metric without average."""
         values = evaluate(spec, self.views.of(spec))
         return [values[label] for label in self.labels] if isinstance(values, dict) else []
 
@@ -182,9 +168,16 @@ class Report:
         """Precision, recall and F1 of each label."""
         return {name: self.per_label(build_spec(name, average=None, zero_division=zero_division)) for name in PER_LABEL}
 
-    def most_frequent(self, count: int) -> list[int]:
-        """Positions of the labels with the largest support, in the order of labels."""
-        return sorted(largest_first(self.support)[:count])
+    def label_rows(self, count: int) -> list[tuple[Label, list[float], float]]:
+        """The labels with the largest support in the order of labels, each with these values and its support."""
+        columns = self.label_values().values()
+        rows = sorted(largest_first(self.support)[:count])
+        return [(self.labels[row], [column[row] for column in columns], self.support[row]) for row in rows]
+
+    def omitted(self, rows: int) -> str:
+        """What to say where only so many labels have a row; nothing where all have one."""
+        hidden = len(self.labels) - rows
+        return f"{hidden:,} labels of smaller support omitted" if hidden else ""
 
 
 def largest_first(values: Sequence[float]) -> list[int]:
@@ -198,52 +191,24 @@ def largest_first(values: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table.
-
-    Attributes
-    ----------
-    name
-        Its heading.
-    kind
-        How its values are written: "bar" has a bar next to each, "change" a sign.
-    values
-        Strings for labels and text; numbers for everything else, None where there is none.
-    note
-        What the heading means.
-    unless
-        Names of columns: where all of them are 0 the value is 0/0.
-    """
+    """One column of a table: strings for labels and text, numbers for everything else, None where there is none."""
 
     name: str
-    kind: Kind
+    kind: Kind  # a "bar" has a bar next to each value, a "change" a sign
     values: Sequence[Any]
-    note: str = ""
-    unless: tuple[str, ...] = ()
+    note: str = ""  # what the name means
+    unless: tuple[str, ...] = ()  # columns: where all of them are 0 the value is 0/0
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names the rows, sorted by another; of many rows the first are written.
+    """A table whose first column names the rows, sorted from the greatest value of another down."""
 
-    Attributes
-    ----------
-    name
-        Unique in a report.
-    caption
-        What the table says; below it in a terminal.
-    columns
-        At least one.
-    by
-        The heading of the column that it is sorted by, from the greatest value down; "" for the order of the values.
-    first
-        How many rows are written at first.
-    """
-
-    name: str
+    name: str  # unique in a report
     caption: str
     columns: Sequence[Column]
-    by: str = ""
-    first: int = 100
+    by: str = ""  # the name of the column that it is sorted by
+    first: int = 100  # rows that are written at first
 
     @property
     def size(self) -> int:

@@ -1,18 +1,27 @@
-"""Reports as plain text."""
+"""Reports as plain text, and as a fragment of HTML for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from html import escape
+from itertools import groupby, repeat
 
 from streameval.report.model import PER_LABEL, MetricValue, Report, cell_text, count_text, cut
+from streameval.schema.labels import Label
 from streameval.schema.text import printable
 
 _WIDTH = 11
 _LONGEST = 48
+_NOTEBOOK_ROWS = 20
 
 SliceRow = tuple[str, str, int, Mapping[str, float]]
 """What it is sliced by, the slice, its examples, and its values."""
+
+
+def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = repeat(_WIDTH)) -> str:
+    return f"{cut(name, left):<{left}}" + "".join(
+        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False)
+    )
 
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
@@ -24,22 +33,24 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     names = [item.spec.key for item in single]
     if not report.has_decisions:
         return "\n".join([report.headline, "", *_metric_lines(single, max(map(len, names), default=0), digits)])
-    positions, values, averages = report.most_frequent(max_labels), report.label_values(), report.averages()
-    labels = [printable(report.labels[at]) for at in positions]
-    left = min(_LONGEST, max(map(len, [*labels, *averages, *names]), default=8))
+    rows = [(printable(label), values, support) for label, values, support in report.label_rows(max_labels)]
+    averages = [(name, values, report.total_support) for name, values in report.averages().items()]
+    left = min(_LONGEST, max(map(len, [*names, *(name for name, _, _ in rows + averages)]), default=8))
 
-    def line(name: str, row: Iterable[float], support: float) -> str:
-        cells = "".join(f"{cell_text(value, digits=digits):>{_WIDTH}}" for value in row)
-        return f"{cut(name, left):<{left}}{cells}{count_text(support):>{_WIDTH}}"
+    def lines(rows: Iterable[tuple[str, Iterable[float], float]]) -> list[str]:
+        return [
+            _line(name, left, [*(cell_text(value, digits=digits) for value in values), count_text(support)])
+            for name, values, support in rows
+        ]
 
-    lines = [report.headline, "", " " * left + "".join(f"{name:>{_WIDTH}}" for name in (*PER_LABEL, "support"))]
-    for name, at in zip(labels, positions, strict=True):
-        lines.append(line(name, [column[at] for column in values.values()], report.support[at]))
-    if len(positions) < len(report.labels):
-        lines.append(f"... {len(report.labels) - len(positions):,} labels of smaller support omitted")
-    lines.append("")
-    lines += [line(name, row, report.total_support) for name, row in averages.items()]
-    return "\n".join([*lines, *([""] if single else []), *_metric_lines(single, left, digits)])
+    omitted = report.omitted(len(rows))
+    return "\n".join(
+        [
+            report.headline, "", _line("", left, [*PER_LABEL, "support"]), *lines(rows),
+            *([f"... {omitted}"] if omitted else []), "", *lines(averages), *([""] if single else []),
+            *_metric_lines(single, left, digits),
+        ]
+    )  # fmt: skip
 
 
 def _metric_lines(items: list[MetricValue], left: int, digits: int) -> list[str]:
@@ -53,20 +64,16 @@ def slices_report(rows: list[SliceRow], total: SliceRow, digits: int) -> str:
     """A line for each slice, those of an axis together, and one for all."""
     names = list(total[3])
     left = min(_LONGEST, max(len(name) for row in (*rows, total) for name in row[:2]))
-    widths = [max(_WIDTH, len(name) + 2) for name in names]
+    widths = [12, *(max(_WIDTH, len(name) + 2) for name in names)]
 
-    def line(name: str, examples: str, cells: Sequence[str]) -> str:
-        values = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        return f"{cut(name, left):<{left}}{examples:>12}{values}"
-
-    def values(row: SliceRow) -> str:
+    def line(row: SliceRow) -> str:
         cells = [cell_text(row[3][name], digits=digits) if name in row[3] else "" for name in names]
-        return line(row[1], f"{row[2]:,}", cells)
+        return _line(row[1], left, [f"{row[2]:,}", *cells], widths)
 
     lines: list[str] = []
     for axis, group in groupby(rows, key=lambda row: row[0]):
-        lines += [line(axis, "examples", names), *map(values, group), ""]
-    return "\n".join([*lines, values(total)])
+        lines += [_line(axis, left, ["examples", *names], widths), *map(line, group), ""]
+    return "\n".join([*lines, line(total)])
 
 
 def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:
@@ -79,3 +86,25 @@ def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: in
     lines = [line(*row) for row in rows]
     head = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
     return "\n".join([f"{'':>{width}} {head}", "", *lines[:labels], "", *lines[labels:], ""])
+
+
+def notebook_report(report: Report) -> str:
+    """The chosen metrics, averages, and the labels with the largest support; without decisions only the metrics."""
+    metrics = "".join(_row(item.spec.key, [cell_text(item.value)]) for item in report.single() if item.error is None)
+    top = f"<div><p><b>streameval</b>: {report.headline}</p><table><tbody>{metrics}</tbody></table>"
+    if not report.has_decisions:
+        return top + "</div>"
+    head = "".join(f"<th>{name}</th>" for name in PER_LABEL)
+    averages = "".join(_row(name, map(cell_text, values)) for name, values in report.averages().items())
+    rows = report.label_rows(_NOTEBOOK_ROWS)
+    labels = "".join(_row(label, [*map(cell_text, values), count_text(support)]) for label, values, support in rows)
+    omitted = report.omitted(len(rows))
+    more = f"<p>{omitted}</p>" if omitted else ""
+    return (
+        f"{top}<table><thead><tr><th></th>{head}</tr></thead><tbody>{averages}</tbody></table>"
+        f"<table><thead><tr><th>label</th>{head}<th>support</th></tr></thead><tbody>{labels}</tbody></table>{more}</div>"
+    )
+
+
+def _row(name: Label, cells: Iterable[str]) -> str:
+    return f"<tr><th>{escape(printable(name))}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

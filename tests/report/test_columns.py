@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 
 import pandas as pd
 import polars as pl
@@ -96,13 +96,6 @@ def test_traces_become_data_frames():
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_missing_library_is_named(pets: se.Evaluator, library: str, monkeypatch: pytest.MonkeyPatch):
-    real = builtins.__import__
-
-    def without(name: str, *rest: object, **options: object) -> object:
-        if name == library:
-            raise ImportError(name)
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(DependencyError, match=f"to_{library} needs {library}"):
         getattr(pets, f"to_{library}")()

@@ -56,8 +56,10 @@ def test_metrics_of_a_state_are_shown_of_themselves_in_the_order_of_the_catalogu
 
 def test_the_most_frequent_labels_keep_the_order_of_labels():
     report = report_of(many(30))
-    frequent = report.most_frequent(5)
+    rows = report.label_rows(5)
+    frequent = [report.labels.index(label) for label, _, _ in rows]
     assert frequent == sorted(frequent)
+    assert [support for _, _, support in rows] == [report.support[at] for at in frequent]
     assert min(report.support[at] for at in frequent) >= max(
         report.support[at] for at in range(30) if at not in frequent
     )
