@@ -214,24 +214,22 @@ class Chart:
     def plot(self) -> str:
         """The picture with its axes, without caption."""
         grid = "".join(f"M0 {place}H{_SIZE}" for place in _units(1 - self.y.at([tick for tick, _ in self.y.ticks])))
-        ups = "".join(
-            f'<span style="bottom:{100 * place:.4g}%">{text}</span>'
-            for place, (_, text) in zip(self.y.at([t for t, _ in self.y.ticks]).tolist(), self.y.ticks, strict=True)
-        )
-        across = "".join(
-            f'<span style="left:{100 * place:.4g}%">{text}</span>'
-            for place, (_, text) in zip(self.x.at([t for t, _ in self.x.ticks]).tolist(), self.x.ticks, strict=True)
-        )
         return (
             f'<div class="plot {self.shape}" role="img" aria-label="{escaped(self.description)}">'
             f'<div class="up-title" aria-hidden="true">{escaped(self.y.title)}</div>'
-            f'<div class="up" aria-hidden="true">{ups}</div>'
+            f'<div class="up" aria-hidden="true">{_ticks(self.y, "bottom")}</div>'
             f'<div class="area" {_axis_data("x", self.x)} {_axis_data("y", self.y)}>'
             f'<svg viewBox="0 0 {_SIZE} {_SIZE}" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
             f'<path class="grid" d="{grid}"/>{"".join(self._parts)}</svg>{"".join(self._words)}</div>'
-            f'<div class="across" aria-hidden="true">{across}</div>'
+            f'<div class="across" aria-hidden="true">{_ticks(self.x, "left")}</div>'
             f'<div class="across-title" aria-hidden="true">{escaped(self.x.title)}</div></div>'
         )
+
+
+def _ticks(axis: Axis, side: str) -> str:
+    places = axis.at([value for value, _ in axis.ticks]).tolist()
+    ticks = zip(places, axis.ticks, strict=True)
+    return "".join(f'<span style="{side}:{100 * place:.4g}%">{text}</span>' for place, (_, text) in ticks)
 
 
 def _axis_data(side: str, axis: Axis) -> str:

@@ -9,7 +9,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from streameval.report.model import PER_LABEL, Column, Report, Table, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
-from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_data, table_html
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
 from streameval.report.page.metrics import HEADS
 
 _NAMED = 30
@@ -38,7 +38,7 @@ def label_section(report: Report, max_labels: int) -> Section | None:
     left = f", the {len(rows):,} most frequent of {len(names):,}" if len(rows) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
     pictures = _pictures(table) if report.has_decisions else ""
-    return Section("labels", "Labels", pictures + _FILTER + table_html(table), {"labels": table_data(table)})
+    return Section("labels", "Labels", pictures + _FILTER + table_html(table), table)
 
 
 _FILTER = (

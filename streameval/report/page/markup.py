@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 
 from streameval.metrics.averaging import as_float
@@ -23,12 +23,12 @@ _LONG = 48  # what is longer may be cut in its cell
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page with a heading, and what the script must know for it."""
+    """A part of the page with a heading, and the table in it that the script sorts."""
 
     name: str
     title: str
     html: str
-    tables: dict[str, object] = field(default_factory=dict)
+    table: Table | None = None
 
 
 def escaped(text: str) -> str:

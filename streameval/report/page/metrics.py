@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from streameval.metrics.interval import Interval
-from streameval.report.model import AVERAGES, PER_LABEL, MetricValue, Report
-from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text
+from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
+from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
 
 HEADS = {"f1": "F1"}
 """What columns are called where it is not the name of the metric."""
@@ -38,8 +38,7 @@ def _card(report: Report, item: MetricValue) -> str:
     if item.error is not None:
         number, bounds = f'<span class="value">{NOTHING}</span>', escaped(str(item.error))
     else:
-        interval = report.bounds(item)
-        number, bounds = _number(item), interval_text(interval) if interval is not None else ""
+        number, bounds = _number(item), _bounds(report, item)
     below = f'<p class="bounds">{bounds}</p>' if bounds else ""
     return (
         f'<li><h3>{_code(item)}</h3>{number}<p class="better">{_direction(item)}</p>'
@@ -60,6 +59,11 @@ def _direction(item: MetricValue) -> str:
     return f'<span aria-hidden="true">{_ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
 
 
+def _bounds(report: Report, item: MetricValue) -> str:
+    interval = report.bounds(item)
+    return "" if interval is None else interval_text(interval)
+
+
 def interval_text(interval: Interval) -> str:
     """The guaranteed bounds of a value that was read from bins, rounded outwards."""
     if math.isnan(interval.value):
@@ -76,8 +80,7 @@ def metric_list(report: Report, state: str) -> str:
     for item in report.reported(state):
         if item.error is not None:
             continue
-        interval = report.bounds(item)
-        bounds = interval_text(interval) if interval is not None else ""
+        bounds = _bounds(report, item)
         rows += (
             f'<li>{_code(item)} {_number(item)} <p><span class="better">{_direction(item)}.</span> '
             f"{escaped(item.meaning)}{f' <em>{bounds[0].upper()}{bounds[1:]}.</em>' if bounds else ''}</p></li>"
@@ -89,16 +92,14 @@ def averages_section(report: Report) -> Section | None:
     """Precision, recall and F1 in every average."""
     if not report.has_decisions:
         return None
-    rows = ""
-    for name, values in report.averages().items():
-        cells = "".join(f'<td class="bar" style="--v:{value:.3f}">{number_text(value, "bar")}</td>' for value in values)
-        rows += f'<tr><th scope="row"><b>{name}</b> <span>{AVERAGES[name]}</span></th>{cells}</tr>'
-    heads = "".join(f'<th scope="col" class="bar">{HEADS.get(name, name)}</th>' for name in PER_LABEL)
-    caption = f"Over {count_text(report.total_support)} true labels"
-    return Section(
-        "averages",
-        "Averages",
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table class="averages">'
-        f'<caption>{caption}</caption><thead><tr><th scope="col">average</th>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>",
-    )
+    averages = report.averages()
+    columns = [
+        Column("average", "label", list(averages)),
+        Column("meaning", "text", [AVERAGES[name] for name in averages]),
+        *(
+            Column(HEADS.get(n, n), "bar", v)
+            for n, v in zip(PER_LABEL, zip(*averages.values(), strict=True), strict=True)
+        ),
+    ]
+    table = Table("averages", f"Over {count_text(report.total_support)} true labels", columns)
+    return Section("averages", "Averages", table_html(table), table)

@@ -1,5 +1,5 @@
 "use strict";
-// Sorting, filtering and tooltips. Text reaches the page through textContent alone, never as HTML.
+// Sorting, filtering and tooltips. Text reaches the page through textContent, never as HTML.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
@@ -9,6 +9,13 @@
     if (text !== undefined) element.textContent = text;
     return element;
   };
+  const button = (text, action) => {
+    const element = make("button", "", text);
+    element.type = "button";
+    element.addEventListener("click", action);
+    return element;
+  };
+  const grouped = count => count.toLocaleString("en-US");
   const isText = kind => kind === "label" || kind === "text";
 
   // -- numbers, written as the static rows are ------------------------------------------------------------------------
@@ -42,20 +49,12 @@
         this.size = this.values[0].length;
         this.heads = [...element.tHead.rows[0].cells];
         this.rows = Array.from({ length: this.size }, (_, row) => row);
-        this.rest = document.querySelector(`[data-rest="${this.name}"]`) || element.parentNode.after(make("p", "rest"));
-        this.rest = this.rest || element.parentNode.nextElementSibling;
-        this.keep = () => true;
-        this.limit = this.first;
-        const sorted = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
-        this.by = sorted;
+        this.rest = document.querySelector(`[data-rest="${this.name}"]`) || make("p", "rest");
+        element.parentNode.after(this.rest);
+        this.by = this.heads.findIndex(head => head.hasAttribute("aria-sort"));
         this.down = true;
-        this.heads.forEach((head, column) => {
-          const button = make("button", "", head.textContent);
-          button.type = "button";
-          head.replaceChildren(button);
-          button.addEventListener("click", () => this.sort(column));
-        });
-        this.draw();
+        this.heads.forEach((head, column) => head.replaceChildren(button(head.textContent, () => this.sort(column))));
+        this.filter(() => true);
       }
       sort(column) {
         this.down = this.by === column ? !this.down : !isText(this.kinds[column]);
@@ -70,32 +69,26 @@
         return this.draw();
       }
       order() {
-        const found = this.rows.filter(this.keep);
-        if (this.by < 0) return found;
+        const rows = this.rows.filter(this.keep);
+        if (this.by < 0) return rows;
         const values = this.values[this.by], sign = this.down ? -1 : 1;
-        if (isText(this.kinds[this.by])) return found.sort((a, b) => sign * collator.compare(values[a], values[b]) || a - b);
-        return found.sort((a, b) => {
+        if (isText(this.kinds[this.by])) return rows.sort((a, b) => sign * collator.compare(values[a], values[b]) || a - b);
+        return rows.sort((a, b) => {
           const one = number(values[a]), two = number(values[b]);
           if (isNaN(one) || isNaN(two)) return isNaN(one) - isNaN(two) || a - b;
           return one === two ? a - b : sign * (one < two ? -1 : 1);
         });
       }
       draw() {
-        const found = this.order(), body = document.createDocumentFragment();
-        for (const row of found.slice(0, this.limit)) body.append(this.row(row));
-        element.tBodies[0].replaceChildren(body);
-        const left = found.length - this.limit;
+        const rows = this.order(), left = rows.length - this.limit;
+        element.tBodies[0].replaceChildren(...rows.slice(0, this.limit).map(row => this.row(row)));
         this.rest.replaceChildren();
+        const more = (text, count) => button(text, () => { this.limit += count; this.draw(); });
         if (left > 0) {
-          this.rest.append(make("span", "", `${left.toLocaleString("en-US")} more rows.`));
-          for (const [text, more] of [[`Show ${Math.min(100, left)} more`, 100], ["Show all", Infinity]]) {
-            const button = make("button", "", text);
-            button.type = "button";
-            button.addEventListener("click", () => { this.limit += more; this.draw(); });
-            this.rest.append(button);
-          }
-        } else if (!found.length) this.rest.append(make("span", "", "No row fits."));
-        return found.length;
+          const count = make("span", "", `${grouped(left)} more rows.`);
+          this.rest.append(count, more(`Show ${Math.min(100, left)} more`, 100), more("Show all", Infinity));
+        } else if (!rows.length) this.rest.append(make("span", "", "No row fits."));
+        return rows.length;
       }
       row(row) {
         const line = make("tr");
@@ -131,10 +124,9 @@
     const words = table.values[0].map(name => name.toLocaleLowerCase());
     const apply = () => {
       const wanted = form.elements.text.value.toLocaleLowerCase(), floor = Number(least.value) || 0;
-      const found = table.filter(row =>
+      const matches = table.filter(row =>
         words[row].includes(wanted) && (support < 0 || !floor || number(table.values[support][row]) >= floor));
-      const all = wanted || floor ? `${found.toLocaleString("en-US")} of ` : "";
-      output.textContent = `${all}${table.size.toLocaleString("en-US")} labels`;
+      output.textContent = `${wanted || floor ? `${grouped(matches)} of ` : ""}${grouped(table.size)} labels`;
     };
     form.hidden = false;
     form.addEventListener("input", apply);
@@ -144,21 +136,22 @@
 
   // -- charts ---------------------------------------------------------------------------------------------------------
   const vertices = path => {
-    const found = [], pattern = /([MLHV])(-?\d+)(?: (-?\d+))?(h0)?/g;
+    const points = [], pattern = /([MLHV])(-?\d+)(?: (-?\d+))?(h0)?/g;
     let x = 0, y = 0;
     for (const [, command, first, second] of path.getAttribute("d").matchAll(pattern)) {
       if (command === "H") { x = +first; continue; }
       if (command === "V") y = +first; else [x, y] = [+first, +second];
-      found.push([x, y]);
+      points.push([x, y]);
     }
-    return found;
+    return points;
   };
   const axisValue = (area, side, place) => {
     const low = Number(area.dataset[`${side}Low`]), high = Number(area.dataset[`${side}High`]);
     return `${side}Log` in area.dataset ? low * (high / low) ** place : low + (high - low) * place;
   };
-  const near = (area, paths, left, top) => {
+  const near = (area, paths, event) => {
     let best = null;
+    const box = area.getBoundingClientRect(), left = event.clientX - box.left, top = event.clientY - box.top;
     const width = area.clientWidth / 1000, height = area.clientHeight / 1000;
     for (const path of paths) {
       path.points ??= vertices(path);
@@ -169,7 +162,7 @@
     }
     return best;
   };
-  const said = (area, hit) => {
+  const description = (area, hit) => {
     const { path, index, x, y } = hit;
     if (path.dataset.of) {
       const row = Number((path.rows ??= path.dataset.rows.split(" "))[index]), table = tables[path.dataset.of];
@@ -194,10 +187,9 @@
     area.append(dot, tip);
     const hide = () => { dot.hidden = tip.hidden = true; };
     const show = event => {
-      const box = area.getBoundingClientRect();
-      const hit = near(area, paths, event.clientX - box.left, event.clientY - box.top);
+      const box = area.getBoundingClientRect(), hit = near(area, paths, event);
       if (!hit) return hide();
-      const [name, text] = said(area, hit);
+      const [name, text] = description(area, hit);
       tip.replaceChildren(make("b"), make("span", "", text));
       tip.firstChild.append(make("bdi", "", name));
       dot.hidden = tip.hidden = false;
@@ -212,14 +204,10 @@
     area.addEventListener("pointermove", show);
     area.addEventListener("pointerdown", show);
     area.addEventListener("pointerleave", hide);
-  }
-  for (const area of document.querySelectorAll('#labels .area')) {
     area.addEventListener("click", event => {
-      const box = area.getBoundingClientRect();
-      const hit = near(area, [...area.querySelectorAll("path[data-of]")], event.clientX - box.left, event.clientY - box.top);
-      const form = document.querySelector('form[data-filter="labels"]');
-      if (!hit || !form) return;
-      form.elements.text.value = said(area, hit)[0];
+      const hit = near(area, paths, event), form = document.querySelector('form[data-filter="labels"]');
+      if (!hit || !hit.path.dataset.of || !form) return;
+      form.elements.text.value = description(area, hit)[0];
       form.dispatchEvent(new Event("input"));
     });
   }

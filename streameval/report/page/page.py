@@ -13,7 +13,7 @@ from typing import Protocol
 from streameval.errors import InputError
 from streameval.report.model import Report
 from streameval.report.page.labels import label_section
-from streameval.report.page.markup import Section, escaped, safe_json
+from streameval.report.page.markup import Section, escaped, safe_json, table_data
 from streameval.report.page.metrics import averages_section, facts, headline_section
 from streameval.report.page.pairs import pair_section
 from streameval.report.page.scores import curve_section, ranking_section
@@ -69,7 +69,7 @@ def html_page(
         ),
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
         "sections": "".join(_section(part) for part in sections),
-        "data": safe_json({name: table for part in sections for name, table in part.tables.items()}),
+        "data": safe_json({part.table.name: table_data(part.table) for part in sections if part.table is not None}),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _resource("page.html"))
 

@@ -10,7 +10,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.averaging import as_float
 from streameval.metrics.pairs import Matrix, confusion_matrix
 from streameval.report.model import Column, Report, Table
-from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_data, table_html
+from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
 
 _SIDE = 16
 _PAIRS = 200
@@ -34,7 +34,7 @@ def pair_section(report: Report) -> Section | None:
     table = _table(matrix, names, values, parts, wrong)
     heat = _heat(matrix, names, values, parts, wrong)
     pictures = f'<div class="side-by-side pairs">{heat}<div>{table_html(table)}</div></div>'
-    return Section("confusion", "Confusion", _MEANING + pictures, {"confusions": table_data(table)})
+    return Section("confusion", "Confusion", _MEANING + pictures, table)
 
 
 def _sums(matrix: Matrix) -> FloatArray:

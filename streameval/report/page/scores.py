@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from streameval.errors import MetricError
 from streameval.metrics.calibration import reliability
 from streameval.metrics.catalogue import build_spec
-from streameval.metrics.curves import precision_recall_curve, roc_curve
+from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
@@ -49,57 +50,49 @@ def curve_section(report: Report) -> Section | None:
     return Section("curves", "Curves", f'{_MEANING}{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
 
 
-def _area(report: Report, name: str) -> tuple[str, list[float]]:
-    """The area under the curve of all labels together with its bounds, and those of each label."""
-    interval = report.bounds(report.value(f"{name}_micro"))
-    areas = report.per_label(build_spec(name, average=None))
-    if interval is None or math.isnan(interval.value):
-        return "not defined", areas
-    return f"{number_text(interval.value, 'fraction')} ({interval_text(interval)})", areas
-
-
 def _roc(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    area, areas = _area(report, "roc_auc")
-    chart = Chart(
-        "ROC",
-        f"ROC curve of {_ALL}, area {area}.",
-        _unit("false positive rate"),
-        _unit("true positive rate"),
-        note=f"Area of {_ALL} {area}.",
-    )
+    chart = Chart("ROC", "ROC curve", _unit("false positive rate"), _unit("true positive rate"))
     chart.diagonal()
-    for name, place in drawn:
-        line = curve_line(roc_curve(tables, tables.labels[place]))
-        area = number_text(areas[place], "fraction")
-        chart.line(f"{name}, area {area}", line.x, line.y, f"faint of{place}", legend=False)
-    pooled = curve_line(roc_curve(tables))
-    if pooled.band is not None:
-        chart.band(*pooled.band)
-    chart.line(_ALL, pooled.x, pooled.y, "a", marks=pooled.thresholds)
-    return chart.html()
+    return _curves(report, tables, drawn, chart, "area", "roc_auc", roc_curve)
 
 
 def _precision_recall(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    area, areas = _area(report, "average_precision")
-    chart = Chart(
-        "Precision and recall",
-        f"Precision-recall curve of {_ALL}, average precision {area}.",
-        _unit("recall"),
-        _unit("precision"),
-        note=f"Average precision of {_ALL} {area}. The dotted line is what guessing reaches.",
-    )
-    for name, place in drawn:
-        line = curve_line(precision_recall_curve(tables, tables.labels[place]))
-        name = f"{name}, average precision {number_text(areas[place], 'fraction')}"
-        chart.line(name, line.x, line.y, f"faint of{place}", steps=True, legend=False)
-    pooled = curve_line(precision_recall_curve(tables))
+    note = " The dotted line is what guessing reaches."
+    chart = Chart("Precision and recall", "Precision-recall curve", _unit("recall"), _unit("precision"), note=note)
     cells = tables.pooled.of(0)
     positives, negatives = int(cells.tp[-1]), int(cells.fp[-1])
     if positives:
         chart.rule(y=positives / (positives + negatives))
+    read, area = precision_recall_curve, "average precision"
+    return _curves(report, tables, drawn, chart, area, "average_precision", read, steps=True)
+
+
+def _curves(
+    report: Report,
+    tables: CurveTables,
+    drawn: list[tuple[str, int]],
+    chart: Chart,
+    area: str,
+    metric: str,
+    read: Callable[..., RocCurve | PrecisionRecallCurve],
+    *,
+    steps: bool = False,
+) -> str:
+    """The curve of all labels together with its band and the area under it, and those of single labels behind."""
+    interval, areas = report.bounds(report.value(f"{metric}_micro")), report.per_label(build_spec(metric, average=None))
+    value = "not defined"
+    if interval is not None and not math.isnan(interval.value):
+        value = f"{number_text(interval.value, 'fraction')} ({interval_text(interval)})"
+    chart.description += f" of {_ALL}, {area} {value}."
+    chart.note = f"{area.capitalize()} of {_ALL} {value}.{chart.note}"
+    for name, place in drawn:
+        line = curve_line(read(tables, tables.labels[place]))
+        name = f"{name}, {area} {number_text(areas[place], 'fraction')}"
+        chart.line(name, line.x, line.y, f"faint of{place}", steps=steps, legend=False)
+    pooled = curve_line(read(tables))
     if pooled.band is not None:
         chart.band(*pooled.band)
-    chart.line(_ALL, pooled.x, pooled.y, "a", steps=True, marks=pooled.thresholds)
+    chart.line(_ALL, pooled.x, pooled.y, "a", steps=steps, marks=pooled.thresholds)
     return chart.html()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from streameval.report.model import Column, Report, Table
 from streameval.report.page.charts import Chart, nice_axis
-from streameval.report.page.markup import Section, escaped, label_string, label_strings, table_data, table_html
+from streameval.report.page.markup import Section, escaped, label_string, label_strings, table_html
 from streameval.schema.labels import Label
 
 _TONES = "abcdefgh"
@@ -28,7 +28,7 @@ def slice_section(slices: Sequence[tuple[Label, Report]]) -> Section | None:
         if any(not math.isnan(value) for value in values):
             columns.append(Column(items[0].spec.key, "fraction", values))
     table = Table("slices", "The same metrics for parts of the data", columns, by="examples")
-    return Section("slices", "Slices", table_html(table), {"slices": table_data(table)})
+    return Section("slices", "Slices", table_html(table), table)
 
 
 def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
