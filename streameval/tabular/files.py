@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError
@@ -54,6 +53,8 @@ def open_files(
 
     Where the types of columns differ among files, each is read with its own.
     """
+    import pyarrow.dataset as ds  # imported late, since it imports pandas
+
     datasets = []
     for place in (match for path in paths for match in matches_of(path)):
         options: dict[str, Any] = {}

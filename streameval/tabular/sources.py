@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars
@@ -32,7 +31,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
     paths = [source] if isinstance(source, str | os.PathLike) else source
     if are_paths(paths):
         return Source(*open_files(paths, columns, size))
-    if isinstance(source, ds.Dataset):
+    if hasattr(source, "get_fragments"):  # a dataset of Arrow
         columns.check_names(source.schema.names)
         batches = source.to_batches(columns=list(columns.names), batch_size=size)
         return Source(batches, source.count_rows, pa.schema([source.schema.field(name) for name in columns.names]))
