@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +23,18 @@ def committed(root: Any, answer: Any) -> int:
         return answer
     root.commit([answer])
     return DONE
+
+
+def each_vector() -> Iterator[int]:
+    """Put every kind of vector that this machine has to use, one after the other."""
+    compiled = import_module("streameval.kernel.decisions.compiled")
+    usual = compiled.vectors()[0]
+    try:
+        for columns in compiled.vectors():
+            compiled.use_vectors(columns)
+            yield columns
+    finally:
+        compiled.use_vectors(usual)
 
 
 class Twin:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ import pytest
 from streameval import kernel
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
-from tests.kernel.decisions.test_twins import FILLS, bits, both, everything, needs_compiled
+from tests.kernel.decisions.test_twins import FILLS, bits, everything, needs_compiled
 from tests.support.effort import cases
+from tests.support.twins import each_vector
 
 if kernel.BACKEND == "compiled":
     from streameval.kernel.decisions import compiled as _compiled
@@ -40,30 +42,41 @@ def test_the_widest_vectors_are_in_use_and_words_are_always_there():
             _compiled.use_vectors(columns)
 
 
+Answers = tuple[object, tuple[object, ...]]
+
+
+def agree(width: int, count: Callable[[Any], object]) -> Answers:
+    """What counting says and counts, which must be the same in numpy and with every kind of vector."""
+    wanted = answer(_numpy.Counts(Root(), width), width, count)
+    for columns in each_vector():
+        assert answer(_compiled.Counts(Root(), width), width, count) == wanted, f"{columns} columns at a time"
+    return wanted
+
+
+def answer(counts: Any, width: int, count: Callable[[Any], object]) -> Answers:
+    return count(counts), everything(counts, width)
+
+
 @needs_compiled
-@pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_twins_count_dense_rows_alike(shape: tuple[int, int], fill: str, vectors: int):
-    rng = np.random.default_rng([*shape, FILLS.index(fill)])
-    true, pred, mask = (bits(rng, shape, part) for part in (fill, "random", "rare"))
-    for hidden, fixed in ((None, 0), (mask, shape[1] // 2), (None, shape[1])):
-        columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
-        twins = both(shape[1] + 3)
-        seen = [counts.count_dense(columns, fixed, true, pred, hidden) for counts in twins]
-        assert seen[0] == seen[1] <= 1
-        assert everything(twins[0], shape[1] + 3) == everything(twins[1], shape[1] + 3)
+def test_twins_count_dense_rows_alike(shape: tuple[int, int]):
+    for number, fill in enumerate(FILLS):
+        rng = np.random.default_rng([*shape, number])
+        true, pred, mask = (bits(rng, shape, part) for part in (fill, "random", "rare"))
+        for hidden, fixed in ((None, 0), (mask, shape[1] // 2), (None, shape[1])):
+            columns = rng.permutation(shape[1] + 3)[: shape[1]].astype(np.int64)
+            arguments = columns, fixed, true, pred, hidden
+            assert agree(shape[1] + 3, lambda counts, some=arguments: counts.count_dense(*some))[0] <= 1
 
 
 @needs_compiled
 @pytest.mark.parametrize("shape", LONG, ids=str)
-def test_twins_count_rows_too_long_for_a_packed_key_alike(shape: tuple[int, int], vectors: int):
+def test_twins_count_rows_too_long_for_a_packed_key_alike(shape: tuple[int, int]):
     rng = np.random.default_rng(shape)
     true, pred, mask = (bits(rng, shape, part) for part in ("random", "ones", "rare"))
     for hidden in (None, mask):
-        twins = both(shape[1])
-        for counts in twins:
-            counts.count_dense(np.arange(shape[1]), 0, true, pred, hidden)
-        assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
+        arguments = np.arange(shape[1]), 0, true, pred, hidden
+        agree(shape[1], lambda counts, some=arguments: counts.count_dense(*some))
 
 
 def in_memory(rng: np.random.Generator, rows: int, columns: int) -> Iterator[np.ndarray]:
@@ -79,51 +92,50 @@ def in_memory(rng: np.random.Generator, rows: int, columns: int) -> Iterator[np.
 @needs_compiled
 @pytest.mark.parametrize("columns", [1, 5, 8, 11, 16, 20, 32, 45, 64, 100, 300])
 @pytest.mark.parametrize("rows", [1, 7, 8, 16, 250, 1000])
-def test_twins_count_rows_with_any_stride_alike(rows: int, columns: int, vectors: int):
+def test_twins_count_rows_with_any_stride_alike(rows: int, columns: int):
     rng = np.random.default_rng([rows, columns])
     plain = bits(rng, (rows, columns), "random")
     for side in in_memory(rng, rows, columns):
         for parts in ((side, plain, None), (plain, side, None), (side, side, plain), (plain, plain, side)):
-            twins = both(columns)
-            for counts in twins:
-                counts.count_dense(np.arange(columns), columns, *parts)
-            assert everything(twins[0], columns) == everything(twins[1], columns)
+            arguments = np.arange(columns), columns, *parts
+            agree(columns, lambda counts, some=arguments: counts.count_dense(*some))
 
 
 @needs_compiled
 @pytest.mark.parametrize("value", [2, 3, 128, 255])
 @pytest.mark.parametrize("side", range(3))
-def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int, vectors: int):
+def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int):
     for columns in (1, 7, 8, 14, 16, 31, 32, 33, 64, 65, 100, 300):
         for row in (0, 239, 240, 254, 255, 299):
             for column in (0, columns // 2, columns - 1):
                 parts = [np.zeros((300, columns), np.uint8) for _ in range(3)]
                 parts[side][row, column] = value
-                for counts in both(columns):
-                    assert counts.count_dense(np.arange(columns), 0, *parts) > 1
-                    if side < 2:
-                        assert counts.count_dense(np.arange(columns), 0, *parts[:2], None) > 1
+                for mask in (parts[2], None)[: 1 + (side < 2)]:
+                    arguments = np.arange(columns), 0, *parts[:2], mask
+                    assert _numpy.Counts(Root(), columns).count_dense(*arguments) > 1
+                    for _ in each_vector():
+                        assert _compiled.Counts(Root(), columns).count_dense(*arguments) > 1
 
 
 @needs_compiled
 @pytest.mark.parametrize(
     ("rows", "columns"), [(5000, 1), (5000, 4), (9000, 14), (70000, 31), (3000, 100), (600, 1000), (3, 70000)]
 )
-def test_bytes_of_any_value_are_refused_and_lead_nowhere(rows: int, columns: int, vectors: int):
+def test_bytes_of_any_value_are_refused_and_lead_nowhere(rows: int, columns: int):
     """Keys made of such bytes could lead anywhere; there are rows enough for each kind of table that keys index."""
     wild = np.random.default_rng(columns).integers(0, 256, (rows, columns), np.uint8)
     tame = wild & 1
     for parts in ((wild, wild, None), (wild, wild, wild), (tame, wild, tame), (np.full_like(wild, 255),) * 3):
-        assert _compiled.Counts(Root(), columns).count_dense(np.arange(columns), 0, *parts) > 1
+        for _ in each_vector():
+            assert _compiled.Counts(Root(), columns).count_dense(np.arange(columns), 0, *parts) > 1
 
 
 GUARDED = """
-import ctypes, itertools, mmap, sys
+import ctypes, itertools, mmap
 import numpy as np
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import compiled as _compiled
 
-_compiled.use_vectors(int(sys.argv[1]))
 protect = ctypes.CDLL(None).mprotect
 protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 page, room, areas = mmap.PAGESIZE, 64 * mmap.PAGESIZE, []
@@ -140,8 +152,9 @@ def between_guards(rows, kind, at_end):
     array[:] = 1
     return array
 
-for columns, rows in itertools.product(WIDTHS, (1, 2, 7, 8, 9, 17, 100, 241, 500)):
-    print(columns, rows, flush=True)
+for vectors, columns, rows in itertools.product(_compiled.vectors(), WIDTHS, (1, 2, 7, 8, 9, 17, 100, 241, 500)):
+    print(vectors, columns, rows, flush=True)
+    _compiled.use_vectors(vectors)
     if rows * columns > room:
         continue
     for at_end in (False, True):
@@ -162,43 +175,38 @@ for columns, rows in itertools.product(WIDTHS, (1, 2, 7, 8, 9, 17, 100, 241, 500
 
 @needs_compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
-def test_nothing_is_read_before_or_behind_an_array(vectors: int):
+def test_nothing_is_read_before_or_behind_an_array():
     """Arrays reach to pages that cannot be touched; to read from there would end the process, which says where."""
-    subprocess.run(
-        [sys.executable, "-c", GUARDED, str(vectors)],
-        check=True,
-        env={**os.environ, "STREAMEVAL_KERNEL": "compiled"},
-    )
+    subprocess.run([sys.executable, "-c", GUARDED], check=True, env={**os.environ, "STREAMEVAL_KERNEL": "compiled"})
 
 
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_twins_count_scores_alike(shape: tuple[int, int], kind: type, vectors: int):
+def test_twins_count_scores_alike(shape: tuple[int, int], kind: type):
     rng = np.random.default_rng(list(shape))
     true = bits(rng, shape, "random")
     most, nearly = np.finfo(kind).max, np.nextafter(kind(0.5), kind(0))
     scores = rng.choice(np.array([0.1, 0.5, nearly, 0.9, -3.0, -0.0, 0.0, most, -most], kind), shape)
     bounds = rng.choice(np.array([0.5, 0.1, 0.0, -0.0, most], kind), shape[1])
     for hidden in (None, bits(rng, shape, "rare")):
-        twins = both(shape[1])
-        told = [counts.count_scores(np.arange(shape[1]), 0, true, scores, bounds, hidden) for counts in twins]
-        assert told[0] == told[1]
-        assert everything(twins[0], shape[1]) == everything(twins[1], shape[1])
+        arguments = np.arange(shape[1]), 0, true, scores, bounds, hidden
+        counted = agree(shape[1], lambda counts, some=arguments: counts.count_scores(*some))[1]
         reference = _numpy.Counts(Root(), shape[1])
         reference.count_dense(np.arange(shape[1]), 0, true, (scores >= bounds).astype(np.uint8), hidden)
-        assert everything(twins[0], shape[1]) == everything(reference, shape[1])
+        assert counted == everything(reference, shape[1])
 
 
 @needs_compiled
 @pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_twins_tell_scores_that_are_not_finite(bad: float, kind: type, vectors: int):
+def test_twins_tell_scores_that_are_not_finite(bad: float, kind: type):
     for columns in (1, 3, 8, 14, 16, 24, 64, 65):
         for row in (0, 255, 399):
             for column in (0, columns // 2, columns - 1):
                 scores = np.zeros((400, columns), kind)
                 scores[row, column] = bad
-                for counts in both(columns):
-                    args = np.arange(columns), 0, np.zeros((400, columns), np.uint8), scores
-                    assert counts.count_scores(*args, np.ones(columns, kind), None)[1] is False
+                args = np.arange(columns), 0, np.zeros((400, columns), np.uint8), scores, np.ones(columns, kind), None
+                assert _numpy.Counts(Root(), columns).count_scores(*args)[1] is False
+                for _ in each_vector():
+                    assert _compiled.Counts(Root(), columns).count_scores(*args)[1] is False

@@ -56,7 +56,8 @@ def bits(rng: np.random.Generator, shape: tuple[int, int], fill: str) -> np.ndar
 def everything(counts: object, width: int) -> tuple[object, ...]:
     keys, times = counts.row_keys()
     rows = sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
-    return counts.examples, counts.cells(width).tolist(), rows
+    cells = counts.cells(width)
+    return counts.examples, cells.tolist() if width < 1000 else cells.tobytes(), rows
 
 
 def both(width: int) -> tuple[object, object]:
@@ -210,16 +211,30 @@ WEIGHTS = {
 }
 
 
-def exact(weighed: Weighed) -> tuple[list[object], dict[object, Fraction]]:
+UNITS = 1200
+"""Sums of weights are compared in units of 2**-1200."""
+
+
+def exact(weighed: Weighed) -> tuple[list[list[int]], dict[object, int]]:
     """The sums as numbers: of each column and outcome, and of each row key."""
 
-    def number(digits: list[int]) -> Fraction:
-        return sum(digit << 32 * place for place, digit in enumerate(digits)) / Fraction(2) ** weighed.scale
+    def numbers(digits: np.ndarray) -> list[int]:
+        """Rows of digits of base 2**32, any of which may be an int64."""
+        rows, places = digits.reshape(-1, digits.shape[-1]).copy(), digits.shape[-1]
+        for place in range(places - 1):
+            rows[:, place + 1] += rows[:, place] >> 32
+            rows[:, place] &= 2**32 - 1
+        low, size = rows[:, :-1].astype("<u4").tobytes(), 4 * (places - 1)
+        return [
+            (top << 8 * size) + int.from_bytes(low[at * size : (at + 1) * size], "little") << UNITS - weighed.scale
+            for at, top in enumerate(rows[:, -1].tolist())
+        ]
 
     keys = [tuple(key) for key in weighed.keys.tolist()]
     assert len(set(keys)) == len(keys)
-    cells = [[number(digits) for digits in column] for column in weighed.cells.tolist()]
-    return cells, dict(zip(keys, map(number, weighed.of_keys.tolist()), strict=True))
+    cells, (columns, outcomes) = numbers(weighed.cells), weighed.cells.shape[:2]
+    of_columns = [cells[outcomes * column : outcomes * (column + 1)] for column in range(columns)]
+    return of_columns, dict(zip(keys, numbers(weighed.of_keys), strict=True))
 
 
 @needs_compiled
@@ -244,14 +259,14 @@ def test_weights_are_summed_as_the_definition_says():
     for kind, draw in WEIGHTS.items():
         weights = draw(rng, 30)
         true, pred, mask = (bits(rng, (30, 9), fill) for fill in ("random", "random", "rare"))
-        cells, keys = [[Fraction()] * 5 for _ in range(9)], dict[object, Fraction]()
-        for row, weight in enumerate(map(Fraction, weights.tolist())):
+        cells, keys = [[0] * 5 for _ in range(9)], dict[object, int]()
+        for row, weight in enumerate(int(Fraction(weight) * 2**UNITS) for weight in weights.tolist()):
             t, p, m = ({*np.flatnonzero(side[row]).tolist()} for side in (true, pred, mask))
             for column in range(9):
                 outcome = 4 if column in m else (column in t) + 2 * (column in p)
                 cells[column][outcome] += weight if outcome else 0
             key = len(t - m), len(p - m), len((t & p) - m), len(m)
-            keys[key] = keys.get(key, Fraction()) + weight
+            keys[key] = keys.get(key, 0) + weight
         lists = [
             Lists(np.concatenate([[0], np.cumsum(side.sum(axis=1, dtype=np.int64))]), np.nonzero(side)[1])
             for side in (true, pred, mask)

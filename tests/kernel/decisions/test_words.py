@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from streameval import kernel
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything
+from tests.support.twins import each_vector
 
 pytestmark = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
@@ -30,16 +31,6 @@ def lists_of(rng: np.random.Generator, rows: int, width: int, longest: int, kind
     places[: ends[0]] = places[ends[-1] :] = rng.choice([-1, width, np.iinfo(kind).max, np.iinfo(kind).min])
     columns = rng.integers(0, width, width) if rng.random() < 0.5 else None
     return Lists(ends.astype(kind), places.astype(kind), columns)
-
-
-def each_vector() -> Iterator[int]:
-    usual = _compiled.vectors()[0]
-    try:
-        for columns in _compiled.vectors():
-            _compiled.use_vectors(columns)
-            yield columns
-    finally:
-        _compiled.use_vectors(usual)
 
 
 def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[object, ...]:
@@ -74,30 +65,37 @@ def test_rows_are_counted_one_by_one(rows: int, width: int, kinds: tuple[type, t
             assert everything(counts, width) == wanted
 
 
-def test_columns_in_every_row_are_not_lost(vectors: int):
+def test_columns_in_every_row_are_not_lost():
     for rows in (LOAD, 5 * LOAD, 5 * LOAD + 17):
         full = Lists(np.arange(0, 64 * rows + 1, 64, np.int32), np.tile(np.arange(64, dtype=np.int32), rows))
-        counts = _compiled.Counts(Root(), 64)
-        counts.count_lists(rows, 0, full, full, None, None, NOTHING)
-        assert everything(counts, 64) == (rows, [[0, 0, 0, rows, 0]] * 64, [((64, 64, 64, 0), rows)])
+        for _ in each_vector():
+            counts = _compiled.Counts(Root(), 64)
+            counts.count_lists(rows, 0, full, full, None, None, NOTHING)
+            assert everything(counts, 64) == (rows, [[0, 0, 0, rows, 0]] * 64, [((64, 64, 64, 0), rows)])
 
 
 @pytest.mark.parametrize("groups", [1, 2, 7])
 @pytest.mark.parametrize("width", [1, 50, 64, 65])
-def test_rows_of_groups_are_counted_where_they_belong(width: int, groups: int, vectors: int):
+def test_rows_of_groups_are_counted_where_they_belong(width: int, groups: int):
     rng = np.random.default_rng([width, groups])
     for rows in (LOAD * groups - 1, LOAD * groups, 2_500):
         sides = [lists_of(rng, rows, width, 6, np.int32) for _ in range(2)]
         codes = rng.integers(0, groups, rows) if rows % 2 else np.zeros(rows, np.int64)
-        counted = [_compiled.Counts(Root(), width) for _ in range(groups)]
-        _compiled.count_groups(counted, codes, rows, width, *sides)
-        for group, counts in enumerate(counted):
-            assert everything(counts, width) == by_hand(np.flatnonzero(codes == group), width, *sides)
+        wanted = [by_hand(np.flatnonzero(codes == group), width, *sides) for group in range(groups)]
+        for _ in each_vector():
+            counted = [_compiled.Counts(Root(), width) for _ in range(groups)]
+            _compiled.count_groups(counted, codes, rows, width, *sides)
+            assert [everything(counts, width) for counts in counted] == wanted
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("at", [0, 1, LOAD, 999])
-def test_damage_in_any_of_many_rows_is_refused(at: int, kind: type, vectors: int):
+def test_damage_in_any_of_many_rows_is_refused(at: int, kind: type):
+    for _ in each_vector():
+        check_damage(at, kind)
+
+
+def check_damage(at: int, kind: type) -> None:
     rows = 1_000
     fine = Lists(np.arange(rows + 1, dtype=kind), np.zeros(rows, kind))
     wrong = []
