@@ -3,8 +3,7 @@
 from streameval.adapters.engine import require
 
 with require("beam"):
-    from streameval.adapters.beam.coders import StateCoder
-    from streameval.adapters.beam.combine import EvaluatorFn, MergeFn
+    from streameval.adapters.beam.combine import EvaluatorFn, MergeFn, StateCoder
     from streameval.adapters.beam.panes import Firing, Firings, Panes
     from streameval.adapters.beam.transforms import Evaluate, EvaluatePerKey
 

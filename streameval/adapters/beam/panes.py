@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from hashlib import blake2b
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import apache_beam as beam
 from apache_beam.transforms.trigger import AccumulationMode
 from apache_beam.transforms.window import GlobalWindow
 
+from streameval.delivery.encoding import digest
 from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError
 from streameval.schema.text import quoted
@@ -53,7 +54,6 @@ class Firings(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """
 
     def expand(self, pcoll: Any) -> Any:
-        """The firings of ``pcoll``; Beam calls this."""
         return pcoll | beam.ParDo(_Describe())
 
 
@@ -81,15 +81,14 @@ class Place(NamedTuple):
         return bool(other.start <= self.start and self.end <= other.end)  # type: ignore[operator]
 
 
-class _WindowState:
-    """What is known of one window."""
+@dataclass(slots=True)
+class _Window:
+    """What is known of one window: its state, the latest pane, and a digest of each pane's state."""
 
-    __slots__ = ("latest", "seen", "state")
-
-    def __init__(self) -> None:
-        self.seen: dict[int, bytes] = {}
-        self.latest: int | None = None
-        self.state: Any = None
+    place: Place
+    state: Any
+    latest: int = -1
+    digests: dict[int, bytes] = field(default_factory=dict)
 
 
 class Panes:
@@ -130,7 +129,7 @@ class Panes:
         if isinstance(mode, bool) or mode not in (*names, *codes):
             raise InputError(f"mode must be 'accumulating' or 'discarding', not {quoted(mode)}")
         self._replaces, self._sessions = mode in (names[0], codes[0]), bool(sessions)
-        self._windows: dict[Hashable, tuple[Place, _WindowState]] = {}
+        self._windows: dict[Hashable, _Window] = {}
 
     def put(self, firing: Firing) -> None:
         """Take a pane.
@@ -144,38 +143,32 @@ class Panes:
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key
-        window = self._windows[name][1] if name in self._windows else _WindowState()
-        digest = blake2b(firing.state, digest_size=16).digest()
-        if firing.pane in window.seen:
-            if window.seen[firing.pane] == digest:
+        window, tag = self._windows.get(name), digest(firing.state)
+        if window is not None and firing.pane in window.digests:
+            if window.digests[firing.pane] == tag:
                 return
             raise MergeError(
                 f"pane {firing.pane} of {place} came before with another state; collect the panes of one run of one "
                 "pipeline"
             )
-        part: Any = restored(firing.state)
-        for other in [window.state] if window.state is not None else [first.state for _, first in self._some()]:
-            part + other  # which refuses what is of another job
-        if window.state is None or not self._replaces:
-            window.state = part if window.state is None else window.state + part
-        elif window.latest is None or firing.pane > window.latest:
-            window.state = part
-        window.latest = firing.pane if window.latest is None else max(window.latest, firing.pane)
-        window.seen[firing.pane] = digest
-        self._windows[name] = (place, window)
-
-    def _some(self) -> list[tuple[Place, _WindowState]]:
-        return [next(iter(self._windows.values()))] if self._windows else []
+        state: Any = restored(firing.state)
+        if self._windows:  # what is of another job is refused
+            whole = state + (window or next(iter(self._windows.values()))).state
+        if window is None:
+            window = self._windows[name] = _Window(place, state)
+        elif not self._replaces:
+            window.state = whole
+        elif firing.pane > window.latest:
+            window.state = state
+        window.latest = max(window.latest, firing.pane)
+        window.digests[firing.pane] = tag
 
     def states(self) -> dict[Place, State]:
         """The state of each window, as independent objects; of sessions, only of those that are within no other."""
-        places = [place for place, _ in self._windows.values()]
-        stale: set[int] = set()
+        windows = list(self._windows.values())
         if self._sessions and self._replaces:
-            stale = {n for n, place in enumerate(places) if any(place.within(other) for other in places)}
-        return {
-            place: window.state.copy() for n, (place, window) in enumerate(self._windows.values()) if n not in stale
-        }
+            windows = [w for w in windows if not any(w.place.within(other.place) for other in windows)]
+        return {window.place: window.state.copy() for window in windows}
 
     def total(self) -> State:
         """All windows merged, as a new object. Where windows overlap, a row counts once for each.
@@ -185,10 +178,9 @@ class Panes:
         InputError
             If no pane was taken.
         """
-        states: list[Any] = list(self.states().values())
-        if not states:
+        if not self._windows:
             raise InputError("no pane was taken, so it is not known what was counted; put at least one")
-        total = states[0]
-        for part in states[1:]:
-            total.merge(part)
-        return total  # type: ignore[no-any-return]  # states are of one class
+        total, *parts = self.states().values()
+        for part in parts:
+            total.merge(part)  # type: ignore[arg-type]  # states are of one class
+        return total
