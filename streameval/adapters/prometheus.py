@@ -8,21 +8,15 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 
 from streameval.adapters.engine import check_number, require
-from streameval.adapters.monitoring import (
-    Monitored,
-    description,
-    frequent_labels,
-    label_strings,
-    parameters,
-    snapshot,
-)
+from streameval.adapters.monitoring import Monitored, frequent_labels, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, MetricLike, report_of, specs_of
 from streameval.evaluation.metric import Metric
-from streameval.metrics.spec import MetricSpec
+from streameval.metrics.catalogue import entry_of
+from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import MetricValue, Report
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import printable, quoted
 
 with require("prometheus"):
     from prometheus_client import Metric as Family
@@ -93,20 +87,15 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         return self._families({name: report_of(copy, self._specs[name]) for name, copy in copies.items()})
 
     def _families(self, reports: Mapping[str, Report]) -> list[Family]:
-        families: dict[str, Family] = {}
-
-        def declare(name: str, text: str, kind: str) -> None:
-            families.setdefault(name, Family(f"{self._namespace}_{name}", text, kind))
+        specs = (spec for specs in self._specs.values() for spec in specs)
+        declared = {_name_of(spec): (_description(spec), "gauge") for spec in specs} | _OWN
+        families = {n: Family(f"{self._namespace}_{n}", text, kind) for n, (text, kind) in declared.items()}
 
         def add(name: str, value: float, **labels: str) -> None:
             family = families[name]
             family.add_sample(family.name + ("_total" if family.type == "counter" else ""), labels, value)
 
-        for spec in (spec for specs in self._specs.values() for spec in specs):
-            declare(_name_of(spec), description(spec), "gauge")
-        for name, (text, kind) in _OWN.items():
-            declare(name, text, kind)
-        chosen = label_strings(frequent_labels(next(iter(reports.values())), self._most)) if reports else {}
+        chosen = _label_strings(frequent_labels(next(iter(reports.values())), self._most)) if reports else {}
         for window, report in reports.items():
             undefined = 0
             for item in report.values():
@@ -114,17 +103,14 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
                     if math.isnan(value):
                         undefined += 1
                     else:
-                        add(_name_of(item.spec), value, window=window, **parameters(item.spec), **labels)
+                        add(_name_of(item.spec), value, window=window, **_parameters(item.spec), **labels)
             per_label = any(spec.average is None for spec in report.specs)
-            add("examples" if window in self._overall else "window_examples", report.tables.examples, window=window)
+            whole = isinstance(self._sources[window], Evaluator | Metric)
+            add("examples" if whole else "window_examples", report.tables.examples, window=window)
             add("labels", len(report.labels), window=window)
             add("labels_not_exposed", len({*report.labels} - {*chosen}) if per_label else 0, window=window)
             add("values_undefined", undefined, window=window)
         return list(families.values())
-
-    @property
-    def _overall(self) -> set[str]:
-        return {name for name, source in self._sources.items() if isinstance(source, Evaluator | Metric)}
 
 
 _OWN = {
@@ -146,3 +132,26 @@ def _samples(item: MetricValue, labels: Mapping[Label, str]) -> Iterator[tuple[d
         yield from (({"label": text}, item.value[label]) for label, text in labels.items() if label in item.value)
     else:
         yield {}, math.nan if item.error is not None else item.value
+
+
+def _label_strings(labels: Iterable[Label]) -> dict[Label, str]:
+    """Labels as strings; of those that look alike (7 and "7") the first."""
+    strings: dict[str, Label] = {}
+    for label in labels:
+        strings.setdefault(printable(label), label)
+    return {label: string for string, label in strings.items()}
+
+
+def _parameters(spec: MetricSpec) -> dict[str, str]:
+    """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
+    chosen = {name: choice_text(value) for name, value in spec.parameters}
+    if number_text(spec.zero_division) != number_text(entry_of(spec.name).zero_division):
+        chosen["zero_division"] = number_text(spec.zero_division)
+    return chosen if spec.empty == "zero_division" else {**chosen, "empty": spec.empty}
+
+
+def _description(spec: MetricSpec) -> str:
+    """What a metric says, and its range and direction."""
+    entry = entry_of(spec.name)
+    better = "" if entry.bigger_is_better is None else f"; {entry.direction}"
+    return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streameval.adapters.engine import check_job, check_number
 from streameval.adapters.spark.frames import check, merged, states
-from streameval.delivery.checkpoint import load
-from streameval.errors import FormatError, InputError, MergeError
+from streameval.delivery.states import restored
+from streameval.errors import InputError, MergeError
 from streameval.tabular.job import Job, State
+from streameval.wire.files import naming_file, read_file, write_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,7 +68,7 @@ class StreamEvaluation:
         check_job(job)
         check_number("keep", keep, 1)
         self._job, self._keep = job, keep
-        self._store = Memory() if path is None else Folder(Path(path).absolute())
+        self._store: MutableMapping[Span, bytes] = {} if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
         try:
             self.total()
@@ -92,18 +93,18 @@ class StreamEvaluation:
             If the state is of another job, or damaged.
         """
         check_number("batch_id", batch_id, 0)
-        whole = self._job.merged([state])
+        whole = self._job.merged([state]).to_bytes()
         with self._lock:
             spans, span = self._spans(), Span(batch_id, batch_id)
             if spans and (batch_id < spans[-1].last or spans[-1].first < batch_id == spans[-1].last):
-                if span in spans and self._store.read(span) == state:
+                if span in spans and self._store[span] == state:
                     return
                 raise InputError(
                     f"batch {batch_id} comes after batch {spans[-1].last} was counted, and is not what was counted as "
                     f"batch {batch_id}: the query's checkpoint was removed or set back; call rewind({batch_id}) to "
                     "forget the batches from there on, or use a new folder for a new checkpoint"
                 )
-            self._store.write(span, whole)
+            self._store[span] = whole
             if len(spans) > 2 * self._keep:
                 self._fold(spans[: -self._keep])
 
@@ -112,7 +113,7 @@ class StreamEvaluation:
         for _ in range(100):
             try:
                 with self._lock:
-                    return self._job.merged(self._store.read(span) for span in self._spans())
+                    return self._job.merged(self._store[span] for span in self._spans())
             except FileNotFoundError:  # another process, which runs the query, has just merged it with other files
                 continue
         raise InputError("the states in the folder change all the time; is there one query that writes there?")
@@ -134,21 +135,21 @@ class StreamEvaluation:
         with self._lock:
             if any(span.first < batch_id <= span.last for span in self._spans()):
                 raise InputError(f"batch {batch_id} was merged with earlier ones; use a new folder")
-            for span in reversed(self._store.spans()):
+            for span in reversed(_in_order(self._store)):
                 if span.first >= batch_id:
-                    self._store.remove(span)
+                    del self._store[span]
 
     def _fold(self, spans: list[Span]) -> None:
         """Merge the states of the oldest batches. Killed in between, both are there, and the sum counts."""
-        whole = self._job.merged(self._store.read(span) for span in spans)
-        self._store.write(Span(spans[0].first, spans[-1].last), whole)
+        whole = self._job.merged(self._store[span] for span in spans)
+        self._store[Span(spans[0].first, spans[-1].last)] = whole.to_bytes()
         for span in spans:
-            self._store.remove(span)
+            del self._store[span]
 
     def _spans(self) -> list[Span]:
         """The spans that count: those that no longer one has taken in."""
         spans: list[Span] = []
-        for span in self._store.spans():
+        for span in _in_order(self._store):
             if not spans or span.last > spans[-1].last:
                 spans.append(span)
         return spans
@@ -172,56 +173,29 @@ class Span(NamedTuple):
     last: int
 
 
-class Memory:
-    """States of batches in memory."""
-
-    def __init__(self) -> None:
-        self._states: dict[Span, bytes] = {}
-
-    def spans(self) -> list[Span]:
-        """What is there, in order, a longer span before those that it has taken in."""
-        return _in_order(self._states)
-
-    def read(self, span: Span) -> bytes:
-        """The state of a span."""
-        return self._states[span]
-
-    def write(self, span: Span, state: State) -> None:
-        """Put a state in place of what was there."""
-        self._states[span] = state.to_bytes()
-
-    def remove(self, span: Span) -> None:
-        """Forget a state."""
-        del self._states[span]
-
-
-class Folder(Memory):
+class Folder(MutableMapping[Span, bytes]):
     """States in files, each of which is written whole or not at all, and is on disk once it is written."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
 
-    def spans(self) -> list[Span]:
-        """What is there, in order, a longer span before those that it has taken in."""
+    def __iter__(self) -> Iterator[Span]:
         matches = [_FILE.fullmatch(file.name) for file in self.path.iterdir()]
-        return _in_order(Span(int(match[1]), int(match[2])) for match in matches if match)
+        return (Span(int(match[1]), int(match[2])) for match in matches if match)
 
-    def read(self, span: Span) -> bytes:
-        """The state of a span."""
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, span: Span) -> bytes:
         file = self._file(span)
-        try:
-            return load(file).to_bytes()
-        except FormatError as error:
-            raise error if str(file) in str(error) else FormatError(f"{file}: {error}") from None
+        with naming_file(file):
+            return restored(read_file(file)).to_bytes()
 
-    def write(self, span: Span, state: State) -> None:
-        """Put a state in place of what was there."""
-        state.save(self._file(span))
+    def __setitem__(self, span: Span, state: bytes) -> None:
+        write_file(self._file(span), state)
 
-    def remove(self, span: Span) -> None:
-        """Forget a state."""
+    def __delitem__(self, span: Span) -> None:
         self._file(span).unlink(missing_ok=True)
 
     def _file(self, span: Span) -> Path:
@@ -229,4 +203,5 @@ class Folder(Memory):
 
 
 def _in_order(spans: Iterable[Span]) -> list[Span]:
+    """A longer span stands before those that it has taken in."""
     return sorted(spans, key=lambda span: (span.first, -span.last))

@@ -385,7 +385,7 @@ def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter,
     for number in range(4):
         total.merge(state_of(number))
         if number == 3:
-            monkeypatch.setattr(Folder, "remove", killed)
+            monkeypatch.setattr(Folder, "__delitem__", killed)
             with pytest.raises(OSError, match="killed"):
                 evaluation.put(number, state_of(number).to_bytes())
             monkeypatch.undo()
