@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeAlias, Unpack
 
 import dask
 from dask.base import get_scheduler
 from dask.delayed import Delayed
+from dask.diagnostics import ProgressBar
 
 from streameval.adapters.engine import check_number, raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError
@@ -100,7 +102,7 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
     {'f1_micro': 0.5}
     """
     files = _files(collection)
-    count = dask.delayed(partial(_counted if files is None else _read, job), name="streameval-count", traverse=False)
+    count = dask.delayed(partial(_read if files else _counted, job), name="streameval-count", traverse=False)
     return merged(job, [count(part) for part in files or _parts(collection, job)], split_every)
 
 
@@ -128,28 +130,20 @@ def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress
             future = client.compute(root)
             distributed.progress(future, notebook=False, scheduler=client.scheduler.address)
             return job.merged([future.result()])
-        if progress:
-            from dask.diagnostics import ProgressBar
-
-            with ProgressBar(out=sys.stderr):
-                return job.merged([root.compute(scheduler=chosen)])
-        return job.merged([root.compute(scheduler=chosen)])
+        with ProgressBar(out=sys.stderr) if progress else nullcontext():
+            return job.merged([root.compute(scheduler=chosen)])
 
 
-def _files(collection: Any) -> list[str] | None:
-    """The files that paths and patterns stand for, a task for each; None if it is something else."""
+def _files(collection: Any) -> list[str]:
+    """The files that paths and patterns stand for, a task for each; none if it is something else."""
     paths = [collection] if isinstance(collection, str | os.PathLike) else collection
     if not are_paths(paths):
-        return None
+        return []
     files = [match for path in paths for match in matches_of(path)]
     for file in files:
         if not file.is_file():
             raise InputError(f"{quoted(str(file), 300)} is a folder; give a pattern or paths of files")
     return [str(file.absolute()) for file in files]
-
-
-def _read(job: Job, file: str) -> bytes:
-    return count_rows(job, file).to_bytes()
 
 
 def _parts(collection: Any, job: Job) -> Sequence[Delayed]:
@@ -181,6 +175,10 @@ def _check(frame: Any, job: Job) -> None:
                 "dask.config.set({'dataframe.convert-string': False}) comes before the frame is made"
             )
     job.check(frame._meta[list(columns.names)])
+
+
+def _read(job: Job, file: str) -> bytes:
+    return count_rows(job, file).to_bytes()
 
 
 def _counted(job: Job, part: Any) -> bytes:
