@@ -55,7 +55,7 @@ def counted(rows, metrics=None):
     return made
 
 
-FILE = cases(5_000)
+FILE = max(2_500, cases(5_000))  # several batches of Arrow in each
 
 
 @pytest.fixture(scope="module")
