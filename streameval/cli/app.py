@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 import streameval
 from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import RunOptions, check_writable, names_of, number_of, specs_of
+from streameval.cli.options import RunOptions, check_writable, names_of, specs_of
 from streameval.cli.progress import watched
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables
@@ -25,13 +25,18 @@ from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.report.model import Table, listed
 from streameval.schema.text import printable
-from streameval.windows.sliding import Rolling
 from streameval.wire.files import write_file
 
 app = typer.Typer(
     name="streameval", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
+
+
+def _output(name: str, metavar: str, text: str) -> Any:
+    """An option that names a file to write."""
+    return typer.Option(name, metavar=metavar, help=text, callback=check_writable)
+
 
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; patterns; - is stdin.")
@@ -49,12 +54,14 @@ Threshold = Annotated[
     str | None,
     typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels scoring at or above it; or a .json file."),
 ]
-ZeroDivision = Annotated[str | None, typer.Option("--zero-division", metavar="NUMBER", help="What 0/0 is: 0, 1, nan.")]
-LastRows = Annotated[int | None, typer.Option("--window", "-w", metavar="N", help="Also the last N rows.")]
+ZeroDivision = Annotated[float | None, typer.Option("--zero-division", metavar="NUMBER", help="0/0 is 0, 1 or nan.")]
+LastRows = Annotated[
+    int | None, typer.Option("--window", "-w", metavar="N", min=1, max=2**31 - 1, help="Also the last N rows.")
+]
 How = Annotated[Format, typer.Option("--format", "-f", help="How results are written.")]
 Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels to show.")]
-Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save the state, to merge or show it.")]
-Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
+Save = Annotated[Path | None, _output("--save", "STATE", "Save the state, to merge or show it.")]
+Report = Annotated[Path | None, _output("--report", "FILE.html", "Write the page of the report.")]
 Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell of CSV.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
 
@@ -96,54 +103,35 @@ def evaluate(
     skip_bad: SkipBad = False,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
-    check_writable(save, report)
-    undefined = number_of(zero_division, "--zero-division")
-    options = RunOptions(
-        actual,
-        predicted,
-        scores,
-        weight,
-        mask,
-        names_of(by),
-        names_of(metrics),
-        beta,
-        threshold,
-        undefined,
-        sep,
-        skip_bad,
-    )
-    return _evaluated(files, options, options.window(window), how, top, save, report)
-
-
-def _evaluated(
-    files: list[str], options: RunOptions, window: Rolling[Any] | None, how: Format, top: int, save: Path | None,
-    report: Path | None,
-) -> int:  # fmt: skip
-    state, columns = options.built()
-    counting = Counting(state, columns, window=window, skip=options.skip_bad)
+    columns = {
+        "actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask, "by": names_of(by),
+    }  # fmt: skip
+    options = RunOptions(columns, names_of(metrics), beta, threshold, zero_division, sep, skip_bad)
+    counting = options.counting(window)
+    state = counting.state
 
     def result() -> Result:
-        return Result.of(state, (), window, zero_division=options.zero_division)
+        return Result.of(state, (), counting.window, zero_division=zero_division)
 
-    stopped = _count(files, options, counting, result)
+    stopped = _count(files, counting, result)
     write_results(state, result(), save, report)
-    extra: dict[str, object] = {"skipped": counting.skipped} if options.skip_bad else {}
+    extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
     show(result(), how, top=top, extra=extra | ({"interrupted": True} if stopped else {}))
     for reason in counting.reasons:
         sys.stderr.write(f"skipped {reason}\n")
-    return _ended(counting, options, stopped, "interrupted: this is what was counted until then\n")
+    return _ended(counting, stopped, "interrupted: this is what was counted until then\n")
 
 
-def _count(files: list[str], options: RunOptions, counting: Counting, result: Callable[[], Result]) -> bool:
+def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -> bool:
     """Count all rows of some files; whether Ctrl-C ended it before."""
     sources = sources_of(files)
     with watched(sources, result) as advance:
-        return count(sources, counting, sep=options.sep, advance=advance)
+        return count(sources, counting, advance)
 
 
-def _ended(counting: Counting, options: RunOptions, stopped: bool, message: str = "") -> int:
+def _ended(counting: Counting, stopped: bool, message: str = "") -> int:
     """Say what was skipped, and the exit code."""
-    if options.skip_bad:
+    if counting.skip:
         sys.stderr.write(f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped\n")
     if stopped:
         sys.stderr.write(message)
@@ -153,7 +141,6 @@ def _ended(counting: Counting, options: RunOptions, stopped: bool, message: str 
 @app.command()
 def merge(states: States, save: Save = None, report: Report = None, how: How = Format.table, top: Top = 20) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
-    check_writable(save, report)
     total = merged(states)
     result = Result.of(total)
     write_results(total, result, save, report)
@@ -171,16 +158,14 @@ def show_state(
     top: Top = 20,
 ) -> None:
     """Show a saved state: its metrics, or any that can be read from it."""
-    check_writable(report)
     loaded = load_state(state)
-    undefined = number_of(zero_division, "--zero-division")
     saved, names = Result.of(loaded), names_of(metrics)
-    specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, undefined)
+    specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, zero_division)
     for spec in specs if names else ():
         if not isinstance(saved.counts, Evaluator):
             raise UserError(f"{state} holds a single metric, {saved.specs[0].key}; leave --metrics out")
         saved.counts.get(spec)  # raises for what cannot be read
-    result = Result.of(loaded, specs, zero_division=undefined)
+    result = Result.of(loaded, specs, zero_division=zero_division)
     write_results(loaded, result, None, report)
     show(result, how, top=top)
 
@@ -222,11 +207,11 @@ def list_metrics(
         values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
         write_rows(("name", "averages", "from", "summary", "formula", "source"), values, how)
         return
-    columns = listed(
-        ("metric", "from", ""), ("label", "text", "text"), ((each.name, each.state, each.summary) for each in entries)
-    )
     if len(entries) == 1:
         columns = listed(("", entries[0].name), ("label", "text"), _details(entries[0]))
+    else:
+        rows = ((each.name, each.state, each.summary) for each in entries)
+        columns = listed(("metric", "from", ""), ("label", "text", "text"), rows)
     show_tables([Table("metrics", "", columns)], "", how)
 
 
@@ -238,14 +223,14 @@ def _averages(entry: Entry) -> list[str]:
     return [str(average or "per_label") for average in entry.averages]
 
 
-def _details(entry: Entry) -> list[tuple[str, str]]:
+def _details(entry: Entry) -> Iterator[tuple[str, str]]:
     details = {
         "says": entry.summary, "formula": entry.formula, "averages": ", ".join(_averages(entry)),
         "parameters": "; ".join(f"{each.name}={each.default} in {each.range}" for each in entry.parameters),
         "other names": ", ".join(entry.aliases), "range": f"{entry.low:g} to {entry.high:g}",
         "read from": entry.state, "source": entry.source,
     }  # fmt: skip
-    return [(name, value) for name, value in details.items() if value]
+    return ((name, value) for name, value in details.items() if value)
 
 
 @app.command()
@@ -257,14 +242,11 @@ def thresholds(
     mask: Mask = None,
     beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="Maximise F-beta with this beta.")] = 1.0,
     how: How = Format.table,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE.json", help="Write them, for evaluate --threshold.")
-    ] = None,
+    save: Annotated[Path | None, _output("--save", "FILE.json", "Write them, for evaluate --threshold.")] = None,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
 ) -> int:
     """Find the best threshold of each label, from scores."""
-    check_writable(save)
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
     code = 0
@@ -275,11 +257,10 @@ def thresholds(
     elif actual is None or scores is None:
         raise UserError("files of rows need both --actual and --scores")
     else:
-        metrics = ("roc_auc_micro",)
-        options = RunOptions(actual, None, scores, weight, mask, metrics=metrics, sep=sep, skip_bad=skip_bad)
-        state, columns = options.built()
-        counting = Counting(state, columns, skip=skip_bad)
-        code = _ended(counting, options, _count(files, options, counting, lambda: Result.of(state)))
+        read = {"actual": actual, "predicted": None, "scores": scores, "weight": weight, "mask": mask, "by": ()}
+        counting = RunOptions(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad).counting()
+        state = counting.state
+        code = _ended(counting, _count(files, counting, lambda: Result.of(state)))
     best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
     if save is not None:
         write_file(save, json_bytes({str(label): choice.threshold for label, choice in best.items()}))
@@ -292,21 +273,16 @@ def thresholds(
         (printable(label), choice.threshold, choice.value, "" if choice.exact else f"at most {choice.bound:.4f}")
         for label, choice in best.items()
     ]
-    table = Table(
-        "thresholds", "", listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
-    )
-    show_tables([table], Result.of(state).report.headline, how)
+    columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
+    show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
     return code
 
 
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many.")] = 3000,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE.jsonl", help="Write the rows, to try on.")
-    ] = None,
+    write: Annotated[Path | None, _output("--write", "FILE.jsonl", "Write the rows, to try on.")] = None,
     report: Report = None,
 ) -> None:
     """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
-    check_writable(write, report)
     demonstrate(rows, write, report)

@@ -30,34 +30,24 @@ class Counting:
     """The state so far, and the rows that were skipped."""
 
     def __init__(
-        self, state: State, columns: Columns, *, window: Rolling[Any] | None = None, skip: bool = False
+        self, state: State, columns: Columns, sep: str = "|", *, window: Rolling[Any] | None = None, skip: bool = False
     ) -> None:
-        self.state, self.columns, self.window = state, columns, window
+        self.state, self.columns, self.sep, self.window, self.skip = state, columns, sep, window, skip
         self.skipped = 0
         self.reasons: list[str] = []
-        self._skip = skip
 
     def add(self, block: Block) -> None:
-        """Count a block.
-
-        Raises
-        ------
-        UserError
-            If a row is bad and is not to be skipped; the message has its place.
-        """
+        """Count a block; a bad row that is not to be skipped is an error that has its place."""
         try:
             self._count(block.arguments())
         except DependencyError:
             raise
         except (StreamevalError, ValueError):  # rows that are no JSON or no UTF-8 are ValueErrors
-            self._one_by_one(block)
-
-    def _one_by_one(self, block: Block) -> None:
-        for place, row in block.rows():
-            try:
-                self._count(row())
-            except StreamevalError as error:
-                self._bad(place, error)
+            for place, row in block.rows():
+                try:
+                    self._count(row())
+                except StreamevalError as wrong:
+                    self._bad(place, wrong)
 
     def _count(self, arguments: Arguments | None) -> None:
         if arguments is None:
@@ -69,7 +59,7 @@ class Counting:
     def _bad(self, place: Place, error: StreamevalError) -> None:
         text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
         reason = f"{replace(place, column=getattr(error, 'column', None))}: {text}"
-        if not self._skip:
+        if not self.skip:
             raise UserError(reason) from None
         self.skipped += 1
         if len(self.reasons) < _REASONS:
@@ -121,13 +111,13 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def count(sources: list[Source], counting: Counting, *, sep: str, advance: Advance) -> bool:
+def count(sources: list[Source], counting: Counting, advance: Advance) -> bool:
     """Count all rows; whether Ctrl-C ended it before."""
     interrupts = Interrupts()
     with _seldom_collected(), interrupts.caught():
         try:
             for source in sources:
-                blocks = source.blocks(counting.columns, sep)
+                blocks = source.blocks(counting.columns, counting.sep)
                 while True:
                     with interrupts.allowed():
                         block = next(blocks, None)

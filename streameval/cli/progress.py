@@ -6,7 +6,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeAlias
 
 from rich.live import Live
@@ -34,17 +34,13 @@ _SHARE = 20
 """Drawing takes one part in so many of the time, at most."""
 
 
-@contextmanager
-def watched(sources: list[Source], result: Callable[[], Result]) -> Iterator[Advance]:
+def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractContextManager[Advance]:
     """A function to call with the bytes that were counted."""
     if not sys.stderr.isatty():
-        yield lambda _: None
-    elif any(source.size is None for source in sources):
-        with _live(result, reads_stdin=any(source.file == STDIN for source in sources)) as advance:
-            yield advance
-    else:
-        with _bar(sum(source.size or 0 for source in sources)) as advance:
-            yield advance
+        return nullcontext(lambda _: None)
+    if any(source.size is None for source in sources):
+        return _live(result, reads_stdin=any(source.file == STDIN for source in sources))
+    return _bar(sum(source.size or 0 for source in sources))
 
 
 @contextmanager

@@ -102,10 +102,8 @@ def _labels(result: Result, top: int) -> Table | None:
     chosen = {item.column: list(item.value.values()) for item in report.values() if isinstance(item.value, dict)}
     order = list(range(len(report.labels)))
     if result.has_labels:
-        columns = [
-            Column("support", "count", report.support),
-            Column("predicted", "count", report.counts.predicted.tolist()),
-        ]
+        counts = {"support": report.support, "predicted": report.counts.predicted.tolist()}
+        columns = [Column(name, "count", values) for name, values in counts.items()]
         chosen = chosen or report.label_values(result.zero_division)
         order = largest_first(report.support) if len(order) > top else order
     last = next(reversed(chosen), "")
@@ -128,19 +126,15 @@ def difference_tables(first: Result, second: Result, names: tuple[str, str], *, 
         if change and better is not None and not math.isnan(change):
             verdict = "better" if (change > 0) == better else "worse"
         rows.append([item.spec.key, old, new, change, verdict])
-    tables = [Table("metrics", "", listed(["metric", *names, "change", ""], [*_CHANGE, "text"], rows))]
+    kinds: list[Any] = ["label", "fraction", "fraction", "change"]
+    tables = [Table("metrics", "", listed(["metric", *names, "change", ""], [*kinds, "text"], rows))]
     if first.has_labels and second.has_labels:
-        before, after = (
-            dict(zip(each.report.labels, each.report.label_values(each.zero_division)["f1"], strict=True))
-            for each in (first, second)
-        )
+        reports = (first.report, second.report)
+        before, after = (dict(zip(each.labels, each.label_values()["f1"], strict=True)) for each in reports)
         both = [(label, value, after[label]) for label, value in before.items() if label in after]
         changes = [(printable(label), old, new, new - old) for label, old, new in both if old != new]
         changed = sorted(changes, key=lambda row: -abs(row[3]))
         if changed and top:
             note = f"{len(changed) - top:,} more labels differ" if len(changed) > top else ""
-            tables.append(Table("labels", note, listed(["f1 by label", *names, "change"], _CHANGE, changed[:top])))
+            tables.append(Table("labels", note, listed(["f1 by label", *names, "change"], kinds, changed[:top])))
     return tables
-
-
-_CHANGE: tuple[Any, ...] = ("label", "fraction", "fraction", "change")

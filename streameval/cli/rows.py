@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,41 +47,32 @@ Row: TypeAlias = tuple[Place, Callable[[], Arguments | None]]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows of a file.
+    """Some rows of a file."""
 
-    Attributes
-    ----------
-    size
-        How many bytes of the file it takes.
-    arguments
-        Gives the arguments for all rows; None for no rows. Any error means: look row by row.
-    rows
-        Gives each row with its place, and a function that gives its arguments or raises `RowError`.
-    """
-
-    size: int
-    arguments: Callable[[], Arguments | None]
-    rows: Callable[[], Iterator[Row]]
+    size: int  # bytes of the file that it takes
+    arguments: Callable[[], Arguments | None]  # of all rows, None for no rows; after any error each row is read
+    rows: Callable[[], Iterator[Row]]  # each row with its place, and what gives its arguments or raises `RowError`
 
 
 def arguments_of(rows: list[Any], columns: Columns) -> Arguments | None:
     """The arguments for rows that are objects, such as lines of JSON; None for no rows."""
-    for row in () if set(map(type, rows)) == {dict} else rows:  # checked together in a third of the time
-        if not isinstance(row, dict):
-            raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {quoted(row)}')
+    for row in _of_other_types(rows, dict):
+        raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {quoted(row)}')
     for name in filter(None, (columns.actual, columns.predicted, columns.mask)):
-        values = [row.get(name, []) for row in rows]
-        for labels in () if set(map(type, values)) <= {list, dict} else values:
-            if not isinstance(labels, list | dict):
-                raise RowError(f"{name!r} must be a list of labels, not {quoted(labels)}")
+        for labels in _of_other_types([row.get(name, []) for row in rows], list, dict):
+            raise RowError(f"{name!r} must be a list of labels, not {quoted(labels)}")
+    if columns.weight is not None:
+        for weight in _of_other_types([row.get(columns.weight, 1) for row in rows], int, float):
+            raise RowError(f"{columns.weight!r} must be a number, not {quoted(weight)}")
     for row in rows if columns.scores is not None else ():
         if columns.scores in row:
             row[columns.scores] = _scores(row, columns)
-    weights = [row.get(columns.weight, 1) for row in rows] if columns.weight is not None else []
-    for weight in () if set(map(type, weights)) <= {int, float} else weights:
-        if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise RowError(f"{columns.weight!r} must be a number, not {quoted(weight)}")
     return read_rows(rows, columns) if rows else None
+
+
+def _of_other_types(values: list[Any], *types: type) -> Iterable[Any]:
+    """The values that are of none of some types; all are checked together in a third of the time."""
+    return (value for value in values if type(value) not in types) if set(map(type, values)) - {*types} else ()
 
 
 def _scores(row: dict[str, Any], columns: Columns) -> Any:
@@ -96,10 +87,9 @@ def _scores(row: dict[str, Any], columns: Columns) -> Any:
         return value
     if isinstance(value, dict):
         return value
-    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+    pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
+    if not pairs or not all(_may_be_label(label) for label, _ in value):
         raise RowError(f"{name!r} must be an object label -> number, or a list of [label, number], not {quoted(value)}")
-    if not all(_may_be_label(label) for label, _ in value):
-        raise RowError(f"{name!r} must be a list of [label, number], not {quoted(value)}")
     return list(map(tuple, value))
 
 

@@ -25,18 +25,10 @@ _COMPRESSED = {b"\x1f\x8b": "gunzip -c", b"\x28\xb5\x2f\xfd": "zstdcat", b"BZh":
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file, or standard input.
+    """A file, or standard input."""
 
-    Attributes
-    ----------
-    file
-        Its path, or ``-``.
-    size
-        Its bytes; None for a stream.
-    """
-
-    file: str
-    size: int | None
+    file: str  # its path, or ``-``
+    size: int | None  # its bytes; None for a stream
 
     @property
     def name(self) -> str:
@@ -44,13 +36,7 @@ class Source:
         return "standard input" if self.file == STDIN else self.file
 
     def blocks(self, columns: Columns, sep: str) -> Iterator[Block]:
-        """Its rows.
-
-        Raises
-        ------
-        UserError
-            If it cannot be read, or has no such column.
-        """
+        """Its rows."""
         with self._opened() as buffered:
             start, stream = buffered.peek(16), cast("Stream", buffered)
             if not start:
@@ -81,13 +67,7 @@ class Source:
 
 
 def sources_of(arguments: list[str]) -> list[Source]:
-    """The files that paths and patterns stand for, in order.
-
-    Raises
-    ------
-    InputError, UserError
-        If one of them is no file.
-    """
+    """The files that paths and patterns stand for, in order."""
     if arguments.count(STDIN) > 1:
         raise UserError("standard input can be read only once; give - once")
     sources: list[Source] = []

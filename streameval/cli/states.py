@@ -14,13 +14,7 @@ from streameval.schema.text import printable, suggestion
 
 
 def load_state(path: Path) -> Any:
-    """What a file holds.
-
-    Raises
-    ------
-    UserError
-        If it is no saved state.
-    """
+    """What a file holds."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,27 +21,27 @@ from streameval.metrics.pairs import (
     association,
     confusion_matrix,
     cooccurrence,
-)
+)  # fmt: skip
 from streameval.plots.style import (
     INK,
     MUTED,
     annotate,
     colours,
-    heat_axes,
     ink_on,
     label_ticks,
     named,
+    new_axes,
     pyplot_of,
     short,
     slim_bar,
-)
+    titled,
+)  # fmt: skip
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike
 
 _ANNOTATED = 16
@@ -90,17 +90,16 @@ def plot_confusion(
         raise InputError("values belongs to confusion_matrix; do not pass it with a matrix")
     cells = matrix.dense(normalize)
     names = [named(label) for label in matrix.labels]
-    ax = heat_axes(ax, len(names), len(names))
     fraction = normalize is not None
-    image = _heat(ax, cells, names, names, top=1.0 if normalize in ("true", "pred") else None)
+    unit = _UNITS[normalize] if fraction or matrix.den == 1 else "weight of examples"
+    ax = _heat(
+        ax, cells, names, names, unit, top=1.0 if normalize in ("true", "pred") else None, fraction=fraction,
+        numbers=len(names) <= _ANNOTATED if numbers is None else numbers,
+    )  # fmt: skip
     if len(names) > 1 and matrix.labels[-1] is None:  # "none" is no label: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
-    if numbers if numbers is not None else len(names) <= _ANNOTATED:
-        annotate(ax, image, cells, fraction=fraction, size=8.5 if len(names) <= 10 else 7)
-    unit = _UNITS[normalize] if fraction or matrix.den == 1 else "weight of examples"
-    slim_bar(ax, image, unit, percent=fraction)
-    _axis_names(ax, "predicted label", "true label", title)
+    titled(ax, "predicted label", "true label", title, labelpad=6)
     return ax
 
 
@@ -145,13 +144,11 @@ def plot_cooccurrence(
     names = [named(label) for label in pairs.labels]
     rows, columns = (slice(1, None), slice(None, -1)) if symmetric and len(names) > 1 else (slice(None), slice(None))
     values = values[rows, columns]
-    ax = heat_axes(ax, *values.shape)
-    image = _heat(ax, values, names[rows], names[columns])
-    if numbers if numbers is not None else len(names) <= _ANNOTATED:
-        annotate(ax, image, values, fraction=False, size=8.5 if len(names) <= 10 else 7)
-    slim_bar(ax, image, name or ("examples" if isinstance(pairs, Matrix) and pairs.den == 1 else "value"))
+    unit = name or ("examples" if isinstance(pairs, Matrix) and pairs.den == 1 else "value")
+    numbers = len(names) <= _ANNOTATED if numbers is None else numbers
+    ax = _heat(ax, values, names[rows], names[columns], unit, numbers=numbers)
     below = "grey: never together" if np.isneginf(values).any() else ""
-    _axis_names(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title)
+    titled(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title, labelpad=6)
     return ax
 
 
@@ -240,39 +237,39 @@ def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) 
 
 
 def _heat(
-    ax: Axes,
-    values: FloatArray,
+    ax: Axes | None,
+    cells: FloatArray,
     rows: Sequence[str],
     columns: Sequence[str],
+    unit: str,
     *,
+    numbers: bool,
+    fraction: bool = False,
     top: float | None = None,
-) -> AxesImage:
-    """Draw cells with white lines between them where there is room, and name them."""
-    values = values if values.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
+) -> Axes:
+    """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
+    if ax is None:
+        width, height = (min(13.0, max(3.4, 0.36 * len(names) + 1.6)) for names in (columns, rows))
+        ax = new_axes((width + 1.3, height))
+    values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
     diverging = low < 0
     bound = top or max(high, -low) or 1.0
-    cmap = colours(diverging=diverging)
     values = np.where(np.isneginf(values), -2 * bound, values)  # below the range; infinities would not be drawn
-    image = ax.imshow(
-        values, cmap=cmap, vmin=-bound if diverging else 0, vmax=bound, aspect="equal", interpolation="none"
-    )
+    limits: dict[str, Any] = {"vmin": -bound if diverging else 0, "vmax": bound}
+    image = ax.imshow(values, cmap=colours(diverging=diverging), aspect="equal", interpolation="none", **limits)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
         ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)
         ax.grid(which="minor", color="white", linewidth=_gap(max(values.shape), 1.5))
         ax.tick_params(which="minor", length=0)
     label_ticks(ax, rows, columns)
-    return image
+    if numbers:
+        annotate(ax, image, cells, fraction=fraction, size=8.5 if len(rows) <= 10 else 7)
+    slim_bar(ax, image, unit, percent=fraction)
+    return ax
 
 
 def _gap(count: int, most: float) -> float:
     return max(0.4, most * min(1.0, 12 / max(count, 1)))
-
-
-def _axis_names(ax: Axes, x: str, y: str, title: str | None) -> None:
-    ax.set_xlabel(x, color=MUTED, fontsize=10, labelpad=6)
-    ax.set_ylabel(y, color=MUTED, fontsize=10, labelpad=6)
-    if title:
-        ax.set_title(title, color=INK, fontsize=12, loc="left", pad=10)

@@ -12,7 +12,7 @@ from streameval.errors import InputError
 from streameval.kernel.types import FloatArray
 from streameval.metrics.calibration import Reliability
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve
-from streameval.plots.style import INK, MUTED, named, new_axes, short
+from streameval.plots.style import INK, MUTED, named, new_axes, short, titled
 from streameval.report.series import curve_line, threshold_lines
 from streameval.schema.labels import Label
 
@@ -26,6 +26,7 @@ Band: TypeAlias = "tuple[ArrayLike, ArrayLike, ArrayLike]"
 # Okabe & Ito 2008: distinct also without seeing red or green.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5539", "#4b5563")
 _FAINT = "#b3bcc6"
+_GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +101,7 @@ def plot_roc(
         The axes drawn on.
     """
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title)
-    ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
+    ax.plot([0, 1], [0, 1], **_GUIDE)
     _lines(ax, curves, background, "default")
     _legend(ax, "lower right")
     return ax
@@ -125,7 +126,7 @@ def plot_precision_recall(
     """
     ax = _unit_axes(ax, "recall", "precision", title)
     if prevalence is not None:
-        ax.axhline(prevalence, color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
+        ax.axhline(prevalence, **_GUIDE)
     _lines(ax, curves, background, "steps-post")
     _legend(ax, "best")
     return ax
@@ -171,18 +172,15 @@ def plot_reliability(
             raise InputError("predicted, observed and counts must have one number per bin, and edges one more")
         left, right = bounds[:-1], bounds[1:]
     ax = _unit_axes(ax, "", "fraction that is true", title)
-    ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (2, 3)), zorder=1)
+    ax.plot([0, 1], [0, 1], **_GUIDE)
     defined = np.isfinite(x) & np.isfinite(y) & (many > 0)
     colour = _COLOURS[0]
     if low is not None and high is not None:
         below, above = np.asarray(low, np.float64)[defined], np.asarray(high, np.float64)[defined]
         ax.vlines(x[defined], below, above, color=colour, alpha=0.35, linewidth=4, zorder=2)
-    text = named(name) if name != "" else ""
-    ax.plot(
-        x[defined], y[defined], color=colour, marker="o", markersize=4.5, linewidth=1.6, label=text or "_", zorder=3
-    )
-    if text:
-        _legend(ax, "upper left")
+    text = named(name) if name != "" else "_"  # which has no place in the legend
+    ax.plot(x[defined], y[defined], color=colour, marker="o", markersize=4.5, linewidth=1.6, label=text, zorder=3)
+    _legend(ax, "upper left")
     strip = ax.inset_axes((0, -0.27, 1, 0.22), sharex=ax)
     ax.tick_params(labelbottom=False)
     strip.bar(left, many, right - left, align="edge", color=colour, alpha=0.75, edgecolor="white", linewidth=0.8)
@@ -281,10 +279,7 @@ def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, *, square: bo
         ax.set_aspect("equal")
         ax.set_xlim(-0.015, 1.015)
     ax.set_ylim(-0.015, 1.015)
-    ax.set_xlabel(x, color=MUTED, fontsize=10)
-    ax.set_ylabel(y, color=MUTED, fontsize=10)
-    if title:
-        ax.set_title(title, color=INK, fontsize=12, loc="left", pad=14)
+    titled(ax, x, y, title, pad=14)
     _quiet(ax)
     return ax
 

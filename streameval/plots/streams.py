@@ -20,28 +20,11 @@ MOST_WITHIN = 4
 
 
 def plot_lines(
-    lines: Mapping[tuple[str, str], Sequence[float]],
-    along: Sequence[object],
-    along_name: str,
-    *,
-    ax: Axes | None = None,
+    lines: Mapping[tuple[str, str], Sequence[float]], along: Sequence[object], along_name: str, *, ax: Axes | None
 ) -> Axes:
-    """Draw values along the stream.
+    """Draw values along the stream, by (metric, evaluator).
 
-    Parameters
-    ----------
-    lines
-        Values by (metric, evaluator): a metric has one colour and an evaluator one line style, unless there is only one
-        metric: then each evaluator has a colour.
-    along, along_name
-        Where on the horizontal axis the values lie, and what is written there.
-    ax
-        Axes to draw on; None for new ones.
-
-    Raises
-    ------
-    DependencyError
-        If matplotlib is not installed.
+    A metric has one colour and an evaluator one line style; where there is only one metric each evaluator has a colour.
     """
     ax = new_axes((8, 4.5)) if ax is None else ax
     from matplotlib import dates, ticker
@@ -55,14 +38,9 @@ def plot_lines(
             colour, style = style, style
         name = evaluator if by_evaluator and evaluator else f"{metric} [{evaluator}]" if evaluator else metric
         ax.plot(
-            cast("Any", along),
-            values,
-            label=name,
-            color=COLOURS[colour % len(COLOURS)],
-            linestyle=STYLES[(style + (colour // len(COLOURS))) % len(STYLES)],
-            linewidth=1.8,
-            marker="o" if len(values) == 1 else "",
-        )
+            cast("Any", along), values, label=name, color=COLOURS[colour % len(COLOURS)], linewidth=1.8,
+            linestyle=STYLES[(style + (colour // len(COLOURS))) % len(STYLES)], marker="o" if len(values) == 1 else "",
+        )  # fmt: skip
     ax.set_xlabel(along_name)
     if by_evaluator:
         ax.set_ylabel(metrics[0])

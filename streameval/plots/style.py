@@ -1,4 +1,4 @@
-"""What heat maps of labels have in common: names that fit, numbers that fit, colours, and axes to draw on."""
+"""What pictures have in common: names that fit, numbers that fit, colours, and axes to draw on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from streameval.errors import DependencyError
 from streameval.kernel.types import FloatArray
+from streameval.report.model import cut
 from streameval.schema.labels import Label
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def named(label: Label | None, longest: int = 24) -> str:
     """A label as text of bounded length, of which nothing is read as markup."""
     text = "none" if label is None else " ".join(str(label).split()) or "''"
     text = "".join(letter if letter.isprintable() else "·" for letter in text)
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
-    return text.replace("$", r"\$")
+    return cut(text, longest).replace("$", r"\$")
 
 
 def short(value: float, *, fraction: bool = False) -> str:
@@ -52,9 +52,8 @@ def colours(*, diverging: bool = False) -> Colormap:
     """A colour map whose steps look even. NaN is white; what lies below the range has the colour `BLANK`."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    ramp = _DIVERGING if diverging else _RAMP
-    made = LinearSegmentedColormap.from_list("streameval", ramp)
-    return made.with_extremes(bad="white", under=BLANK)
+    even = LinearSegmentedColormap.from_list("streameval", _DIVERGING if diverging else _RAMP)
+    return even.with_extremes(bad="white", under=BLANK)
 
 
 def ink_on(colour: Sequence[float]) -> str:
@@ -67,18 +66,18 @@ def ink_on(colour: Sequence[float]) -> str:
     return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.25 else INK
 
 
-def heat_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
-    """These axes, or new ones in a figure that leaves room for the names of so many labels."""
-    if ax is not None:
-        return ax
-    side = [min(13.0, max(3.4, 0.36 * count + 1.6)) for count in (columns, rows)]
-    return new_axes((side[0] + 1.3, side[1]))
-
-
 def new_axes(size: tuple[float, float]) -> Axes:
     """The axes of a new figure of so many inches."""
-    made: Axes = pyplot_of().subplots(figsize=size, layout="constrained")[1]
-    return made
+    axes: Axes = pyplot_of().subplots(figsize=size, layout="constrained")[1]
+    return axes
+
+
+def titled(ax: Axes, x: str, y: str, title: str | None, *, pad: float = 10, **text: Any) -> None:
+    """Write what the axes of a picture are, and its title."""
+    ax.set_xlabel(x, color=MUTED, fontsize=10, **text)
+    ax.set_ylabel(y, color=MUTED, fontsize=10, **text)
+    if title:
+        ax.set_title(title, color=INK, fontsize=12, loc="left", pad=pad)
 
 
 def pyplot_of() -> Any:
@@ -92,39 +91,23 @@ def pyplot_of() -> Any:
 
 def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     """Name rows and columns; where names would touch, only every second, fifth, tenth ... is named."""
-    height, width = (_points(ax, side) for side in (1, 0))
+    width, height = (float(pixels / ax.figure.dpi * 72) for pixels in (ax.bbox.width, ax.bbox.height))  # in points
+    steps = [size * 10**power for power in range(12) for size in (1, 2, 5)]
     for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
         size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
-        step = next(
-            step for step in _steps() if 1.25 * size * math.ceil(len(names) / step) <= room or step > len(names)
-        )
+        step = next(s for s in steps if 1.25 * size * math.ceil(len(names) / s) <= room or s > len(names))
         places = list(range(0, len(names), step))
         if names and step > 1 and rows[-1] == "none" and places[-1] != len(names) - 1:
             places = [place for place in places if place < len(names) - step] + [len(names) - 1]
         axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
-    turned = max(map(len, columns), default=0) * 6 > width / max(len(columns), 1)
-    if turned:
-        ax.tick_params(axis="x", labelrotation=90 if len(columns) > 12 else 45)
+    if max(map(len, columns), default=0) * 6 > width / max(len(columns), 1):
+        many = len(columns) > 12
+        ax.tick_params(axis="x", labelrotation=90 if many else 45)
         for text in ax.get_xticklabels():
-            text.set(
-                ha="center" if len(columns) > 12 else "right", rotation_mode=None if len(columns) > 12 else "anchor"
-            )
+            text.set(ha="center" if many else "right", rotation_mode=None if many else "anchor")
     ax.tick_params(length=0, pad=4)
     for spine in ax.spines.values():
         spine.set_visible(False)
-
-
-def _steps() -> Any:
-    scale = 1
-    while True:
-        yield from (scale, 2 * scale, 5 * scale)
-        scale *= 10
-
-
-def _points(ax: Axes, side: int) -> float:
-    """The height (1) or width (0) of axes in points."""
-    size = (ax.bbox.width, ax.bbox.height)[side]
-    return float(size / ax.figure.dpi * 72)
 
 
 def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:
