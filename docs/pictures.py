@@ -1,6 +1,6 @@
 """Pictures of the pages, drawn by our own plots from real results when the site is built.
 
-``python docs/pictures.py`` renews the one that the README shows, which alone is kept in the repository.
+``python docs/pictures.py`` renews the one that the README shows, the only one in the repository.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def rare() -> Figure:
     """The two most frequent labels and the four rarest ones."""
     table = yeast().per_label()
     order = sorted(range(len(table.labels)), key=lambda place: -int(table.support[place]))
-    kept = [*order[:2], *order[-4:]]
-    columns = ([float(part[place]) for place in kept] for part in (table.tp, table.fp, table.fn, table.tn))
-    return plots.plot_label_panels([table.labels[place] for place in kept], *columns, fig=figure(7.6, 2.6 * 2))
+    chosen = [*order[:2], *order[-4:]]
+    columns = ([float(part[place]) for place in chosen] for part in (table.tp, table.fp, table.fn, table.tn))
+    return plots.plot_label_panels([table.labels[place] for place in chosen], *columns, fig=figure(7.6, 2.6 * 2))
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""What the site has beside the pages of this folder: navigation, reference, pages of examples, pictures.
+"""What the site has besides the pages of this folder: navigation, reference, pages of examples, pictures.
 
 A hook of MkDocs, see ``mkdocs.yml``. A new page is listed in `NAVIGATION`, a new module with public names in
 `REFERENCE`; a new example needs a link from some page. A test asks for all three.
@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
@@ -78,11 +79,11 @@ def slug(text: str) -> str:
 
 def pages_of(section: str) -> list[str]:
     """The pages of a section that are there."""
-    here = {"contributing.md", "changelog.md"} if section == "Project" else set()
-    found = []
+    pages = []
     for pattern in NAVIGATION[section]:
-        found += [pattern] if pattern in here else sorted(p.relative_to(DOCS).as_posix() for p in DOCS.glob(pattern))
-    return found
+        own = pattern in project_pages()
+        pages += [pattern] if own else sorted(p.relative_to(DOCS).as_posix() for p in DOCS.glob(pattern))
+    return pages
 
 
 def navigation() -> list[dict[str, Any]]:
@@ -111,16 +112,14 @@ def example_pages() -> dict[str, str]:
 
 def public_objects() -> dict[str, object]:
     """Every public name, as a path below `streameval` that users write, and what it stands for."""
-    found = {name: getattr(se, name) for name in se.__all__}
-    modules = list(ALSO_PUBLIC)
-    for path in sorted((ROOT / "streameval" / "adapters").iterdir()):
-        if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists():
-            modules.append(f"adapters.{path.stem}")  # noqa: PERF401  # a condition this long reads better so
-    for module in modules:
-        if importlib.util.find_spec(f"streameval.{module}") is not None:
-            names = _public_of(module)
-            found |= {f"{module}.{name}": thing for name, thing in names.items()}
-    return found
+    objects = {name: getattr(se, name) for name in se.__all__}
+    for module in ALSO_PUBLIC:
+        if not _public_of(module):
+            raise LookupError(f"streameval.{module} has public names, and no __all__ that lists them")
+    adapters = sorted(f"adapters.{each.name}" for each in iter_modules([str(ROOT / "streameval" / "adapters")]))
+    for module in (*ALSO_PUBLIC, *adapters):
+        objects |= {f"{module}.{name}": thing for name, thing in _public_of(module).items()}
+    return objects
 
 
 def _public_of(module: str) -> dict[str, object]:
@@ -130,8 +129,8 @@ def _public_of(module: str) -> dict[str, object]:
     except ImportError:
         base = ROOT.joinpath("streameval", *module.split("."))
         path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-        found = re.search(r"^__all__ = (\[.*?\])", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        return dict.fromkeys(ast.literal_eval(found[1])) if found else {}
+        names = re.search(r"^__all__ = (\[.*?\])", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        return dict.fromkeys(ast.literal_eval(names[1])) if names else {}
     return {name: getattr(loaded, name) for name in getattr(loaded, "__all__", ())}
 
 
@@ -193,18 +192,16 @@ def metric_classes() -> str:
         "[`Metric`](evaluators.md#streameval.evaluation.metric.Metric): `update`, `update_many`, `revert`, `merge`,",
         "`get` and so on.",
     ]
-    titles = {"decisions": "Decisions", "rankings": "Rankings", "curves": "Curves", "pairs": "Pairs of labels"}
-    states = list(dict.fromkeys(entry.state for entry in se.catalogue()))
-    for state in states:
-        lines += ["", f"## {titles.get(state, state)}", ""]
+    for state in dict.fromkeys(entry.state for entry in se.catalogue()):
+        lines += ["", f"## {state.capitalize()}", ""]
         for entry in (entry for entry in se.catalogue() if entry.state == state):
             made = getattr(se, entry.class_name)
             parameters = inspect.signature(made).parameters.values()
-            shown = ",\n".join(f"    {p.name}={p.default!r}" for p in parameters if p.default is not p.empty)
+            options = ",\n".join(f"    {p.name}={p.default!r}" for p in parameters if p.default is not p.empty)
             lines += [
                 f"### {entry.class_name}",
                 "",
-                f"```python\nstreameval.{entry.class_name}(\n    *,\n{shown},\n)\n```",
+                f"```python\nstreameval.{entry.class_name}(\n    *,\n{options},\n)\n```",
             ]
             lines += ["", from_numpydoc(inspect.getdoc(made) or ""), ""]
     return "\n".join(lines) + "\n"
@@ -270,13 +267,13 @@ def pictures() -> Iterator[tuple[str, str]]:
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def as_shown(markdown: str, uri: str, source: Path) -> str:
-    """A page as the site shows it: links to examples and to files beside this folder lead to pages of the site."""
+def for_site(markdown: str, uri: str, source: Path) -> str:
+    """A page as the site shows it: links to examples and to files outside this folder lead to pages of the site."""
 
-    def link(found: re.Match[str]) -> str:
-        text, address = found.group(1), found.group(2)
+    def link(match: re.Match[str]) -> str:
+        text, address = match[1], match[2]
         if re.match(r"[a-z]+:|#", address):
-            return found.group(0)
+            return match[0]
         place, _, anchor = address.partition("#")
         target = (source.parent / place).resolve()
         for folder, made in ((ROOT / "examples", lambda p: f"examples/{p.stem}.md"), (ROOT, lambda p: p.name.lower())):
@@ -287,13 +284,13 @@ def as_shown(markdown: str, uri: str, source: Path) -> str:
         if target.is_relative_to(DOCS) and not source.is_relative_to(DOCS):
             page = target.relative_to(DOCS).as_posix()
             return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{'#' + anchor if anchor else ''})"
-        return found.group(0)
+        return match[0]
 
-    beside = posixpath.relpath(".", posixpath.dirname(uri) or ".")
+    root = posixpath.relpath(".", posixpath.dirname(uri) or ".")
     named = {path.stem for path in (ROOT / "examples").glob("*.py")} if not uri.startswith("examples/") else set()
 
-    def example(found: re.Match[str]) -> str:
-        return f"[{found[0]}]({beside}/examples/{found[1]}.md)" if found[1] in named else found[0]
+    def example(match: re.Match[str]) -> str:
+        return f"[{match[0]}]({root}/examples/{match[1]}.md)" if match[1] in named else match[0]
 
     markdown = re.sub(r"(?<!\[)`examples/(\w+)\.py`", example, markdown)
     text = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
@@ -333,7 +330,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = DOCS / uri if (DOCS / uri).exists() else ROOT / uri
     if uri in project_pages():
         source = ROOT / f"{Path(uri).stem.upper()}.md"
-    return as_shown(markdown, uri, source)
+    return for_site(markdown, uri, source)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -344,8 +341,8 @@ def on_post_build(config: MkDocsConfig) -> None:
         r"""<(?:script|img|iframe|source)[^>]+\bsrc=["']?(?:https?:)?//|<link[^>]+\bhref=["']?(?:https?:)?//"""
     )
     for path in Path(config.site_dir).rglob("*.html"):
-        if (found := loads.search(path.read_text(encoding="utf-8"))) is not None:
-            raise Abort(f"{path} loads something from elsewhere: {found[0]}")
+        if (match := loads.search(path.read_text(encoding="utf-8"))) is not None:
+            raise Abort(f"{path} loads something from elsewhere: {match[0]}")
     for path in Path(config.site_dir).rglob("*.css"):
         if re.search(r"url\([\"']?(?:https?:)?//", path.read_text(encoding="utf-8")):
             raise Abort(f"{path} loads something from elsewhere")

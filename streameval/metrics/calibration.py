@@ -28,6 +28,8 @@ from streameval.states.curve_view import CurveTables
 from streameval.states.curves import Moments
 from streameval.states.views import Integers
 
+__all__ = ["Reliability", "reliability"]
+
 Strategy = Literal["uniform", "quantile"]
 
 _Losses = tuple[float, float, float, bool]

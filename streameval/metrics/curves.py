@@ -23,6 +23,8 @@ from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Integers
 
+__all__ = ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"]
+
 _CLOSE = 1e-12
 
 

@@ -29,6 +29,11 @@ from streameval.states.pair_view import Counted, PairTables, content_of, counts_
 from streameval.states.pairs import PairContent
 from streameval.states.views import Counts, Integers, total
 
+__all__ = [
+    "Association", "Entries", "Matrix", "Normalize", "Score", "Side", "Values", "association", "confusion_matrix",
+    "confusion_score", "cooccurrence", "dependent_pairs", "one_vs_rest",
+]  # fmt: skip
+
 Normalize: TypeAlias = Literal["true", "pred", "all"] | None
 Side: TypeAlias = Literal["true", "both", "pred"]
 Association: TypeAlias = Literal["lift", "jaccard", "confidence", "phi", "pmi", "npmi"]

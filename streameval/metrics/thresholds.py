@@ -32,6 +32,11 @@ from streameval.schema.text import number_or_none, quoted
 from streameval.states.curve_view import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
+__all__ = [
+    "Choice", "Cost", "DecisionsAt", "FScore", "PrecisionAt", "RecallAt", "apply_thresholds", "best_threshold",
+    "best_thresholds", "decisions_at", "pcut", "rcut", "rcut_size",
+]  # fmt: skip
+
 Thresholds = float | Mapping[Label, float] | Iterable[float]
 
 _CLOSE = 1e-9

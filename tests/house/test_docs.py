@@ -96,29 +96,35 @@ def test_every_public_name_is_in_the_reference(website):
     assert sorted(public - described) == []
 
 
-def test_a_module_on_no_page_of_the_reference_is_told(website, monkeypatch):
+def test_a_module_on_no_page_of_the_reference_is_an_error(website, monkeypatch):
     monkeypatch.setattr(website, "REFERENCE", {"Errors": ("errors",)})
     with pytest.raises(LookupError, match=r"on no page: add its module to REFERENCE"):
         website.reference_pages()
 
 
+def test_a_public_module_without_its_names_is_an_error(website, monkeypatch):
+    monkeypatch.setattr(website, "ALSO_PUBLIC", ("metrics.spec",))
+    with pytest.raises(LookupError, match=r"streameval.metrics.spec has public names, and no __all__"):
+        website.public_objects()
+
+
 def test_links_out_of_the_folder_lead_to_pages_of_the_site(website):
     text = "[a](../examples/slices.py), `examples/slices.py`, [b](../CONTRIBUTING.md#set-up), [c](tables.md), [d](https://e.f)"
-    shown = website.as_shown(text, "x.md", DOCS / "x.md")
+    shown = website.for_site(text, "x.md", DOCS / "x.md")
     assert "[a](examples/slices.md)" in shown
     assert "[`examples/slices.py`](./examples/slices.md)" in shown
     assert "[b](contributing.md#set-up), [c](tables.md), [d](https://e.f)" in shown
-    deep = website.as_shown(
+    deep = website.for_site(
         "[a](../../examples/slices.py) `examples/slices.py`", "engines/x.md", DOCS / "engines" / "x.md"
     )
     assert deep == "[a](../examples/slices.md) [`examples/slices.py`](../examples/slices.md)"
-    contributing = website.as_shown("[a](docs/tables.md)", "contributing.md", ROOT / "CONTRIBUTING.md")
+    contributing = website.for_site("[a](docs/tables.md)", "contributing.md", ROOT / "CONTRIBUTING.md")
     assert contributing == "[a](tables.md)"
 
 
 def test_doctests_are_shown_without_their_marks(website):
     text = "```python\n>>> f()    # doctest: +SKIP\n<BLANKLINE>\n1\n\n```\n"
-    assert website.as_shown(text, "x.md", DOCS / "x.md") == "```pycon\n>>> f()\n\n1\n```\n"
+    assert website.for_site(text, "x.md", DOCS / "x.md") == "```pycon\n>>> f()\n\n1\n```\n"
 
 
 def test_docstrings_become_lists(website):
