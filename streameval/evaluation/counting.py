@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-import numpy as np
-
-from streameval.errors import FormatError, InputError, MetricError, StreamevalError
+from streameval.errors import FormatError, InputError, MetricError
+from streameval.evaluation.core import FEW, NUMBERS, Core, restored_states
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, options_for, states_of
+from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, options_for
 from streameval.evaluation.value import Mergeable
-from streameval.inputs import Reader, checked_weight, read_many, read_one
-from streameval.kernel.types import DONE, OTHER
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
-from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
-from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
@@ -33,139 +29,6 @@ if TYPE_CHECKING:
 
 
 A = TypeVar("A", bound="Accumulator")
-
-_NUMBERS = (float, int)
-_SEQUENCES = {list, tuple}
-_FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
-
-_FIRST = 500  # examples whose labels are met before it is tried whether there are others
-
-
-class Core:
-    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
-
-    __slots__ = (
-        "config",
-        "decisions",
-        "fast_path",
-        "labels",
-        "reader",
-        "scored",
-        "states",
-        "table",
-        "threshold",
-        "weights",
-    )
-
-    def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
-        self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
-        self.table, self.weights = self.decisions.table, self.decisions.weights.cell
-        self.reader = Reader(config, states.labels, known)
-        # Whether the kernel may read examples as they are, and with which threshold.
-        self.fast_path = not isinstance(config.threshold, tuple) and not config.options
-        self.scored = config.scored
-        self.threshold = config.threshold if isinstance(config.threshold, float) else None
-
-    @classmethod
-    def fresh(cls, config: Config) -> Core:
-        """A core that has counted nothing."""
-        labels = LabelIndex(config.labels or ())
-        return cls(config, states_of(config, labels))
-
-    def scratch(self) -> Core:
-        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
-        if len(self.labels) > _FEW and not self.config.options:  # other states need the order of the labels
-            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
-        else:
-            labels = self.labels.copy() if self.reader.grows else self.labels
-            core = Core(self.config, self.states.empty_like(labels))
-        core.table.scratch = True
-        return core
-
-    # -- one example --------------------------------------------------------------------------------------------------
-
-    def count_one(
-        self, y_true: object, y_pred: object, weight: object, mask: object, sign: int, check: Callable[[], None]
-    ) -> None:
-        """Count one example (sign 1) or take it back (sign -1).
-
-        ``check`` is called once the example is read, which can run code of the user, and raises if it must not count.
-        """
-        if not (mask is None and type(weight) in _NUMBERS and weight == 1 and self.fast_count(y_true, y_pred, sign)):
-            example = self.read_one(y_true, y_pred, weight, mask)
-            check()
-            self.states.count_one(example, sign)
-
-    def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
-        """Count one unweighted example straight from what the user gave, if it is of a common form."""
-        if not self.fast_path or self.weights.value is not None:
-            return False
-        labels = self.labels
-        code = self.table.count_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
-        if code > OTHER:
-            self.decisions.check(code)
-        return bool(code == DONE)
-
-    def fast_count_many(self, y_true: object, y_pred: object) -> bool:
-        """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
-        if not self.fast_path or self.weights.value is not None or not {type(y_true), type(y_pred)} <= _SEQUENCES:
-            return False
-        true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self.labels
-        if len(true) != len(pred):
-            return False
-        code = self.table.count_examples(labels.columns, labels.fixed, true, pred, self.threshold)
-        if code > OTHER:
-            self.decisions.check(code)
-        return bool(code == DONE)
-
-    def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
-        """One example as the states read it; may register labels, changes nothing else."""
-        heavy, config = checked_weight(weight), self.config
-        if mask is None and not isinstance(config.threshold, tuple):
-            example = self._placed(y_true, y_pred, heavy)
-            if example is not None:
-                return example
-        return read_one(y_true, y_pred, mask, heavy, self.reader)
-
-    def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
-        """An example of a form that the kernel reads, if it is one; nothing changes."""
-        labels, table = self.labels, self.table
-        place = table.place_scores if self.scored else table.place_example
-        placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
-        if placed is None:
-            return None
-        if not self.scored:
-            return Example(placed[0], placed[1], weight)
-        slots, key, true, ranked, scores = placed
-        weights = None if weight == 1.0 else np.array([weight])
-        return Example(slots, key, weight, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
-
-    # -- many examples ------------------------------------------------------------------------------------------------
-
-    def read_many(
-        self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1
-    ) -> Iterator[Batch]:
-        """Many examples as the states read them; may register labels, changes nothing else."""
-        return read_many(y_true, y_pred, mask, weights, self.reader, threads)
-
-    def fast_update_many(self, y_true: object, y_pred: object) -> bool:
-        """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
-        if not isinstance(y_true, list | tuple):
-            return False
-        known = -1
-        for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
-            before, known = known, self._register(y_true, y_pred, most)
-            # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
-            if known == before and self.fast_count_many(y_true, y_pred):
-                return True
-        self._register(y_true, y_pred, None)
-        return self.fast_count_many(y_true, y_pred)
-
-    def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
-        """How many labels there are, after registering those of the first examples."""
-        self.reader.register(y_true, most)
-        self.reader.register(y_pred, most)
-        return len(self.labels)
 
 
 class Accumulator(Mergeable):
@@ -215,7 +78,7 @@ class Accumulator(Mergeable):
         """
         # The common case in as few steps as can be, since the counting itself takes less than a microsecond.
         core = self._core
-        plain = mask is None and type(weight) in _NUMBERS and weight == 1
+        plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, 1)):
             self._count_one(y_true, y_pred, weight, mask, 1)
 
@@ -228,7 +91,7 @@ class Accumulator(Mergeable):
             If the counts show that no such example was counted. Nothing has changed then.
         """
         core = self._core
-        plain = mask is None and type(weight) in _NUMBERS and weight == 1
+        plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, -1)):
             self._count_one(y_true, y_pred, weight, mask, -1)
         self._until_compaction -= 1
@@ -237,16 +100,14 @@ class Accumulator(Mergeable):
 
     def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         core = self._core
-
-        def check() -> None:
+        known = len(core.labels.labels)
+        try:
+            example = core.read_one(y_true, y_pred, weight, mask)
             if core is not self._core:
-                raise InputError(
+                raise InputError(  # noqa: TRY301  # its labels are dropped as those of any call that is refused
                     "this object was changed by the very example that it was reading; copy the example first"
                 )
-
-        known = len(core.labels)
-        try:
-            core.count_one(y_true, y_pred, weight, mask, sign, check)
+            core.states.count_one(example, sign)
         except BaseException:
             self._refused(known)
             raise
@@ -466,7 +327,7 @@ class Accumulator(Mergeable):
             raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
         made = cls.__new__(cls)
         made._specs, made._config, made._until_compaction = specs, saved.config, 64
-        made._core = Core(made._config, _restored(made._config, saved.contents))
+        made._core = Core(made._config, restored_states(made._config, saved.contents))
         return made
 
     @classmethod
@@ -502,7 +363,7 @@ def compacted(holder: A, empty: A) -> A:
         An object that is built alike and has no examples. Its declared labels need not be among the holder's.
     """
     labels, states = holder._core.labels, holder._core.states
-    if len(labels) <= _FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
+    if len(labels) <= FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
         labels.order()  # once, where objects share labels: copies remember it
         return holder.copy()
     made = empty.copy()
@@ -522,7 +383,7 @@ def from_saved(kind: type[A], saved: Saved) -> A:
 
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:
     """An object that is built as another and holds what bytes say of its states."""
-    return with_states(like, _restored(like._config, contents))
+    return with_states(like, restored_states(like._config, contents))
 
 
 # -- what bytes hold --------------------------------------------------------------------------------------------------
@@ -554,19 +415,6 @@ def _required(specs: tuple[MetricSpec, ...], options: tuple[StateOptions, ...], 
     """What metrics require where these options were chosen; ``more``: and what they keep."""
     keep = [name for part in options for name in part.keep()] if more else []
     return options_for(specs, keep, {name: value for part in options for name, value in part.arguments().items()})
-
-
-def _restored(config: Config, contents: Mapping[str, Any]) -> StateSet:
-    """The states that bytes hold; fresh ones if they hold none."""
-    if not contents:
-        return Core.fresh(config).states
-    decisions = contents["decisions"]
-    labels = LabelIndex(decisions.labels)
-    labels.fixed = decisions.fixed
-    try:
-        return states_of(config, labels, contents)
-    except StreamevalError as error:  # such as a state that counts what this configuration does not
-        raise FormatError(f"the bytes are damaged: {error}") from None
 
 
 def _names(specs: tuple[MetricSpec, ...]) -> str:

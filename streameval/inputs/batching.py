@@ -10,9 +10,9 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Reader
 from streameval.inputs.examples import bits_in
-from streameval.inputs.forms import frame_columns
+from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
-from streameval.inputs.readers import source_of
+from streameval.inputs.readers import Argument, source_of
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined, ragged
@@ -56,11 +56,11 @@ def read_many(
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
     reader.reset()
-    arguments = [(y_true, TRUE), (y_pred, PRED)]
+    arguments = [(y_true, form_of(y_true), TRUE), (y_pred, form_of(y_pred), PRED)]
     if mask is not None:
-        arguments.append((mask, MASK))
-    frame = next((names for value, _ in arguments if (names := frame_columns(value)) is not None), None)
-    sources = [(source_of(value, role, reader, frame), role) for value, role in arguments]
+        arguments.append((mask, form_of(mask), MASK))
+    frame = next((columns_of(value, form) for value, form, _ in arguments if form in FRAMES), None)
+    sources = [(source_of(value, form, Argument(role, reader, frame)), role) for value, form, role in arguments]
     lengths = {NAMES[role]: source.length for source, role in sources if source.length is not None}
     if factors is not None:
         lengths["weights"] = len(factors)

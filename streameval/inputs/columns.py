@@ -176,7 +176,8 @@ class Reader:
             if self._positions is None:
                 if not self.grows and not len(self.labels):
                     self.labels.adopt(self._known)
-                self._positions = np.arange(width) if self.labels.fixed else np.array(self.columns(declared), np.int64)
+                fixed = self.labels.fixed
+                self._positions = self.labels.order()[:width] if fixed else np.array(self.columns(declared), np.int64)
             return self._positions
         for other, columns in self._unnamed.items():
             if columns != width:

@@ -57,9 +57,10 @@ def form_of(value: object) -> Form:
     return "other"
 
 
-def frame_columns(value: Any) -> list[object] | None:
-    """The column names of a table or data frame; None for anything else."""
-    form = form_of(value)
-    if form == "table":
-        return list(value.column_names)
-    return list(value.columns) if form == "frame" else None
+FRAMES: tuple[Form, ...] = ("table", "frame")
+"""The forms whose columns have names."""
+
+
+def columns_of(value: Any, form: Form) -> list[object]:
+    """The column names of a table or data frame."""
+    return list(value.column_names if form == "table" else value.columns)

@@ -11,7 +11,7 @@ from streameval.errors import InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
 from streameval.inputs.columns import IGNORED, NAMES, PRED, Reader
 from streameval.inputs.examples import Examples, string_lists
-from streameval.inputs.forms import Form, form_of, frame_columns
+from streameval.inputs.forms import Form, columns_of, form_of
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, Source, filtered, listed, unignored
 from streameval.inputs.topk import TopK
 from streameval.inputs.values import array_of, binarize, checked_scores, plain_array
@@ -21,13 +21,16 @@ from streameval.schema.batch import joined, offsets_of, part_of
 from streameval.schema.text import quoted
 
 
-def source_of(value: object, role: int, reader: Reader, frame: list[object] | None) -> Source:
-    """A source of the examples in an argument. A matrix without column names takes those of the data ``frame``."""
-    return _SOURCES.get(form_of(value), _refuse)(value, _Argument(role, reader, frame))
+def source_of(value: object, form: Form, argument: Argument) -> Source:
+    """A source of the examples in an argument."""
+    return _SOURCES.get(form, _refuse)(value, argument)
 
 
-class _Argument:
-    """Which argument is read, and how; ``scored``: a state reads its scores."""
+class Argument:
+    """Which argument is read, and how; ``scored``: a state reads its scores.
+
+    A matrix without column names takes those of the data ``frame``.
+    """
 
     __slots__ = ("frame", "name", "reader", "role", "scored")
 
@@ -47,18 +50,18 @@ class _Argument:
         return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
 
 
-def _examples(values: Any, argument: _Argument) -> Source:
+def _examples(values: Any, argument: Argument) -> Source:
     length = len(values) if isinstance(values, Sized) else None
     return Examples(iter(values), length, argument.role, argument.reader)
 
 
-def _refuse(value: object, argument: _Argument) -> Source:
+def _refuse(value: object, argument: Argument) -> Source:
     raise InputError(
         f"{argument.name} must be a matrix, a column of lists or an iterable of examples, not {quoted(value)}"
     )
 
 
-def _refuse_one(value: object, argument: _Argument) -> Source:
+def _refuse_one(value: object, argument: Argument) -> Source:
     raise InputError(
         f"{argument.name} must be many examples in order, not one {type(value).__name__}; "
         "for one example use update, for many give a list of them"
@@ -68,7 +71,7 @@ def _refuse_one(value: object, argument: _Argument) -> Source:
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
-def _array(value: object, argument: _Argument) -> Source:
+def _array(value: object, argument: Argument) -> Source:
     """An array: a matrix, or a column of examples."""
     array = array_of(value, argument.name)
     if array.ndim == 2:
@@ -86,11 +89,11 @@ def _array(value: object, argument: _Argument) -> Source:
 class _Matrix:
     """A 2-D array."""
 
-    def __init__(self, values: np.ndarray[Any, Any], columns: IntArray, argument: _Argument) -> None:
+    def __init__(self, values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> None:
         self._role, self._reader = argument.role, argument.reader
         self._scored = argument.scored
         values = values if self._scored else plain_array(values, argument.name)
-        if np.count_nonzero(columns == IGNORED):
+        if self._reader.config.unknown == "ignore" and (columns == IGNORED).any():
             wanted = columns != IGNORED
             values, columns = values[:, wanted], columns[wanted]
         self._values, self._columns = values, columns
@@ -109,10 +112,11 @@ class _Matrix:
         return Rows(block, self._columns, self._role, self._reader, self._thresholds)
 
 
-def _frame(frame: Any, argument: _Argument) -> Source:
+def _frame(frame: Any, argument: Argument) -> Source:
     """A table or data frame, whose columns are labels."""
     role, reader = argument.role, argument.reader
-    names = frame_columns(frame) or []
+    form = form_of(frame)
+    names = columns_of(frame, form)
     columns = np.array(reader.columns_in(names, argument.name), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
@@ -120,7 +124,7 @@ def _frame(frame: Any, argument: _Argument) -> Source:
             raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
         if column != IGNORED:
             seen.add(column)
-    if form_of(frame) == "frame":
+    if form == "frame":
         values = np.asarray(frame.to_numpy())
         kinds = {str(kind).lower() for kind in frame.dtypes}
         if role == PRED and (reader.keeps_scores or reader.reads_scores) and len(kinds) > 1:
@@ -132,7 +136,7 @@ def _frame(frame: Any, argument: _Argument) -> Source:
     return _Matrix(values, columns, argument)
 
 
-def _sparse(value: Any, argument: _Argument) -> Source:
+def _sparse(value: Any, argument: Argument) -> Source:
     if len(value.shape) != 2:
         raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
     matrix = value.tocsr()
@@ -145,7 +149,7 @@ class _Sparse:
     A cell that is not stored is 0, also where it is compared with a threshold; as a score it ranks last.
     """
 
-    def __init__(self, matrix: Any, columns: IntArray, argument: _Argument) -> None:
+    def __init__(self, matrix: Any, columns: IntArray, argument: Argument) -> None:
         role, reader = self._role, self._reader = argument.role, argument.reader
         lists = _stored(matrix, argument.name)
         if not lists.distinct:
@@ -243,7 +247,7 @@ class _Lists:
         return Columns(len(lists.offsets) - 1, lists)
 
 
-def _arrow(array: Any, argument: _Argument) -> Source:
+def _arrow(array: Any, argument: Argument) -> Source:
     """An Arrow column of lists; other Arrow types go through Python objects."""
     if not argument.scored and array.null_count:
         raise InputError(
@@ -254,7 +258,7 @@ def _arrow(array: Any, argument: _Argument) -> Source:
     return _Lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))
 
 
-def _polars(series: Any, argument: _Argument) -> Source:
+def _polars(series: Any, argument: Argument) -> Source:
     if argument.scored:
         return _examples(series.to_list(), argument)
     try:
@@ -263,7 +267,7 @@ def _polars(series: Any, argument: _Argument) -> Source:
         return _examples(series.to_list(), argument)
 
 
-def _series(series: Any, argument: _Argument) -> Source:
+def _series(series: Any, argument: Argument) -> Source:
     """A Series of pandas: a column of lists, or of examples of another form."""
     if argument.scored:
         return _examples(series.to_list(), argument)
@@ -277,14 +281,14 @@ def _series(series: Any, argument: _Argument) -> Source:
 # -- the best labels --------------------------------------------------------------------------------------------------
 
 
-def _top_k(value: TopK, argument: _Argument) -> Source:
+def _top_k(value: TopK, argument: Argument) -> Source:
     return _Best(value, argument) if argument.scored else _refuse(value, argument)
 
 
 class _Best:
     """The best labels of each example."""
 
-    def __init__(self, best: TopK, argument: _Argument) -> None:
+    def __init__(self, best: TopK, argument: Argument) -> None:
         reader = argument.reader
         indices = np.asarray(array_of(best.indices, "TopK.indices"))
         if indices.ndim != 2 or indices.dtype.kind not in "iu":
@@ -298,7 +302,7 @@ class _Best:
             if scores.shape != indices.shape:
                 raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
         row, place = np.nonzero(indices >= 0)
-        columns = _columns_of(indices[row, place].astype(np.int64), argument)
+        columns = _columns_at(indices[row, place].astype(np.int64), argument)
         twice = row * (int(columns.max(initial=0)) + 1) + columns
         if len(np.unique(twice)) != len(twice):
             raise InputError("TopK.indices names a label twice for one example; name each once")
@@ -329,7 +333,7 @@ class _Best:
         )
 
 
-def _columns_of(indices: IntArray, argument: _Argument) -> IntArray:
+def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
     """The columns of indices: into the declared labels, into the names of the data frame, or labels."""
     reader, frame = argument.reader, argument.frame
     declared = reader.config.labels
@@ -345,7 +349,7 @@ def _columns_of(indices: IntArray, argument: _Argument) -> IntArray:
     return indices if declared is not None else argument.columns(count)[indices]
 
 
-_SOURCES: dict[Form, Callable[[Any, _Argument], Source]] = {
+_SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
     "polars": _polars, "series": _series, "top_k": _top_k, "list": _examples, "iterable": _examples,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one,

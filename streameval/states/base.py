@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError, RevertError
+from streameval.errors import CounterOverflowError, RevertError, StreamevalError
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
 from streameval.kernel.types import Ragged as Offsets
@@ -117,7 +117,7 @@ class State(ABC, Generic[K]):
     def _empty_table(self) -> Any:
         """A table of the kernel that has counted nothing."""
 
-    def _prepare_example(self, example: Any, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int) -> Part | int:
         """Prepare the counts of one example (sign 1) or their taking back (sign -1)."""
         raise NotImplementedError
 
@@ -131,7 +131,8 @@ class State(ABC, Generic[K]):
 
     def _sums_of_one(self, example: Example, weight: float) -> ExactSums[K]:
         """The same of one example."""
-        return self._sums_of(self._share(example), np.array([weight]))
+        read: Any = example if self.reads == "decisions" else example.scored
+        return self._sums_of(read, np.array([weight]))
 
     @abstractmethod
     def _unit_sums(self) -> ExactSums[K]:
@@ -167,7 +168,8 @@ class State(ABC, Generic[K]):
         self._reserve()
         parts, weighs = [], self.weights.present
         for example, sign in changes:
-            parts.append(self._part(self._prepare_example(self._share(example), sign)))
+            part = self._prepare_example(example, sign)
+            parts.append(self._part(part) if type(part) is int else part)
             weighs = weighs or example.weight != 1.0
         if weighs:
             added = [(self._sums_of_one(example, example.weight), sign) for example, sign in changes]
@@ -192,21 +194,23 @@ class State(ABC, Generic[K]):
         """Prepare the counts of one of `prepare_merges`."""
         return self.table.prepare_merge(other.table, columns, sign)
 
-    def _share(self, example: Example) -> Any:
-        """What the state reads of an example."""
-        return example if self.reads == "decisions" else example.scored
-
     def _part(self, part: Part | int) -> Part:
         """What the kernel has prepared, or why it declined."""
         if isinstance(part, int):
-            raise CounterOverflowError(self.too_many) if part == FULL else refusal()
+            raise self.declined(part)
         return part
+
+    def declined(self, code: int) -> StreamevalError:
+        """What is wrong where the kernel answers with a code."""
+        return CounterOverflowError(self.too_many) if code == FULL else refusal()
 
     def _prepare_weights(self, added: list[tuple[ExactSums[K], int]], units: list[ExactSums[K]]) -> list[Part]:
         """Prepare that sums are added, or taken back with sign -1; these come to ``units`` where all weigh 1.
 
         Without ``units`` they were surely counted.
         """
+        if len(added) == 1 and not units and (parts := self.weights.prepare_add(*added[0])):
+            return parts
         before = self._weights_at(common_scale(*(sums.scale for sums, _ in added)))
         after = changed(before, added)
         if units:
@@ -262,7 +266,7 @@ class State(ABC, Generic[K]):
 
     def _reserve(self) -> None:
         """Make room for a column of every label."""
-        self.table.reserve(len(self.labels))
+        self.table.reserve(len(self.labels.labels))
 
     def _weights_at(self, scale: int) -> ExactSums[K]:
         """The weight sums so far in units at least as fine as asked; not to be changed."""

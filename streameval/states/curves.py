@@ -26,7 +26,7 @@ from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, UInt8Array, WordArray
-from streameval.schema.batch import Batch, Dense
+from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists
 from streameval.states.weights import ExactSums, common_scale, exact_integers
@@ -90,13 +90,14 @@ class Curves(State[Place]):
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def _prepare_example(self, example: Batch, sign: int) -> Part | int:
-        fixed, table = self.labels.fixed, self.table
-        if isinstance(example, Dense):
-            rows = (example.true, example.scores, example.ranked, example.mask)
-            return table.prepare_row(example.columns, fixed, *rows, sign)
-        true, ranked, mask = offsets_of_lists(example)
-        return table.prepare_lists(fixed, true, ranked, example.scores, mask, sign)
+    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+        fixed, table, batch = self.labels.fixed, self.table, example.scored
+        if isinstance(batch, Dense):
+            rows = (batch.true, batch.scores, batch.ranked, batch.mask)
+            return table.prepare_row(batch.columns, fixed, *rows, sign)
+        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
+        true, ranked, mask = offsets_of_lists(batch)
+        return table.prepare_lists(fixed, true, ranked, batch.scores, mask, sign)
 
     def count(self, batch: Batch, threads: int = 1) -> None:  # noqa: ARG002  # it is faster than memory as it is
         """Count a batch of examples. Only for states that are thrown away if this raises."""

@@ -17,12 +17,11 @@ from typing import Any, Self, TypeAlias, TypeGuard
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError
 from streameval.kernel.backend import decisions as kernel
-from streameval.kernel.types import FULL, FloatArray, IntArray, RowKey
+from streameval.kernel.types import FloatArray, IntArray, RowKey
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.labels import Label
-from streameval.states.base import Content, Part, State, refusal
+from streameval.states.base import Content, Part, State
 from streameval.states.weights import ExactSums, Margins, common_scale, exact_integers, units_of
 
 Key: TypeAlias = int | RowKey
@@ -129,10 +128,6 @@ class Decisions(State[Key]):
         tables = [state.table for state in states]
         kernel.count_groups(tables, codes, batch.examples, len(labels), batch.true, batch.pred)
         return True
-
-    def check(self, code: int) -> None:
-        """Raise what is wrong where the table declines an example that it was asked to count by itself."""
-        raise CounterOverflowError(self.too_many) if code == FULL else refusal()
 
     # -- weights ------------------------------------------------------------------------------------------------------
 

@@ -109,8 +109,10 @@ class Pairs(State[Key]):
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1)."""
-        sets = [(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes]
-        return [*super().prepare(changes, known=known), *self._prepare_sets(sets)]
+        parts = super().prepare(changes, known=known)
+        if "labelsets" in self.parts:
+            parts += self._prepare_sets([(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes])
+        return parts
 
     def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""

@@ -146,10 +146,12 @@ class StateSet:
         self.root.commit(parts)
 
     def _check_options(self, other: StateSet) -> None:
-        pairs = zip(self.states.values(), other.states.values(), strict=True)
-        found = [text for mine, theirs in pairs if mine.options for text in mine.options.differences(theirs.options)]
-        if found:
-            raise MergeError(f"cannot merge: {'; '.join(found)}; construct both with the same configuration")
+        differing: list[str] = []
+        for mine, theirs in zip(self.states.values(), other.states.values(), strict=True):
+            if mine.options is not theirs.options:
+                differing += mine.options.differences(theirs.options)
+        if differing:
+            raise MergeError(f"cannot merge: {'; '.join(differing)}; construct both with the same configuration")
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other sets have counted is added (sign 1) or taken back (sign -1), all of it at once.

@@ -107,6 +107,11 @@ class SumCells(Generic[K]):
             return [self.cell.prepare_store(None)]
         return [self._scale.prepare_store(sums.scale), self.cell.prepare_store(sums.sums)]
 
+    def prepare_add(self, sums: ExactSums[K], sign: int) -> list[Any]:
+        """Add to some sums; no parts if there are none, or coarser ones."""
+        value, shift = self.cell.value, self._scale.value - sums.scale
+        return [] if value is None or shift < 0 else [self.cell.prepare_add(sums.sums, sign << shift)]
+
     def prepare_changes(self, before: ExactSums[K], changes: dict[K, int]) -> list[Any]:
         """Store new values of some sums; ``before`` are the present ones, in units that are at least as fine."""
         if self.present and before.scale == self._scale.value:

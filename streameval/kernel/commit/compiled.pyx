@@ -60,9 +60,17 @@ cdef class Cell:
         return se_part_new(commit_store, data, release_store, self)
 
     def prepare_update(self, dict changes):
+        return self._prepare(changes, None)
+
+    def prepare_add(self, dict amounts, factor):
+        return self._prepare(amounts, factor)
+
+    cdef _prepare(self, dict changes, factor):
+        """Entries become others; with a factor, they grow by so much."""
         cdef dict value = self.value
         cdef Entry* entry
         cdef PyObject* old
+        cdef bint plain = factor == 1
         cdef Updated* data = <Updated*>PyMem_Malloc(sizeof(Updated))
         if data == NULL:
             raise MemoryError
@@ -78,6 +86,8 @@ cdef class Cell:
             if old == NULL:
                 PyDict_SetItem(value, key, 0)
                 old = PyDict_GetItemWithError(value, key)
+            if factor is not None:
+                new = <object>old + (new if plain else factor * new)
             entry = data.entries + data.used
             entry.key, entry.value, entry.old = <PyObject*>key, <PyObject*>new, old
             Py_INCREF(key)

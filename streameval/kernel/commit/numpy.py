@@ -38,7 +38,7 @@ class Root:
 
 
 class Cell:
-    """A place for one value, which nobody changes where it stands but `prepare_update`."""
+    """A place for one value, which nobody changes where it stands but `prepare_update` and `prepare_add`."""
 
     __slots__ = ("_place", "root")
 
@@ -61,3 +61,9 @@ class Cell:
     def prepare_update(self, changes: Mapping[Any, Any]) -> Part:
         """Entries of the value, a dict, become others. Keys that it lacks may be there, with 0, before the commit."""
         return self.prepare(lambda value: {**value, **changes})
+
+    def prepare_add(self, amounts: Mapping[Any, int], factor: int) -> Part:
+        """Entries of the value, a dict, grow by an amount times a factor; in one commit by one such part."""
+        return self.prepare(
+            lambda value: {**value, **{key: value.get(key, 0) + factor * add for key, add in amounts.items()}}
+        )

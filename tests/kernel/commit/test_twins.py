@@ -38,6 +38,17 @@ def test_what_was_prepared_is_not_there_before_the_commit_and_there_after_it(com
 
 
 @both_twins
+def test_amounts_are_added_at_the_commit_to_entries_that_may_be_new(commit: Any):
+    root = commit.Root()
+    cell = root.cell({"a": 1, "c": 2**70})
+    for factor, expected in ((1, {"a": 4, "b": 5, "c": 2**70}), (-(2**65), {"a": 4 - 3 * 2**65, "b": 5 - 5 * 2**65})):
+        part = cell.prepare_add({"a": 3, "b": 5}, factor)
+        assert cell.value.get("a") == 1 or factor < 0
+        root.commit([part])
+        assert cell.value == {"c": 2**70, **expected}
+
+
+@both_twins
 def test_parts_are_committed_in_their_order(commit: Any):
     root = commit.Root()
     cell = root.cell(0)

@@ -1,0 +1,162 @@
+"""What an evaluator or a metric counts with: its states, and the reader that registers labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from streameval.errors import FormatError, StreamevalError
+from streameval.evaluation.kinds import states_of
+from streameval.inputs import Reader, checked_weight, read_many, read_one
+from streameval.kernel.types import DONE, OTHER
+from streameval.schema.batch import Batch, Example, Ragged
+from streameval.schema.config import Config
+from streameval.schema.labels import LabelIndex
+from streameval.states.state_set import StateSet
+
+NUMBERS = (float, int)
+_SEQUENCES = {list, tuple}
+FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
+
+_FIRST = 500  # examples whose labels are met before it is tried whether there are others
+
+
+class Core:
+    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
+
+    __slots__ = (
+        "config",
+        "decisions",
+        "fast_path",
+        "labels",
+        "reader",
+        "scored",
+        "states",
+        "table",
+        "threshold",
+        "weights",
+    )
+
+    def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
+        self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
+        self.table, self.weights = self.decisions.table, self.decisions.weights.cell
+        self.reader = Reader(config, states.labels, known)
+        # Whether the kernel may read examples as they are, and with which threshold.
+        self.fast_path = not isinstance(config.threshold, tuple) and not config.options
+        self.scored = config.scored
+        self.threshold = config.threshold if isinstance(config.threshold, float) else None
+
+    @classmethod
+    def fresh(cls, config: Config) -> Core:
+        """A core that has counted nothing."""
+        return cls(config, states_of(config, LabelIndex(config.labels or ())))
+
+    def scratch(self) -> Core:
+        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
+        if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
+            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
+        else:
+            labels = self.labels.copy() if self.reader.grows else self.labels
+            core = Core(self.config, self.states.empty_like(labels))
+        core.table.scratch = True
+        return core
+
+    # -- one example --------------------------------------------------------------------------------------------------
+
+    def count_one(
+        self, y_true: object, y_pred: object, weight: object, mask: object, sign: int, check: Callable[[], None]
+    ) -> None:
+        """Count one example (sign 1) or take it back (sign -1).
+
+        ``check`` is called once the example is read, which can run code of the user, and raises if it must not count.
+        """
+        if not (mask is None and type(weight) in NUMBERS and weight == 1 and self.fast_count(y_true, y_pred, sign)):
+            example = self.read_one(y_true, y_pred, weight, mask)
+            check()
+            self.states.count_one(example, sign)
+
+    def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
+        """Count one unweighted example straight from what the user gave, if it is of a common form."""
+        if not self.fast_path or self.weights.value is not None:
+            return False
+        labels = self.labels
+        code = self.table.count_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
+        if code > OTHER:
+            raise self.decisions.declined(code)
+        return bool(code == DONE)
+
+    def fast_count_many(self, y_true: object, y_pred: object) -> bool:
+        """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
+        if not self.fast_path or self.weights.value is not None or not {type(y_true), type(y_pred)} <= _SEQUENCES:
+            return False
+        true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self.labels
+        if len(true) != len(pred):
+            return False
+        code = self.table.count_examples(labels.columns, labels.fixed, true, pred, self.threshold)
+        if code > OTHER:
+            raise self.decisions.declined(code)
+        return bool(code == DONE)
+
+    def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
+        """One example as the states read it; may register labels, changes nothing else."""
+        heavy, config = checked_weight(weight), self.config
+        if mask is None and not isinstance(config.threshold, tuple):
+            example = self._placed(y_true, y_pred, heavy)
+            if example is not None:
+                return example
+        return read_one(y_true, y_pred, mask, heavy, self.reader)
+
+    def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
+        """An example of a form that the kernel reads, if it is one; nothing changes."""
+        labels, table = self.labels, self.table
+        place = table.place_scores if self.scored else table.place_example
+        placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
+        if placed is None:
+            return None
+        if not self.scored:
+            return Example(placed[0], placed[1], weight)
+        slots, key, true, ranked, scores = placed
+        weights = None if weight == 1.0 else np.array([weight])
+        return Example(slots, key, weight, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
+
+    # -- many examples ------------------------------------------------------------------------------------------------
+
+    def read_many(
+        self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1
+    ) -> Iterator[Batch]:
+        """Many examples as the states read them; may register labels, changes nothing else."""
+        return read_many(y_true, y_pred, mask, weights, self.reader, threads)
+
+    def fast_update_many(self, y_true: object, y_pred: object) -> bool:
+        """Count lists of examples of a common form, once their labels have columns; False if they are anything else."""
+        if not isinstance(y_true, list | tuple):
+            return False
+        known = -1
+        for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
+            before, known = known, self._register(y_true, y_pred, most)
+            # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
+            if known == before and self.fast_count_many(y_true, y_pred):
+                return True
+        self._register(y_true, y_pred, None)
+        return self.fast_count_many(y_true, y_pred)
+
+    def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
+        """How many labels there are, after registering those of the first examples."""
+        self.reader.register(y_true, most)
+        self.reader.register(y_pred, most)
+        return len(self.labels)
+
+
+def restored_states(config: Config, contents: Mapping[str, Any]) -> StateSet:
+    """The states that bytes hold; fresh ones if they hold none."""
+    if not contents:
+        return Core.fresh(config).states
+    decisions = contents["decisions"]
+    labels = LabelIndex(decisions.labels)
+    labels.fixed = decisions.fixed
+    try:
+        return states_of(config, labels, contents)
+    except StreamevalError as error:  # such as a state that counts what this configuration does not
+        raise FormatError(f"the bytes are damaged: {error}") from None
