@@ -90,7 +90,7 @@ def rows_of(kind: Kind, seed: str, *, weighted: bool, size: int = 7) -> list[Row
         pred = scores if kind.scored else {label for label, score in scores.items() if score >= 0.5}
         mask = set(draw.sample(LABELS, 1)) if draw.random() < 0.3 else None
         weight = draw.choice(WEIGHTS) if weighted else 1.0
-        rows.append(Row(true, pred, mask, weight, place // 2 * 0.75, draw.choice("xyz")))
+        rows.append(Row(true, pred, mask, weight, place // 2 * 0.75, draw.choice("xy")))
     return rows
 
 
