@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import streameval
@@ -55,14 +56,15 @@ def names_of(node: ast.AST) -> list[str]:
     return []
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+@cache
 def imports() -> list[tuple[str, str]]:
     """All (importing module, imported module) pairs of the package and of what it imports."""
-    return [
-        (module, name)
-        for module, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for name in names_of(node)
-    ]
+    return [(module, name) for module in MODULES for node in ast.walk(tree_of(module)) for name in names_of(node)]
 
 
 def test_every_module_stands_on_a_floor():
@@ -110,10 +112,7 @@ def test_the_core_imports_other_libraries_only_where_it_needs_them():
     """Within a function, or for types alone; importing the package is tried below."""
     outside = [path for path in MODULES if folder_of(path) not in ("adapters", "cli") and path not in TABLES]
     at_the_top = {
-        (module, name)
-        for module in outside
-        for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body
-        for name in foreign(names_of(node))
+        (module, name) for module in outside for node in tree_of(module).body for name in foreign(names_of(node))
     }
     assert at_the_top == set()
 

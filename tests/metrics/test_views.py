@@ -106,24 +106,21 @@ def test_a_sweep_is_drawn_from_a_precision_recall_curve():
     assert f == pytest.approx([5 * 0.5 / 3, 5 * (1 / 6) / (4 / 3 + 0.5), 5 * 0.25 / 2.5, 0])
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_without_matplotlib_a_plot_says_what_it_needs():
+    calls = (
         "plots.plot_roc(plots.Curve('a', [0, 1], [0, 1]))",
         "plots.plot_thresholds([0.1], [1], [1], [1])",
         "plots.plot_label_panels(['a'], [1], [1], [1], [1])",
         "plots.plot_confusion(confusion_matrix(ev.tables('pairs')))",
-    ],
-)
-def test_without_matplotlib_a_plot_says_what_it_needs(call):
+    )
+    tries = (f"try:\n    {call}\nexcept se.DependencyError as error:\n    print(error)\n" for call in calls)
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "import streameval as se\nfrom streameval import plots\nfrom streameval.metrics.pairs import confusion_matrix\n"
-        "ev = se.Evaluator(keep=['pairs']); ev.update({'a'}, {'b'})\n"
-        f"try:\n    {call}\nexcept se.DependencyError as error:\n    print(error)"
+        "ev = se.Evaluator(keep=['pairs']); ev.update({'a'}, {'b'})\n" + "".join(tries)
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert "needs matplotlib" in done.stdout
+    assert [line.partition("needs matplotlib")[1] for line in done.stdout.splitlines()] == ["needs matplotlib"] * 4
 
 
 # -- propensities -----------------------------------------------------------------------------------------------------

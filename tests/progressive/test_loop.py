@@ -7,12 +7,9 @@ import dataclasses
 import datetime as dt
 import io
 import itertools
-import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,11 +18,11 @@ from river import stream as river_stream
 
 import streameval as se
 from streameval.adapters.river import RiverMetric
+from tests.support.examples import printed
 from tests.support.naming import case_name
 
 ORDER = [f"Class{number}" for number in range(1, 15)]
 START = dt.datetime(2024, 1, 1)
-ROOT = Path(__file__).resolve().parents[2]
 FEW = ORDER[:4]
 
 Pair = tuple[dict, dict]
@@ -744,16 +741,8 @@ def test_the_size_of_a_dataset_of_river_is_known_to_the_bar(monkeypatch):
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-def run(name: str, *arguments: str | Path, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / name, *arguments],
-        capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | environment,
-    )  # fmt: skip
-    return done.stdout
-
-
 def test_the_drift_example_shows_the_fall_in_the_window_alone_and_saves_a_picture(tmp_path):
-    text = run("drift_rolling.py", tmp_path / "drift.png")
+    text, _ = printed("drift_rolling.py", tmp_path / "drift.png")
     assert (tmp_path / "drift.png").read_bytes().startswith(b"\x89PNG")
     rows = {
         int(words[0].replace(",", "")): [float(word) for word in words[1:3]]
@@ -767,15 +756,16 @@ def test_the_drift_example_shows_the_fall_in_the_window_alone_and_saves_a_pictur
     assert window[1] > window[0] + 0.1
 
 
-def test_the_drift_example_runs_without_matplotlib(tmp_path):
-    (tmp_path / "matplotlib.py").write_text("raise ImportError", encoding="utf-8")
-    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    text = run("drift_rolling.py", tmp_path / "drift.png", PYTHONPATH=path)
+def test_the_drift_example_runs_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    short = [*datasets.Yeast().take(400)]
+    monkeypatch.setattr(datasets.Yeast, "__iter__", lambda _: iter(short))
+    text, _ = printed("drift_rolling.py", tmp_path / "drift.png")
     assert text.endswith("no picture: matplotlib is not installed\n")
     assert not (tmp_path / "drift.png").exists()
 
 
 def test_the_example_with_delayed_labels_ends_with_the_same_bytes_twice():
-    text = run("delayed_labels.py")
+    text, _ = printed("delayed_labels.py")
     assert "2,367 counted, 50 truths without a prediction, 0 wait" in text
     assert text.endswith("same bytes              True\n")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +13,9 @@ from sklearn import metrics as sk
 import streameval as se
 from streameval.adapters.river import RiverMetric
 from tests.support.entries import decided_entries
+from tests.support.examples import printed
 
 ORDER = [f"Class{number}" for number in range(1, 15)]
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def chain() -> compose.Pipeline:
@@ -183,21 +180,17 @@ def test_a_metric_without_average_is_refused_by_name():
 
 
 def test_the_yeast_example_prints_a_report_of_all_examples():
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "river_yeast.py"], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.startswith("2,417 examples, 14 labels\n")
-    assert "100%" in done.stderr
-    assert all(label in done.stdout for label in ORDER)
+    told, progress = printed("river_yeast.py")
+    assert told.startswith("2,417 examples, 14 labels\n")
+    assert "100%" in progress
+    assert all(label in told for label in ORDER)
 
 
 def test_the_example_of_scores_prints_rankings_curves_and_better_thresholds_and_saves_a_picture(tmp_path):
     picture = tmp_path / "roc.png"
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "scores.py", picture], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.startswith("2,417 examples\n")
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("Class")]
+    told, _ = printed("scores.py", picture)
+    assert told.startswith("2,417 examples\n")
+    rows = [line.split() for line in told.splitlines() if line.startswith("Class")]
     assert [row[0] for row in rows] == ORDER
     assert all(float(best) >= float(plain) for _, plain, best, _ in rows)
     assert picture.read_bytes().startswith(b"\x89PNG")
