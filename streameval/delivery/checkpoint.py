@@ -15,6 +15,7 @@ from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpo
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.states import AnyState, check_class, check_compatible, restored
 from streameval.errors import FormatError, InputError
+from streameval.evaluation.value import Saveable
 from streameval.schema.text import number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint(Generic[HeldT]):
+class Checkpoint(Saveable, Generic[HeldT]):
     """A state and how far the stream was read when it was taken. `Checkpointer` writes such files.
 
     Attributes
@@ -58,23 +59,12 @@ class Checkpoint(Generic[HeldT]):
         return encode_checkpoint(self.position, self.evaluator.to_bytes())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The checkpoint that `to_bytes` was called on.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are anything else, however slightly damaged. No pickle is ever read.
-        """
+    def _decoded(cls, data: bytes) -> Self:
         position, state = decode_checkpoint(data)
         try:
             return cls(cast("HeldT", _held(state)), position)
         except FormatError as error:
             raise FormatError(f"the state in the checkpoint: {error}") from None
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
 
 
 class Checkpointer(Generic[HeldT]):

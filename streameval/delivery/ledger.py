@@ -330,14 +330,7 @@ class Ledger(Mergeable, Generic[StateT]):
         return encode_ledger(b"" if self._template is None else self._empty, self._each())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The ledger that `to_bytes` was called on.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are anything else, however slightly damaged. No pickle is ever read.
-        """
+    def _decoded(cls, data: bytes) -> Self:
         saved = decode_ledger(data)
         made = cls()
         if not saved.template:

@@ -307,14 +307,7 @@ class Accumulator(Mergeable):
         return Saved(self._holder, self._config, tuple(spec.key for spec in self._specs))
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The object that `to_bytes` was called on.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are anything else, however slightly damaged. No pickle is ever read.
-        """
+    def _decoded(cls, data: bytes) -> Self:
         return cls._from_saved(decode(data, "an Evaluator" if cls._holder == EVALUATOR else cls.__name__))
 
     @classmethod

@@ -10,8 +10,37 @@ from streameval.errors import MergeError
 from streameval.wire.files import write_file
 
 
-class Mergeable:
-    """An object that is its content: equal contents, equal bytes. What directly inherits from this is a family.
+class Saveable:
+    """An object that is its content: equal contents, equal bytes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """The object as bytes; equal objects have equal bytes, on every machine."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The object that `to_bytes` was called on.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are anything else, however slightly damaged. No pickle is ever read.
+        """
+        return cls._decoded(data)
+
+    @classmethod
+    @abstractmethod
+    def _decoded(cls, data: bytes) -> Self: ...
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
+        write_file(path, self.to_bytes())
+
+
+class Mergeable(Saveable):
+    """An object that can be copied, added and subtracted. What directly inherits from this is a family.
 
     Members of one family may stand on both sides of ``+`` and ``-``; whether they fit is for ``merge`` and ``unmerge``
     to say.
@@ -28,19 +57,6 @@ class Mergeable:
     @abstractmethod
     def copy(self) -> Self:
         """An independent object with the same content."""
-
-    @abstractmethod
-    def to_bytes(self) -> bytes:
-        """The object as bytes; equal objects have equal bytes, on every machine."""
-
-    @classmethod
-    @abstractmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The object that `to_bytes` was called on."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)

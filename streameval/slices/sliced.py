@@ -498,14 +498,7 @@ class Sliced(Mergeable, Generic[A]):
         return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, shelves))
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The object that `to_bytes` was called on.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are anything else, however slightly damaged. No pickle is ever read.
-        """
+    def _decoded(cls, data: bytes) -> Self:
         saved = decode_slices(data)
         kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
         try:

@@ -174,14 +174,7 @@ class Window(Mergeable, ABC, Generic[A]):
         return encode_window(self._holder, self._saved())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """The window that `to_bytes` was called on.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are anything else, however slightly damaged. No pickle is ever read.
-        """
+    def _decoded(cls, data: bytes) -> Self:
         saved = decode_window(data, cls._holder)
         window = cls.__new__(cls)
         window._template = from_saved(Metric if saved.empty.holder == METRIC else Evaluator, saved.empty)  # type: ignore[assignment]
