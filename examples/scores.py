@@ -32,7 +32,7 @@ def main() -> None:
     for name in METRICS:
         print(f"{name:32} {ev.get(name):.4f}")
     area = ev.interval("roc_auc_macro")
-    print(f"{'roc_auc_macro':32} {area.value:.4f}, certainly between {area.low:.6f} and {area.high:.6f}\n")
+    print(f"{'roc_auc_macro':32} {area.value:.4f}, between {area.low:.6f} and {area.high:.6f} (guaranteed)\n")
 
     curves = ev.tables("curves")
     best = thresholds.best_thresholds(curves)

@@ -262,12 +262,12 @@ class Accumulator(Mergeable):
         Raises
         ------
         MetricError
-            If scores are counted without a threshold, so that nothing was decided.
+            If scores are counted without a threshold, so that there are no binary predictions.
         """
         if not self._config.decides:
             raise MetricError(
-                "per_label() tells what was decided, but predictions are scores here, for rankings or curves; "
-                "say with threshold= from which score on a label is predicted"
+                "per_label() needs binary predictions, but these are scores, for rankings or curves; "
+                "give threshold=, at or above which a label is predicted"
             )
         return LabelTable.of(self._tables())
 
@@ -353,7 +353,7 @@ def compacted(holder: A, empty: A) -> A:
     holder
         The object.
     empty
-        An object that is built alike and has no examples. Its declared labels need not be among the holder's.
+        An object with the same configuration and no examples. Its declared labels need not be among the holder's.
     """
     labels, states = holder._core.labels, holder._core.states
     if len(labels) <= FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():

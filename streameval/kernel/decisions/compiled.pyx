@@ -312,7 +312,7 @@ cdef class Counts:
         return 0
 
     cdef int says(self, PyObject* value, bint scored) except -2:
-        """1 for true, 0 for false, -1 for what is for others to read."""
+        """1 for true, 0 for false, -1 for what the fast path does not handle."""
         cdef double score
         if value == Py_True or value == NUMPY_TRUE:
             return 1
@@ -372,7 +372,7 @@ cdef class Counts:
         return slots
 
     cdef int side(self, dict columns, Py_ssize_t fixed, object given, int bit, Py_ssize_t* count) except -1:
-        """Note one side of an example. 0 if this form, a label or a value is for others to read."""
+        """Note one side of an example. 0 if the fast path does not handle its form, a label or a value."""
         cdef PyObject* key
         cdef PyObject* value
         cdef Py_ssize_t at = 0, position = 0, column
@@ -441,7 +441,7 @@ cdef class Counts:
         return 0
 
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
-        """Place the cells of an example in ``touched``; how many there are, or -1 if it is for others to read."""
+        """Place the cells of an example in ``touched``; how many there are, or -1 if the fast path does not handle it."""
         cdef Py_ssize_t count = 0, slots = -1
         totals[0] = totals[1] = totals[2] = 0
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
