@@ -12,9 +12,9 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
-from streameval.evaluation import counting as accumulator
+from streameval.evaluation import core
 
-LABELS = [f"label-{number:04}" for number in range(accumulator._FEW + 100)]
+LABELS = [f"label-{number:04}" for number in range(core.FEW + 100)]
 
 SETUPS: dict[str, dict[str, object]] = {
     "grown": {},
@@ -101,7 +101,7 @@ def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
 ):
     told = []
     for few in (-1, len(LABELS)):
-        monkeypatch.setattr(accumulator, "_FEW", few)
+        monkeypatch.setattr(core, "FEW", few)
         ev = knowing(setup)
         before = ev.to_bytes()
         try:
@@ -133,9 +133,9 @@ def test_a_label_met_in_a_call_that_fails_is_not_registered():
 
 
 @pytest.mark.parametrize("kind", [list, set, lambda row: dict.fromkeys(row, True)], ids=["lists", "sets", "mappings"])
-@pytest.mark.parametrize("late", [1, accumulator._FIRST, 2 * accumulator._FIRST, 4 * accumulator._FIRST, None])
+@pytest.mark.parametrize("late", [1, core._FIRST, 2 * core._FIRST, 4 * core._FIRST, None])
 def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[str]], object], late: int | None):
-    count = 4 * accumulator._FIRST + 1
+    count = 4 * core._FIRST + 1
     true, pred = ([sorted(row) for row in rows_of(seed, count)] for seed in (1, 2))
     if late is not None:
         true[late].append("late")
@@ -146,10 +146,10 @@ def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[st
     assert ev.to_bytes() == expected.to_bytes()
 
 
-@pytest.mark.parametrize("place", [0, accumulator._FIRST, 4 * accumulator._FIRST])
+@pytest.mark.parametrize("place", [0, core._FIRST, 4 * core._FIRST])
 def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
     ev = se.Evaluator()
-    rows = [["a"]] * (4 * accumulator._FIRST + 1)
+    rows = [["a"]] * (4 * core._FIRST + 1)
     with pytest.raises(se.LabelError, match="y_pred"):
         ev.update_many(rows, [*rows[:place], ["a", 0.5], *rows[place + 1 :]])
     assert ev == se.Evaluator()
