@@ -61,12 +61,6 @@ def tree(merge: Callable[..., T], states: Sequence[T], split_every: int) -> T:
     return level[0]
 
 
-def check_number(name: str, value: object, least: int) -> None:
-    """Raise `InputError` if an argument is not an integer of at least so much."""
-    if type(value) is not int or value < least:
-        raise InputError(f"{name} must be an integer of at least {least}, not {quoted(value)}")
-
-
 def check_job(job: object) -> None:
     """Raise `InputError` if an argument is not a `Job`."""
     if not isinstance(job, Job):

@@ -8,11 +8,11 @@ import re
 import tempfile
 from pathlib import Path
 
-from streameval.adapters.engine import check_number, require
+from streameval.adapters.engine import require
 from streameval.adapters.monitoring import Monitored, frequent_labels, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, report_of
-from streameval.schema.text import printable, quoted
+from streameval.schema.text import check_number, printable, quoted
 
 with require("mlflow"):
     import mlflow

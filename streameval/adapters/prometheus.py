@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 
-from streameval.adapters.engine import check_number, require
+from streameval.adapters.engine import require
 from streameval.adapters.monitoring import Monitored, frequent_labels, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, MetricLike, report_of, specs_of
@@ -16,7 +16,7 @@ from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import MetricValue, Report
 from streameval.schema.labels import Label
-from streameval.schema.text import printable, quoted
+from streameval.schema.text import check_number, printable, quoted
 
 with require("prometheus"):
     from prometheus_client import Metric as Family

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval import errors
-from streameval.adapters.engine import check_number, raise_ours, require, tree
+from streameval.adapters.engine import raise_ours, require, tree
 from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError, StreamevalError
-from streameval.schema.text import quoted
+from streameval.schema.text import check_number, quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 with require("ray"):

@@ -16,7 +16,7 @@ from streameval.delivery.ledger import Ledger
 from streameval.delivery.states import AnyState, check_class, check_compatible, restored
 from streameval.errors import FormatError, InputError
 from streameval.evaluation.value import Saveable
-from streameval.schema.text import number_or_none, quoted
+from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
 from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
 
@@ -49,7 +49,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
     def __post_init__(self) -> None:
         if not isinstance(self.evaluator, Ledger):
             check_class(self.evaluator, "Checkpoint")
-        object.__setattr__(self, "position", _whole(self.position, "position", 0))
+        check_number("position", self.position, 0, MOST)
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
     __hash__ = None  # type: ignore[assignment]
@@ -121,9 +121,11 @@ class Checkpointer(Generic[HeldT]):
         every: int | None = 1000,
         seconds: float | None = None,
     ) -> None:
-        self._every = None if every is None else _whole(every, "every", 1)
+        if every is not None:
+            check_number("every", every, 1, MOST)
+        self._every = every
         self._seconds = None if seconds is None else _positive(seconds)
-        if self._every is None and self._seconds is None:
+        if every is None and seconds is None:
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
         if not isinstance(evaluator, Ledger):
             check_class(evaluator, "Checkpointer")
@@ -212,7 +214,8 @@ class Checkpointer(Generic[HeldT]):
         """
         if self._left:
             raise InputError("the with block is over and the state is saved; make a new Checkpointer to go on")
-        self._position += _whole(count, "count", 0)
+        check_number("count", count, 0, MOST)
+        self._position += count
         self._open = False
         steps = self._position - self._saved
         due = self._every is not None and steps >= self._every
@@ -286,12 +289,6 @@ def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> N
         for name in getattr(kind, "__slots__", ()):
             if hasattr(source, name):
                 setattr(target, name, getattr(source, name))
-
-
-def _whole(value: object, name: str, least: int) -> int:
-    if type(value) is not int or not least <= value <= MOST:
-        raise InputError(f"{name} must be an integer of at least {least}, not {quoted(value)}")
-    return value
 
 
 def _positive(value: object) -> float:

@@ -19,7 +19,7 @@ from streameval.metrics.views import Readings
 from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import check_number, quoted
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 from streameval.wire.envelope import EVALUATOR
@@ -156,8 +156,7 @@ class Accumulator(Mergeable):
             If an argument cannot be understood or lengths differ. Nothing has changed then, also where an iterable
             raises half-way.
         """
-        if type(threads) is not int or threads < 1:
-            raise InputError(f"threads must be an integer of at least 1, not {quoted(threads)}")
+        check_number("threads", threads, 1)
         core = self._core
         fast = core.fast_path and mask is None and weights is None
         if fast and core.fast_count_many(y_true, y_pred):

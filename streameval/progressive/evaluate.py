@@ -17,7 +17,7 @@ from streameval.errors import DependencyError, InputError
 from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
 from streameval.progressive.target import Values, values_of
 from streameval.report.progress import with_bar
-from streameval.schema.text import quoted
+from streameval.schema.text import check_number, quoted
 
 EvaluatorT = TypeVar("EvaluatorT")
 Stream: TypeAlias = Iterable[tuple[object, ...]]
@@ -183,8 +183,7 @@ def iter_progressive_evaluate(
     2 {'subset_accuracy': 0.5}
     3 {'subset_accuracy': 0.6666666666666666}
     """
-    if type(step) is not int or step < 1:
-        raise InputError(f"step must be an integer of at least 1, not {quoted(step)}")
+    check_number("step", step, 1)
     loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
     return _snapshots(loop, _watched(stream, progress, total), evaluator, step, seconds, prediction)
 

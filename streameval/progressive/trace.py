@@ -15,7 +15,7 @@ from streameval.progressive.pending import check_order
 from streameval.progressive.target import Target, Values, all_read_scores, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import check_number, quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,8 +77,7 @@ class Trace:
         every: int = 100,
         metrics: Iterable[str | MetricSpec] | None = None,
     ) -> None:
-        if type(every) is not int or every < 1:
-            raise InputError(f"every must be an integer of at least 1, not {quoted(every)}")
+        check_number("every", every, 1)
         self._targets = _targets_of(evaluators)
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)

@@ -1,4 +1,4 @@
-"""Values in messages, and words that were meant."""
+"""Values in messages, words that were meant, and numbers as arguments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+
+from streameval.errors import InputError
 
 
 def number_or_none(value: object) -> float | None:
@@ -16,6 +18,12 @@ def number_or_none(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def check_number(name: str, value: object, least: int, top: float = math.inf) -> None:
+    """Raise `InputError` if an argument is not an integer of at least so much."""
+    if type(value) is not int or not least <= value <= top:
+        raise InputError(f"{name} must be an integer of at least {least}, not {quoted(value)}")
 
 
 def printable(label: object) -> str:

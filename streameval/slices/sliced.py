@@ -13,7 +13,7 @@ from streameval.evaluation.counting import Accumulator, from_saved, saved_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import check_number, quoted, suggestion
 from streameval.slices.arguments import (
     Reading,
     Where,
@@ -109,8 +109,7 @@ class Sliced(Mergeable, Generic[A]):
                 f"Sliced starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
                 "give one that has counted nothing"
             )
-        if type(most) is not int or not 1 <= most < 2**63:
-            raise InputError(f"most must be an integer of at least 1, not {quoted(most)}")
+        check_number("most", most, 1, 2**63 - 1)
         self._by, self._most = names_of(by, "by"), most
         self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
         self._empty = evaluator.copy()  # type: ignore[assignment]  # of the class that was given

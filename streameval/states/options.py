@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 from streameval.errors import InputError, MetricError
 from streameval.schema.config import StateOptions, Ties, one_of
 from streameval.schema.labels import Label, in_order, normalise
-from streameval.schema.text import number_or_none, quoted
+from streameval.schema.text import check_number, number_or_none, quoted
 
 Part: TypeAlias = Literal["confusions", "contributions", "cooccurrence", "labelsets"]
 PARTS: tuple[Part, ...] = ("confusions", "contributions", "cooccurrence", "labelsets")
@@ -57,8 +57,7 @@ class RankingOptions(StateOptions):
         if self.ties not in ("shared", "last"):
             raise InputError(f'ties must be "shared" or "last", not {quoted(self.ties)}')
         for name, ranks in (("label_ranks", self.label_ranks), ("gain_ranks", self.gain_ranks)):
-            if type(ranks) is not int or ranks < 0:
-                raise InputError(f"{name} must be an integer of at least 0, not {quoted(ranks)}")
+            check_number(name, ranks, 0)
         for cutoff in self.hit_cutoffs:
             if type(cutoff) is not int or cutoff < 1:
                 raise InputError(f"hit_cutoffs must be integers of at least 1, not {quoted(cutoff)}")

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from streameval.errors import InputError
 from streameval.report.progress import with_bar
-from streameval.schema.text import quoted
+from streameval.schema.text import check_number, quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 _ROWS = 2**17
@@ -68,8 +68,8 @@ def evaluate(
 
 def count_rows(job: Job, source: object, *, batch_size: int | None = None, progress: bool = False) -> State:
     """What a job counts of a source; arguments and errors are those of `evaluate`."""
-    if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
-        raise InputError(f"batch_size must be an integer of at least 1, not {quoted(batch_size)}")
+    if batch_size is not None:
+        check_number("batch_size", batch_size, 1)
     if not isinstance(progress, bool):
         raise InputError(f"progress must be True or False, not {quoted(progress)}")
     from streameval.tabular.arrow import ArrowError  # imported late, since pyarrow is optional

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import streameval as se
-from streameval.adapters.engine import check_job, check_number, raise_ours, tree
+from streameval.adapters.engine import check_job, raise_ours, tree
+from streameval.schema.text import check_number
 
 
 @pytest.mark.parametrize("split_every", [2, 3, 16])

@@ -14,9 +14,9 @@ from dask.base import get_scheduler
 from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
 
-from streameval.adapters.engine import check_number, raise_ours, require, tree
+from streameval.adapters.engine import raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError
-from streameval.schema.text import quoted
+from streameval.schema.text import check_number, quoted
 from streameval.tabular.evaluate import count_rows
 from streameval.tabular.files import are_paths, matches_of
 from streameval.tabular.job import Job, JobOptions, Metrics, State

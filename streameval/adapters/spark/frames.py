@@ -11,7 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql.functions import col
 
 from streameval import errors
-from streameval.adapters.engine import check_number, raise_ours
+from streameval.adapters.engine import raise_ours
+from streameval.schema.text import check_number
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from streameval.adapters.engine import check_job, check_number
+from streameval.adapters.engine import check_job
 from streameval.adapters.spark.frames import check, merged, states
 from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError
+from streameval.schema.text import check_number
 from streameval.tabular.job import Job, State
 from streameval.wire.files import naming_file, read_file, write_file
 

@@ -19,7 +19,7 @@ from streameval.report.page.pairs import pair_section
 from streameval.report.page.scores import curve_section, ranking_section
 from streameval.report.page.stream import slice_section, stream_section
 from streameval.schema.labels import Label
-from streameval.schema.text import printable, quoted
+from streameval.schema.text import check_number, printable, quoted
 
 
 class HasColumns(Protocol):
@@ -40,8 +40,7 @@ def html_page(
     """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
     if not isinstance(title, str):
         raise InputError(f"title must be a string, not {quoted(title)}")
-    if type(max_labels) is not int or max_labels < 1:
-        raise InputError(f"max_labels must be an integer of at least 1, not {quoted(max_labels)}")
+    check_number("max_labels", max_labels, 1)
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     parts = [
