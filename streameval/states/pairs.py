@@ -27,10 +27,13 @@ from streameval.states.base import Content, Merge, Part, State, refusal
 from streameval.states.decisions import Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
-from streameval.states.weights import ExactSums, common_scale, exact_integers, joined, units_of
+from streameval.states.weights import ExactSums, changed, common_scale, exact_integers, joined, units_of
 
 Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
+
+_Change: TypeAlias = tuple[ExactSums[Key], ExactSums[Any], int]
+"""Sums of pairs, those of decisions, and the sign with which they are added."""
 
 _ALL: Key = (-1,)
 _BITS = {
@@ -110,17 +113,56 @@ class Pairs(State[Key]):
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1)."""
         parts = super().prepare(changes, known=known)
+        if not known and any(sign < 0 for _, sign in changes):
+            states = (self, self._cell_state)
+            units, weighed = (
+                [(*(state._sums_of_one(example, weight) for state in states), sign) for example, weight, sign in made]
+                for made in ([(e, 1.0, s) for e, s in changes], [(e, e.weight, s) for e, s in changes])
+            )
+            self._check_left(units, weighed)
         if "labelsets" in self.parts:
             parts += self._prepare_sets([(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes])
         return parts
 
     def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
-        sets = []
+        parts, sets = super().prepare_merges(merges, known=known), []
+        if not known and any(sign < 0 for *_, sign in merges):
+            units, weighed = [], []
+            for other, columns, sign in merges:
+                pairs, cells = (self, other), (self._cell_state, other._cell_state)
+                units.append((*(mine._placed(theirs._unit_sums(), columns) for mine, theirs in (pairs, cells)), sign))
+                weighed.append(
+                    (*(mine._placed(theirs._weights_at(0), columns) for mine, theirs in (pairs, cells)), sign)
+                )
+            self._check_left(units, weighed)
         for other, columns, sign in merges:
             place = None if columns is None else columns.tolist()
             sets.append(({_moved(true, place): times for true, times in other.sets.items()}, sign))
-        return [*super().prepare_merges(merges, known=known), *self._prepare_sets(sets)]
+        return [*parts, *self._prepare_sets(sets)]
+
+    def _check_left(self, units: list[_Change], weighed: list[_Change]) -> None:
+        """Refuse to leave a pair in more examples than one of its labels, or with more weight."""
+        touched = np.zeros(len(self.labels) + 1, np.bool_)
+        touched[-1] = True  # of pairs with no label, which is at -1
+        touched[[slot // 5 for _, cells, _ in units for slot in cells.sums if isinstance(slot, int)]] = True
+        keys, _ = self.table.items()
+        chosen = [tuple(key) for key in keys[touched[keys[:, 1]] | touched[keys[:, 2]]].tolist()]
+        decisions = self._cell_state
+        judged = [(units, self._units_at([_ALL, *chosen]), decisions._unit_sums())]
+        if self.weights.present or decisions.weights.present:
+            judged.append((weighed, self._weights_at(0), decisions._weights_at(0)))
+        for changes, *before in judged:
+            scale = common_scale(*(one.scale for pairs, cells, _ in changes for one in (pairs, cells, *before)))
+            left, cells_left = (
+                {**sums.sums, **changed(sums, [(change[place], change[2]) for change in changes])}
+                for place, sums in enumerate(one.at(scale) for one in before)
+            )
+            rows = [
+                [cells_left.get(5 * column + part, 0) for part in range(1, 5)] for column in range(len(self.labels))
+            ]
+            if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
+                raise refusal()
 
     @property
     def sets(self) -> dict[Key, int]:
@@ -303,6 +345,22 @@ class Pairs(State[Key]):
         twin = super().copy(labels, root, decisions)
         twin._sets = twin.root.cell(self.sets)
         return twin
+
+
+def pairs_fit(pairs: Iterable[Sequence[int]], times: Iterable[int], cells: list[list[int]], whole: int) -> bool:
+    """Whether no pair occurs more often than its labels do, whose outcomes but true negatives are ``cells``."""
+    true = [*(fn + tp for fn, _, tp, _ in cells), whole]  # the last is for no label, which is at -1
+    pred = [*(fp + tp for _, fp, tp, _ in cells), whole]
+    by_labels: dict[tuple[int, int, int], int] = {}
+    for (kind, row, column, *_), count in zip(pairs, times, strict=True):
+        by_labels[kind, row, column] = by_labels.get((kind, row, column), 0) + count
+    for (kind, row, column), count in by_labels.items():
+        first = (pred if kind == pairing.PRED_PRED else true)[row]
+        second = (true if kind == pairing.TRUE_TRUE else pred)[column]
+        both = cells[row][2] if row == column >= 0 else whole
+        if count > min(first, second, both):
+            return False
+    return True
 
 
 def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:

@@ -16,7 +16,7 @@ from streameval.kernel.types import IntArray
 from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
-from streameval.states.pairs import PairContent
+from streameval.states.pairs import PairContent, pairs_fit
 from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import (
     NewerFormatError,
@@ -176,21 +176,12 @@ def _agree(content: PairContent) -> bool:
 
 def _fit(content: PairContent, cells: list[list[int]], times: list[int], set_times: list[int], whole: int) -> bool:
     """Whether no pair occurs more often than its labels do, and sets occur as often as theirs."""
-    true = [*(fn + tp for fn, _, tp, _ in cells), whole]  # the last is for no label, which is at -1
-    pred = [*(fp + tp for _, fp, tp, _ in cells), whole]
-    said: dict[tuple[int, int, int], int] = {}
-    for (kind, row, column, *_), count in zip(content.pairs.tolist(), times, strict=True):
-        said[kind, row, column] = said.get((kind, row, column), 0) + count
-    for (kind, row, column), count in said.items():
-        first = (pred if kind == pairing.PRED_PRED else true)[row]
-        second = (true if kind == pairing.TRUE_TRUE else pred)[column]
-        both = cells[row][2] if row == column >= 0 else whole
-        if count > min(first, second, both):
-            return False
+    if not pairs_fit(content.pairs.tolist(), times, cells, whole):
+        return False
     if "labelsets" not in content.parts:
         return True
     by_label = [0] * len(cells)
     for members, count in zip(content.sets, set_times, strict=True):
         for column in members:
             by_label[column] += count
-    return by_label == true[:-1] and sum(set_times) == whole
+    return by_label == [fn + tp for fn, _, tp, _ in cells] and sum(set_times) == whole

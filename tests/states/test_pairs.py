@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import streameval as se
 from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import Lists
@@ -337,6 +338,27 @@ def test_an_example_that_labels_contradict_is_refused():
     with pytest.raises(RevertError):  # both examples mention a, so no example without it was counted
         state.count_one(Meant(frozenset(), frozenset()).slots(labels, rng), -1)
     assert state == fed((), ["cooccurrence"], [Meant(frozenset("a"), frozenset())] * 2)
+
+
+@pytest.mark.parametrize("part", ["cooccurrence", "confusions"])
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+@pytest.mark.parametrize("verb", ["revert", "unmerge"])
+def test_an_example_that_pairs_contradict_is_refused(part: str, weight: float, verb: str):
+    counted, never = {
+        "cooccurrence": (["ab/", "c/"], "a/"),
+        "confusions": (["a/bc", "a/bd", "e/cd"], "a/cd"),
+    }[part]
+    ev = se.Evaluator([], keep=[part])
+    for example in counted:
+        ev.update(*map(set, example.split("/")), weight=weight)
+    before, other = ev.to_bytes(), se.Evaluator([], keep=[part])
+    other.update(*map(set, never.split("/")), weight=weight)
+    with pytest.raises(RevertError):
+        ev.unmerge(other) if verb == "unmerge" else ev.revert(*map(set, never.split("/")), weight=weight)
+    assert ev.to_bytes() == before
+    for example in counted:
+        ev.revert(*map(set, example.split("/")), weight=weight)
+    assert ev == se.Evaluator([], keep=[part])
 
 
 def test_a_weight_that_was_not_counted_is_refused():
