@@ -7,11 +7,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeAlias
 
-from streameval.cli.rows import Arguments, Block, Place, UserError
+from streameval.cli.rows import Arguments, Block, UserError
 from streameval.cli.sources import Source
 from streameval.errors import DependencyError, StreamevalError
 from streameval.tabular.columns import Columns
@@ -56,9 +55,10 @@ class Counting:
         if self.window is not None:
             self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
-    def _bad(self, place: Place, error: StreamevalError) -> None:
+    def _bad(self, place: str, error: StreamevalError) -> None:
         text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
-        reason = f"{replace(place, column=getattr(error, 'column', None))}: {text}"
+        column = getattr(error, "column", None)
+        reason = f"{place}: {text}" if column is None else f"{place}:{column}: {text}"
         if not self.skip:
             raise UserError(reason) from None
         self.skipped += 1

@@ -6,13 +6,13 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from streameval.cli.rows import Arguments, Block, Place, Row, RowError, UserError, arguments_of
+from streameval.cli.rows import Arguments, Block, Row, RowError, UserError, arguments_of
 from streameval.errors import InputError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.tabular.arrow import read_table
@@ -29,15 +29,8 @@ _PATIENCE = 2
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
 
 
-class Stream(Protocol):
-    """What blocks are read from."""
-
-    def read1(self, size: int, /) -> bytes:
-        """At most so many bytes, as soon as there are any; none at the end."""
-
-
 def _lines(
-    stream: Stream, file: str, *, complete: Callable[[bytes], bool] = lambda _: True
+    stream: io.BufferedIOBase, file: str, *, complete: Callable[[bytes], bool] = lambda _: True
 ) -> Iterator[tuple[int, bytes, int]]:
     """The number of the first line, the lines, and how many bytes were read for them.
 
@@ -55,9 +48,7 @@ def _lines(
         else:
             parts.append(chunk)
             if waiting > _LONGEST:
-                raise UserError(
-                    f"{Place(file, line)}: this line is longer than {_LONGEST >> 20} MiB; is it JSON Lines?"
-                )
+                raise UserError(f"{file}:{line}: this line is longer than {_LONGEST >> 20} MiB; is it JSON Lines?")
     if data := b"".join(parts):
         yield line, data.removeprefix(_MARK) if line == 1 else data, waiting
 
@@ -65,7 +56,7 @@ def _lines(
 # -- JSON Lines -------------------------------------------------------------------------------------------------------
 
 
-def read_jsonl(stream: Stream, file: str, columns: Columns) -> Iterator[Block]:
+def read_jsonl(stream: io.BufferedIOBase, file: str, columns: Columns) -> Iterator[Block]:
     """The lines of a file."""
     parser = _Json(columns)
     for line, data, size in _lines(stream, file):
@@ -116,7 +107,7 @@ class _Json:
     def rows(self, file: str, first: int, data: bytes) -> Iterator[Row]:
         for number, line in enumerate(data.split(b"\n"), first):
             if line and not line.isspace():
-                yield Place(file, number), partial(self._row, line)
+                yield f"{file}:{number}", partial(self._row, line)
 
     def _row(self, line: bytes) -> Arguments | None:
         try:
@@ -135,7 +126,7 @@ class _Json:
 # -- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def read_csv(stream: Stream, file: str, columns: Columns, *, sep: str, delimiter: str) -> Iterator[Block]:
+def read_csv(stream: io.BufferedIOBase, file: str, columns: Columns, *, sep: str, delimiter: str) -> Iterator[Block]:
     """The rows of a file. Labels in a cell stand between ``sep``."""
     parser = _Csv(columns, sep, delimiter)
     for line, data, size in _lines(stream, file, complete=lambda data: data.count(b'"') % 2 == 0):
@@ -172,11 +163,11 @@ class _Csv:
         """Find the columns in the first row."""
         before, names = next(self._records(data, "surrogateescape"), (0, []))
         if isinstance(names, csv.Error):
-            raise UserError(f"{Place(file, 1 + before)}: not CSV: {names}")
+            raise UserError(f"{file}:{1 + before}: not CSV: {names}")
         try:
             self.columns.check_names(names)
         except InputError as error:
-            raise UserError(f"{Place(file, 1 + before)}: {error}") from None
+            raise UserError(f"{file}:{1 + before}: {error}") from None
         self.width, self.fields = len(names), [(name, role, names.index(name)) for name, role in self.columns.roles]
 
     def arguments(self, data: bytes, header: bool) -> Arguments | None:
@@ -187,7 +178,7 @@ class _Csv:
     def rows(self, file: str, line: int, data: bytes, header: bool) -> Iterator[Row]:
         for number, (before, cells) in enumerate(self._records(data, "surrogateescape")):
             if number or not header:
-                yield Place(file, line + before), partial(self._row, cells)
+                yield f"{file}:{line + before}", partial(self._row, cells)
 
     def _row(self, cells: list[str] | csv.Error) -> Arguments | None:
         for number, cell in enumerate(cells if isinstance(cells, list) else (), 1):
@@ -236,7 +227,7 @@ def read_tables(file: str, size: int, columns: Columns) -> Iterator[Block]:
 
     def rows(first: int, batch: Any) -> Iterator[Row]:
         for number in range(batch.num_rows):
-            yield Place(file, row=first + number + 1), partial(read_table, batch.slice(number, 1), columns)
+            yield f"{file}: row {first + number + 1:,}", partial(read_table, batch.slice(number, 1), columns)
 
     try:
         table = open_source(file, columns, _ROWS)

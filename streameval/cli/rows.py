@@ -19,21 +19,6 @@ class UserError(StreamevalError):
     """An error of the user, in one line, after which the command ends with exit code 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a row is: a line of a text file, or a row of a table."""
-
-    file: str
-    line: int = 0
-    column: int | None = None
-    row: int = 0
-
-    def __str__(self) -> str:
-        if self.row:
-            return f"{self.file}: row {self.row:,}"
-        return ":".join(map(str, (part for part in (self.file, self.line or None, self.column) if part is not None)))
-
-
 class RowError(InputError):
     """A row that cannot be read, and perhaps at which of its characters, from 1."""
 
@@ -42,7 +27,8 @@ class RowError(InputError):
         self.column = column
 
 
-Row: TypeAlias = tuple[Place, Callable[[], Arguments | None]]
+Row: TypeAlias = tuple[str, Callable[[], Arguments | None]]
+"""Where a row is, such as ``file.jsonl:3``, and what gives its arguments or raises `RowError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +37,7 @@ class Block:
 
     size: int  # bytes of the file that it takes
     arguments: Callable[[], Arguments | None]  # of all rows, None for no rows; after any error each row is read
-    rows: Callable[[], Iterator[Row]]  # each row with its place, and what gives its arguments or raises `RowError`
+    rows: Callable[[], Iterator[Row]]
 
 
 def arguments_of(rows: list[Any], columns: Columns) -> Arguments | None:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from streameval.cli.reading import Stream, read_csv, read_jsonl, read_tables
+from streameval.cli.reading import read_csv, read_jsonl, read_tables
 from streameval.cli.rows import Block, UserError
 from streameval.tabular.columns import Columns
 from streameval.tabular.files import matches_of
@@ -37,8 +37,8 @@ class Source:
 
     def blocks(self, columns: Columns, sep: str) -> Iterator[Block]:
         """Its rows."""
-        with self._opened() as buffered:
-            start, stream = buffered.peek(16), cast("Stream", buffered)
+        with self._opened() as stream:
+            start = stream.peek(16)
             if not start:
                 raise UserError(f"{self.name} is empty")
             for magic, tool in _COMPRESSED.items():
