@@ -78,11 +78,6 @@ def plot_confusion(
         Whether to write numbers into the cells, fractions in per cent; by default, where labels are few.
     title
         Text above the picture.
-
-    Returns
-    -------
-    Axes
-        The axes drawn on.
     """
     if isinstance(matrix, Accumulator):
         matrix = confusion_matrix(matrix.tables("pairs"), values=values or "shares")
@@ -176,11 +171,6 @@ def plot_label_panels(
 
     Rows are the truth, columns the prediction; each row is coloured by its fractions, so rare labels can be compared
     with frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
-
-    Returns
-    -------
-    Figure
-        The figure drawn on.
     """
     table = labels.per_label() if isinstance(labels, Accumulator) else labels
     if isinstance(table, LabelTable):
@@ -195,8 +185,7 @@ def plot_label_panels(
         raise InputError(f"tp, fp, fn and tn must have one number for each of {len(table)} labels")
     if limit < 1:
         raise InputError(f"limit must be at least 1, not {limit}")
-    often = np.argsort(-counts[:, 2:].sum(axis=1), kind="stable")[:limit]
-    drawn = np.sort(often).tolist()
+    drawn = np.sort(np.argsort(-counts[:, 2:].sum(axis=1), kind="stable")[:limit]).tolist()
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
     if fig is None:
@@ -221,11 +210,9 @@ def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) 
     whole = table.sum(axis=1, keepdims=True)
     fractions = np.divide(table, whole, out=np.zeros((2, 2)), where=whole > 0)
     image = ax.imshow(fractions, cmap=colours(), vmin=0, vmax=1, aspect="equal")
-    for row in range(2):
-        for column in range(2):
-            ink = ink_on(image.cmap(float(fractions[row, column])))
-            text = short(float(table[row, column])) or "0"
-            ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
+    for (row, column), fraction in np.ndenumerate(fractions):
+        text, ink = short(float(table[row, column])) or "0", ink_on(image.cmap(float(fraction)))
+        ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     ax.set_title(named(label, 20), fontsize=8, color=INK, pad=4)
     ax.set_xticks([0, 1], ["no", "yes"] if low else ["", ""], fontsize=8, color=MUTED)
     ax.set_yticks([0, 1], ["no", "yes"] if left else ["", ""], fontsize=8, color=MUTED)

@@ -94,11 +94,6 @@ def plot_roc(
         Where to draw; a new figure if None.
     title
         Text above the picture.
-
-    Returns
-    -------
-    Axes
-        The axes drawn on.
     """
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title)
     ax.plot([0, 1], [0, 1], **_GUIDE)
@@ -233,13 +228,11 @@ def plot_thresholds(
         # From one threshold up to and with the next, predictions are those of the next.
         ax.plot(at, side, color=colour, linewidth=width, drawstyle="steps-pre", label=name)
     if len(at):
-        first, last = float(at[0]), float(at[-1])
-        margin = 0.02 * (last - first) or 0.5
-        ax.set_xlim(first - margin, last + margin)
+        margin = 0.02 * float(at[-1] - at[0]) or 0.5
+        ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
     if chosen is not None:
         ax.axvline(chosen, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        low, high = ax.get_xlim()
-        left = chosen > (low + high) / 2
+        left = chosen > sum(ax.get_xlim()) / 2
         ax.annotate(
             f"{chosen:.3g}", (chosen, 1.0), (-4 if left else 4, 3), textcoords="offset points",
             ha="right" if left else "left", va="bottom", fontsize=9, color=INK, annotation_clip=False,
@@ -253,9 +246,8 @@ def plot_thresholds(
 
 def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> None:
     if isinstance(curves, Mapping):
-        lines = [Curve.of(name, curve) for name, curve in curves.items()]
-    else:
-        lines = [curves] if isinstance(curves, Curve) else list(curves)
+        curves = [Curve.of(name, curve) for name, curve in curves.items()]
+    lines = [curves] if isinstance(curves, Curve) else list(curves)
     if len(lines) > len(_COLOURS):
         raise InputError(
             f"{len(lines)} curves are too many to distinguish; give at most {len(_COLOURS)} and the rest as background"
@@ -273,8 +265,7 @@ def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> N
 
 def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, *, square: bool = True) -> Axes:
     """Axes from 0 to 1 whose frame stays in the background."""
-    if ax is None:
-        ax = new_axes((5.2, 5.2) if square else (6.4, 4.0))
+    ax = ax or new_axes((5.2, 5.2) if square else (6.4, 4.0))
     if square:
         ax.set_aspect("equal")
         ax.set_xlim(-0.015, 1.015)

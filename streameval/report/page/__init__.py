@@ -1,5 +1,88 @@
-"""The report as a page: one file of HTML that needs nothing else."""
+"""The report as a page: one file of HTML that needs nothing else.
 
-from streameval.report.page.page import HasColumns, html_page
+Sections in a template, one style sheet, one script, and a policy that allows no more.
+"""
 
-__all__ = ["HasColumns", "html_page"]
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Protocol
+
+from streameval.errors import InputError
+from streameval.report.model import Report
+from streameval.report.page.labels import label_section
+from streameval.report.page.markup import Section, escaped, safe_json, table_data
+from streameval.report.page.metrics import averages_section, facts, headline_section
+from streameval.report.page.pairs import pair_section
+from streameval.report.page.scores import curve_section, ranking_section
+from streameval.report.page.stream import slice_section, stream_section
+from streameval.schema.labels import Label
+from streameval.schema.text import check_number, printable, quoted
+
+
+class HasColumns(Protocol):
+    """What has values along a stream, as `streameval.Trace`."""
+
+    def columns(self) -> Mapping[str, Sequence[object]]:
+        """``examples``, and one column per metric."""
+
+
+def html_page(
+    report: Report,
+    *,
+    title: str,
+    trace: HasColumns | None = None,
+    slices: Sequence[tuple[Label, Report]] = (),
+    max_labels: int = 10_000,
+) -> str:
+    """The whole page; see `Evaluator.to_html`. Equal states give equal pages."""
+    if not isinstance(title, str):
+        raise InputError(f"title must be a string, not {quoted(title)}")
+    check_number("max_labels", max_labels, 1)
+    if trace is not None and not callable(getattr(trace, "columns", None)):
+        raise InputError(f"trace must be a Trace, not {quoted(trace)}")
+    parts = [
+        headline_section(report),
+        averages_section(report),
+        label_section(report, max_labels),
+        slice_section(slices),
+        stream_section(trace.columns()) if trace is not None else None,
+        pair_section(report),
+        curve_section(report),
+        ranking_section(report),
+    ]
+    sections = [section for section in parts if section is not None]
+    if not report.tables.examples:
+        empty = "<p>No example was counted yet, so every value below is what 0/0 is taken for.</p>"
+        sections.insert(0, Section("empty", "Nothing to see yet", empty))
+    script, style = _resource("page.js"), _resource("page.css")
+    fields = {
+        "title": escaped(printable(title)),
+        "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "style": style,
+        "script": script,
+        "facts": "".join(
+            f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(report)
+        ),
+        "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
+        "sections": "".join(_section(part) for part in sections),
+        "data": safe_json({part.table.name: table_data(part.table) for part in sections if part.table is not None}),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _resource("page.html"))
+
+
+def _section(part: Section) -> str:
+    return (
+        f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
+        f'<h2 id="{part.name}-title">{escaped(part.title)}</h2>{part.html}</section>'
+    )
+
+
+@lru_cache
+def _resource(name: str) -> str:
+    return files("streameval.report.page").joinpath(name).read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
+from streameval.report.model import cut
 from streameval.report.page.markup import MINUS, escaped
 
 _SIZE = 1000  # units of the picture in each direction
@@ -121,24 +122,25 @@ class Chart:
         points: bool = False,
     ) -> None:
         """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points."""
-        across, up = self.x.at(x), self.y.at(y)
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
-        across, up = across[defined], up[defined]
+        across, up = self.x.at(x)[defined], self.y.at(y)[defined]
         visible = thinned(across, up)
-        places = zip(_units(across[visible]), _units(1 - up[visible]), strict=True)
+        places = list(zip(_units(across[visible]), _units(1 - up[visible]), strict=True))
+        if not places:
+            return
         link = "H{0}V{1}" if steps else "L{0} {1}"
         drawn = "".join((link if number else "M{0} {1}").format(*place) for number, place in enumerate(places))
-        if not drawn:
-            return
-        data = ""
+        data = f' data-name="{escaped(name)}"'
         if marks is not None:
-            data = f' data-marks="{" ".join(f"{mark:.4g}" for mark in np.asarray(marks)[defined][visible].tolist())}"'
-        self._parts.append(f'<path class="line {tone}" d="{drawn}" data-name="{escaped(name)}"{data}/>')
+            data += f' data-marks="{" ".join(f"{mark:.4g}" for mark in np.asarray(marks)[defined][visible].tolist())}"'
+        self._path(f"line {tone}", drawn, data)
         if points:
-            dots = "".join(f"M{a} {b}h0" for a, b in zip(_units(across[visible]), _units(1 - up[visible]), strict=True))
-            self._parts.append(f'<path class="dots {tone}" d="{dots}"/>')
+            self._path(f"dots {tone}", "".join(f"M{a} {b}h0" for a, b in places))
         if legend:
             self._legend.append(f'<li class="{tone}"><bdi>{escaped(name)}</bdi></li>')
+
+    def _path(self, kind: str, drawn: str, data: str = "") -> None:
+        self._parts.append(f'<path class="{kind}" d="{drawn}"{data}/>')
 
     def band(self, x: FloatArray, low: FloatArray, high: FloatArray, tone: str = "a") -> bool:
         """What a curve can be at least and at most; drawn if it is wider than a line, which is returned."""
@@ -151,46 +153,42 @@ class Chart:
         starts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
         # Within a cell the least and the most, so that what is drawn holds all that is certified.
         bottom, top = np.minimum.reduceat(bottom[order], starts), np.maximum.reduceat(top[order], starts)
-        place = _units(cells[starts] / _FINE)
-        upper = [f"{a} {b}" for a, b in zip(place, _units(1 - top), strict=True)]
-        lower = [f"{a} {b}" for a, b in zip(place, _units(1 - bottom), strict=True)]
-        self._parts.append(f'<path class="band {tone}" d="M{"L".join([*upper, *reversed(lower)])}Z"/>')
+        places = _units(cells[starts] / _FINE)
+        upper, lower = ([f"{a} {b}" for a, b in zip(places, _units(1 - y), strict=True)] for y in (top, bottom))
+        self._path(f"band {tone}", f"M{'L'.join([*upper, *reversed(lower)])}Z")
         return True
 
     def dots(self, x: Sequence[float] | FloatArray, y: Sequence[float] | FloatArray, of: str, rows: list[int]) -> None:
         """A dot for each of some rows of a table."""
         places = zip(_units(self.x.at(x)), _units(1 - self.y.at(y)), strict=True)
         drawn = "".join(f"M{a} {b}h0" for a, b in places)
-        listed = " ".join(map(str, rows))
-        self._parts.append(f'<path class="dots a" d="{drawn}" data-of="{of}" data-rows="{listed}"/>')
+        self._path("dots a", drawn, f' data-of="{of}" data-rows="{" ".join(map(str, rows))}"')
 
     def bars(self, left: FloatArray, right: FloatArray, height: FloatArray) -> None:
         """Bars that stand on the axis."""
         ends = zip(_units(self.x.at(left)), _units(self.x.at(right)), _units(1 - self.y.at(height)), strict=True)
-        drawn = "".join(f"M{a + 2} {_SIZE}V{top}H{b - 2}V{_SIZE}Z" for a, b, top in ends)
-        self._parts.append(f'<path class="bars a" d="{drawn}"/>')
+        self._path("bars a", "".join(f"M{a + 2} {_SIZE}V{top}H{b - 2}V{_SIZE}Z" for a, b, top in ends))
 
     def diagonal(self) -> None:
         """From the lower left to the upper right corner."""
-        self._parts.append(f'<path class="guide" d="M0 {_SIZE}L{_SIZE} 0"/>')
+        self._path("guide", f"M0 {_SIZE}L{_SIZE} 0")
 
-    def rule(self, *, x: float | None = None, y: float | None = None, word: str = "") -> None:
-        """A line across the picture at a value of one axis."""
-        if x is not None:
-            place = _units(self.x.at([x]))[0]
-            self._parts.append(f'<path class="guide" d="M{place} 0V{_SIZE}"/>')
-            side = "left" if place < _SIZE / 2 else "right"
-            shift = place / 10 if side == "left" else 100 - place / 10
-            if word:
-                self._words.append(f'<span class="word" style="{side}:{shift:g}%;top:0">{escaped(word)}</span>')
-        if y is not None:
-            self._parts.append(f'<path class="guide" d="M0 {_units(1 - self.y.at([y]))[0]}H{_SIZE}"/>')
+    def level(self, y: float) -> None:
+        """A line across the picture at a value."""
+        self._path("guide", f"M0 {_units(1 - self.y.at([y]))[0]}H{_SIZE}")
+
+    def mark(self, x: float, word: str) -> None:
+        """A line up the picture at a value, with a word next to it."""
+        place = _units(self.x.at([x]))[0]
+        self._path("guide", f"M{place} 0V{_SIZE}")
+        side = f"left:{place / 10:g}%" if place < _SIZE / 2 else f"right:{100 - place / 10:g}%"
+        self._words.append(f'<span class="word" style="{side};top:0">{escaped(word)}</span>')
 
     def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
         """Names next to points, as many as find room: earlier ones first. They are left out where there is little."""
         taken: list[tuple[float, float, float, float]] = []
         for across, up, word in zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True):
-            text = word if len(word) <= 24 else word[:23] + "…"
+            text = cut(word, 24)
             wide = 0.011 * len(text) + 0.015
             left = across if across + wide < 1 else across - wide
             box = left, up - 0.03, left + wide, up + 0.03
@@ -198,18 +196,15 @@ class Chart:
                 continue
             taken.append(box)
             side = f"left:{100 * across:.1f}%" if left == across else f"right:{100 - 100 * across:.1f}%"
-            self._words.append(
-                f'<span class="name" style="{side};bottom:{100 * up:.1f}%"><bdi>{escaped(text)}</bdi></span>'
-            )
+            style = f"{side};bottom:{100 * up:.1f}%"
+            self._words.append(f'<span class="name" style="{style}"><bdi>{escaped(text)}</bdi></span>')
 
     def html(self, above: str = "") -> str:
         """The figure; another picture may stand above its own."""
         legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if len(self._legend) > 1 else ""
         note = f"<p>{escaped(self.note)}</p>" if self.note else ""
-        return (
-            f'<figure class="chart"><figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>{legend}'
-            f"<div>{above}{self.plot()}</div></figure>"
-        )
+        caption = f"<figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>"
+        return f'<figure class="chart">{caption}{legend}<div>{above}{self.plot()}</div></figure>'
 
     def plot(self) -> str:
         """The picture with its axes, without caption."""

@@ -83,11 +83,11 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
         text = f"{100 * fraction:.0f}" if fraction >= _LEAST else ""
         return f'<td class="{marks}" style="--v:{fraction:.3f}"{title}>{text}</td>'
 
-    heads = "".join(f'<th scope="col"{_named(names[at])}><span>{_isolated(names[at])}</span></th>' for at in drawn)
+    texts = {at: escaped(names[at]) for at in drawn}
+    heads = "".join(f'<th scope="col" title="{text}"><span><bdi>{text}</bdi></span></th>' for text in texts.values())
     body = "".join(
-        f'<tr><th scope="row"{_named(names[row])}>{_isolated(names[row])}</th>'
-        f"{''.join(cell(row, column) for column in drawn)}</tr>"
-        for row in drawn
+        f'<tr><th scope="row" title="{text}"><bdi>{text}</bdi></th>{"".join(cell(row, each) for each in drawn)}</tr>'
+        for row, text in texts.items()
     )
     few = "" if len(chosen) == none else f", for the {len(chosen)} labels most often mistaken"
     return (
@@ -95,11 +95,3 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
         f'<caption id="matrix-caption">What became of each true label, in per cent of its row{few}</caption>'
         f'<thead><tr><th scope="col">true ↓ predicted →</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
     )
-
-
-def _named(name: str) -> str:
-    return f' title="{escaped(name)}"'
-
-
-def _isolated(name: str) -> str:
-    return f"<bdi>{escaped(name)}</bdi>"

@@ -62,7 +62,7 @@ def _precision_recall(report: Report, tables: CurveTables, drawn: list[tuple[str
     cells = tables.pooled.of(0)
     positives, negatives = int(cells.tp[-1]), int(cells.fp[-1])
     if positives:
-        chart.rule(y=positives / (positives + negatives))
+        chart.level(positives / (positives + negatives))
     read, area = precision_recall_curve, "average precision"
     return _curves(report, tables, drawn, chart, area, "average_precision", read, steps=True)
 
@@ -112,7 +112,7 @@ def _thresholds(tables: CurveTables) -> str:
         note=f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}.",
     )
     if math.isfinite(best.threshold):
-        chart.rule(x=best.threshold, word="best")
+        chart.mark(best.threshold, "best")
     # From one threshold up to and with the next, predictions are those of the next.
     across = np.stack([np.append(low, at[:-1]), at], axis=1).reshape(-1)
     for name, side, tone in zip(("precision", "recall", "F1"), values, "abc", strict=True):
