@@ -296,7 +296,6 @@ def table(tp: int, fp: int, fn: int, tn: int) -> list[Example]:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -323,14 +322,14 @@ def table(tp: int, fp: int, fn: int, tn: int) -> list[Example]:
     ],
     ids=["even", "agreeing", "mixed", "disagreeing", "perfect", "one-sided", "no-negatives", "2**40", "2**59"],
 )
-def test_counts_up_to_two_to_the_sixty_third_overflow_nowhere(name: str, kinds: list[Example]):
-    ev = counted(kinds, ["a", "b", "c"])
-    oracle = Oracle(kinds, ["a", "b", "c"])
-    for beta in (1.0, 2.0, 0.3, 30.0, 31.5) if "beta" in PARAMETERS.get(name, {}) else (1.0,):
-        parameters = {parameter.name: parameter.default for parameter in ENTRIES[name].parameters}
-        if name.startswith("fbeta"):
-            parameters["beta"] = beta
-        assert_all_equal(ev, oracle, name, parameters)
+def test_counts_up_to_two_to_the_sixty_third_overflow_nowhere(kinds: list[Example]):
+    ev, oracle = counted(kinds, ["a", "b", "c"]), Oracle(kinds, ["a", "b", "c"])
+    for name in NAMES:
+        for beta in (1.0, 2.0, 0.3, 30.0, 31.5) if "beta" in PARAMETERS.get(name, {}) else (1.0,):
+            parameters = {parameter.name: parameter.default for parameter in ENTRIES[name].parameters}
+            if name.startswith("fbeta"):
+                parameters["beta"] = beta
+            assert_all_equal(ev, oracle, name, parameters)
 
 
 def test_the_correlation_of_a_large_table_is_not_the_overflowed_one():
@@ -660,10 +659,10 @@ def test_an_unknown_convention_for_empty_examples_is_refused(value: object):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("average", ["binary", "mirco", "", "none", 1, True, ("micro",)])
-def test_an_average_that_does_not_exist_is_refused(name: str, average: object):
-    with pytest.raises(se.MetricError, match=f"{name} has no average"):
-        se.metric(name, average=average)
+def test_an_average_that_does_not_exist_is_refused(name: str):
+    for average in ("binary", "mirco", "", "none", 1, True, ("micro",)):
+        with pytest.raises(se.MetricError, match=f"{name} has no average"):
+            se.metric(name, average=average)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -476,12 +476,12 @@ def test_a_clone_has_counted_nothing():
     assert metric.clone().get() == 0.0
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_a_fresh_metric_answers_prints_and_compares(name: str):
-    metric = CLASSES[name]()
-    assert isinstance(metric.get(), float)
-    assert repr(metric)
-    assert isinstance(metric > CLASSES[name](), bool)
+def test_a_fresh_metric_answers_prints_and_compares():
+    for made in CLASSES.values():
+        metric = made()
+        assert isinstance(metric.get(), float)
+        assert repr(metric)
+        assert isinstance(metric > made(), bool)
 
 
 def test_a_label_missing_from_the_prediction_is_counted_instead_of_raising_half_way():

@@ -26,10 +26,8 @@ FILLS = {"random": 0.3, "rare": 0.03, "ones": 2.0, "zeros": -1.0}
 
 def everything(pairs: Any) -> tuple:
     keys, times = pairs.items()
-    return (
-        pairs.examples,
-        sorted(zip(map(tuple, keys.tolist()), times.tolist(), strict=True)),
-    )
+    order = np.lexsort(keys.T)
+    return pairs.examples, len(keys), keys[order].tobytes(), times[order].tobytes()
 
 
 def both(parts: int) -> list[Twin]:

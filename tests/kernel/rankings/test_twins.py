@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,13 +55,22 @@ def same(pair: list[Twin], width: int) -> bool:
     return everything(pair[0].table, width) == everything(pair[1].table, width)
 
 
-@pytest.fixture(params=[0, 1], ids=["portable", "vectors"])
-def level(request: pytest.FixtureRequest):
-    before = compiled.vector_level()
-    compiled.vector_level(request.param)  # or the best this machine has
-    yield
+def at_each_level(subject: Callable[[Any], object], width: int) -> None:
+    """What is counted is the same in numpy, in portable loops and in the best vectors of this machine."""
+    tables = [Twin(backend, "rankings", "RankCounts", width).table for backend in ("numpy", "compiled", "compiled")]
+    answers, before = [], compiled.vector_level()
+    for level, table in zip((9, 0, 1), tables, strict=True):
+        compiled.vector_level(level)
+        answers.append((subject(table), everything(table, width)))
     compiled.vector_level(9)
     assert compiled.vector_level() == before
+    assert answers[1] == answers[0]
+    assert answers[2] == answers[0]
+
+
+def listed(answers: tuple[np.ndarray, ...]) -> list[list[int]]:
+    assert all(answer.dtype == np.int64 for answer in answers)
+    return [answer.tolist() for answer in answers]
 
 
 ROWS = list(product((np.float32, np.float64), SCORES, SHAPES))
@@ -67,7 +78,7 @@ ROWS = list(product((np.float32, np.float64), SCORES, SHAPES))
 
 @needs_compiled
 @pytest.mark.parametrize(("kind", "fill", "shape"), spread(ROWS, len(ROWS)), ids=str)
-def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type, level: None):
+def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type):
     rng = np.random.default_rng([*shape, SCORES.index(fill)])
     width = shape[1] + 3
     for share in (0.0, 0.05, 0.4, 1.0):
@@ -78,13 +89,8 @@ def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type, le
             ranked, mask = (None if p is None else (rng.random(shape) < p).astype(np.uint8) for p in masks)
             given = scores if ranked is None else np.where(ranked, scores, kind(np.nan))
             for strict in (False, True):
-                pair = both(width)
                 rows = (columns, 2, true, given, ranked, mask, strict, True)
-                answers = [twin.table.count_rows(*rows) for twin in pair]
-                for mine, other in zip(*answers, strict=True):
-                    assert mine.dtype == other.dtype == np.int64
-                    assert mine.tolist() == other.tolist()
-                assert same(pair, width)
+                at_each_level(lambda table, rows=rows: listed(table.count_rows(*rows)), width)
 
 
 def lists_of(rng: np.random.Generator, examples: int, width: int, most: int, distinct: bool) -> tuple:
@@ -98,7 +104,7 @@ def lists_of(rng: np.random.Generator, examples: int, width: int, most: int, dis
 
 @needs_compiled
 @pytest.mark.parametrize("seed", range(cases(150)))
-def test_twins_rank_lists_alike(seed: int, level: None):
+def test_twins_rank_lists_alike(seed: int):
     rng = np.random.default_rng(seed)
     examples, width = int(rng.choice([0, 1, 2, 30])), int(rng.choice([1, 2, 9, 65, 400]))
     ranked = lists_of(rng, examples, width, 70, True)
@@ -107,29 +113,26 @@ def test_twins_rank_lists_alike(seed: int, level: None):
     scores = scores_of(rng, (1, len(ranked[1])), fill, np.float64).reshape(-1)
     for mask in (None, hides):
         for place in (None, rng.permutation(width).astype(np.int64)):
-            pair = both(width)
             lists = examples, width // 2, true, ranked, scores, mask, place
-            answers = [twin.table.count_lists(*lists, True) for twin in pair]
-            assert answers[0].rows.tolist() == answers[1].rows.tolist()
-            assert answers[0].groups.tolist() == answers[1].groups.tolist()
-            assert in_order(answers[0].labels) == in_order(answers[1].labels)
-            for twin in pair:  # again, into counts that are not empty
-                assert twin.table.count_lists(*lists) is None
-            assert same(pair, width)
+
+            def count(table: Any, lists: tuple = lists) -> object:
+                answer = table.count_lists(*lists, True)
+                assert table.count_lists(*lists) is None  # again, into counts that are not empty
+                return answer.rows.tolist(), answer.groups.tolist(), in_order(answer.labels)
+
+            at_each_level(count, width)
 
 
 @needs_compiled
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.9])
 @pytest.mark.parametrize("distinct", [3, 300, 10**6])
-def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: int, level: None):
+def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: int):
     rng = np.random.default_rng(int(10 * share))
     true, scores = (rng.random((4, 1500)) < share).astype(np.uint8), rng.integers(0, distinct, (4, 1500))
     for kind in (np.float32, np.float64):
         for strict in (False, True):
             given = np.arange(1500), 0, true, scores.astype(kind), None, None, strict, True
-            answers = [twin.table.count_rows(*given) for twin in both(1500)]
-            for mine, other in zip(*answers, strict=True):
-                assert mine.tolist() == other.tolist()
+            at_each_level(lambda table, given=given: listed(table.count_rows(*given)), 1500)
 
 
 @needs_compiled

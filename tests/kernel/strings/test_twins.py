@@ -93,7 +93,7 @@ def test_texts_that_differ_in_one_byte_or_in_length_alone_are_told_apart(kind: p
 @pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
 def test_so_many_texts_that_tables_grow_are_told_apart(kind: pa.DataType, prefix: str):
     numbers = np.random.default_rng(1).permutation(np.tile(np.arange(70_000), 2))
-    agree(pa.array([f"{prefix}{number}" for number in numbers], kind).slice(3))
+    agree(pa.array([f"{prefix}{number}" for number in numbers.tolist()], kind).slice(3))
 
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
