@@ -44,37 +44,30 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
-    "Checkpoint": "delivery.checkpoint",
-    "Checkpointer": "delivery.checkpoint",
-    "ClosedWindow": "windows.tumbling",
-    "Columns": "tabular.columns",
-    "Fading": "windows.fading",
-    "Job": "tabular.job",
-    "Ledger": "delivery.ledger",
-    "Pending": "progressive.pending",
-    "Rolling": "windows.sliding",
-    "Sliced": "slices",
-    "Snapshot": "progressive",
-    "TimeRolling": "windows.sliding",
-    "TopK": "inputs.topk",
-    "Trace": "progressive.trace",
-    "Tumbling": "windows.tumbling",
-    "classification_report": "evaluation.score",
-    "evaluate": "tabular.evaluate",
-    "iter_progressive_evaluate": "progressive",
-    "jain_propensities": "metrics.propensities",
-    "load": "delivery.checkpoint",
-    "progressive_evaluate": "progressive",
-    "score": "evaluation.score",
+    "delivery.checkpoint": {"Checkpoint", "Checkpointer", "load"},
+    "delivery.ledger": {"Ledger"},
+    "evaluation.score": {"classification_report", "score"},
+    "inputs.topk": {"TopK"},
+    "metrics.propensities": {"jain_propensities"},
+    "progressive": {"Snapshot", "iter_progressive_evaluate", "progressive_evaluate"},
+    "progressive.pending": {"Pending"},
+    "progressive.trace": {"Trace"},
+    "slices": {"Sliced"},
+    "tabular.columns": {"Columns"},
+    "tabular.evaluate": {"evaluate"},
+    "tabular.job": {"Job"},
+    "windows.fading": {"Fading"},
+    "windows.sliding": {"Rolling", "TimeRolling"},
+    "windows.tumbling": {"ClosedWindow", "Tumbling"},
 }
-"""Where names are that are imported when they are first used, so that importing the package stays quick."""
+"""Names that are imported when they are first used, so that importing the package stays quick."""
 
 
 def __getattr__(name: str) -> object:
     if name == "__all__":
         value: object = list(_NAMES) + [entry.class_name for entry in catalogue()]
-    elif name in _LATER:
-        value = getattr(import_module(f"streameval.{_LATER[name]}"), name)
+    elif module := next((module for module, names in _LATER.items() if name in names), ""):
+        value = getattr(import_module(f"streameval.{module}"), name)
     elif name[:1].isupper() and hasattr(_classes, name):
         value = getattr(_classes, name)
     else:

@@ -67,20 +67,18 @@ class Ledger(Mergeable, Generic[StateT]):
     (0.8, {'partition 0': Version(epoch=0, sequence=2)})
     """
 
-    __slots__ = ("_empty", "_sums", "_template", "_total")
+    __slots__ = ("_sums", "_template", "_total")
 
     def __init__(self, evaluator: StateT | None = None) -> None:
-        # What all shards are built like, and its bytes; it never changes.
+        # A state without examples that has the configuration of all shards; it never changes.
         self._template: Any = None
-        self._empty = b""
         # The sum that each shard is part of. No shard is in two of them.
         self._sums: dict[Label, SavedSum] = {}
         # The sum of all, if it is known; no other ledger's.
         self._total: Any = None
         if evaluator is not None:
             self._template = _template_of(evaluator)
-            self._empty = self._template.to_bytes()
-            if self._empty != evaluator.to_bytes():
+            if self._template.to_bytes() != evaluator.to_bytes():
                 raise InputError(
                     f"Ledger starts empty, but this {type(evaluator).__name__} has counted examples; give one that has "
                     "counted nothing, and put this one as a shard"
@@ -123,7 +121,6 @@ class Ledger(Mergeable, Generic[StateT]):
         template = self._template
         if template is None:
             template = _template_of(state)
-            self._empty = template.to_bytes()  # without a template it has no meaning
         else:
             check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
         current = self._sums.get(name)
@@ -177,7 +174,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if sums != self._sums:
             self._total = None
         if self._template is None:
-            self._empty, self._template = other._empty, other._template
+            self._template = other._template
         self._sums = sums
 
     def _differences(self, other: Self) -> list[str]:
@@ -321,13 +318,13 @@ class Ledger(Mergeable, Generic[StateT]):
         """An independent ledger with the same content."""
         twin = type(self)()
         # States in a ledger are bytes, and templates never change.
-        twin._template, twin._empty = self._template, self._empty
-        twin._sums, twin._total = dict(self._sums), None if self._total is None else self._total.copy()
+        twin._template, twin._sums = self._template, dict(self._sums)
+        twin._total = None if self._total is None else self._total.copy()
         return twin
 
     def to_bytes(self) -> bytes:
         """The ledger as bytes; equal ledgers have equal bytes, on every machine."""
-        return encode_ledger(b"" if self._template is None else self._empty, self._each())
+        return encode_ledger(b"" if self._template is None else self._template.to_bytes(), self._each())
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
@@ -359,7 +356,7 @@ class Ledger(Mergeable, Generic[StateT]):
             for _ in states():  # either one of them is refused, or only reading the sum is
                 pass
             total = None
-        self._template, self._empty = template, template.to_bytes()
+        self._template = template
         self._sums = {shard: part for part in sums for shard in part.shards}
         self._total = total
 

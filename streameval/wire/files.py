@@ -32,22 +32,18 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     if target.exists() and not target.is_file():
         raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
     temporary, file = _open_temporary(target)
-    renamed = False
     try:
         try:
             _write_all(file, data)
             os.fsync(file)
             if sys.platform != "win32":  # renamed while it is held, or another process might take it for a leftover
                 temporary.replace(target)
-                renamed = True
         finally:
             os.close(file)
-        if not renamed:
+        if sys.platform == "win32":
             temporary.replace(target)
-            renamed = True
     except BaseException:
-        if not renamed:
-            temporary.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     if sys.platform != "win32":  # the rename itself must reach the disk; Windows has no such call
         folder = os.open(target.parent, os.O_RDONLY)
