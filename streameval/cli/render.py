@@ -17,7 +17,6 @@ from rich.text import Text
 
 from streameval.cli.results import Counts, Result, tables_of, values_of
 from streameval.evaluation.evaluator import report_of
-from streameval.report.columns import dict_report
 from streameval.report.model import Cell, Column, Table, cell_text
 from streameval.schema.text import printable
 
@@ -198,7 +197,7 @@ def _json(result: Result) -> dict[str, object]:
             for where, counts in result.slices()
         ]
     if result.has_labels:
-        details = dict_report(report_of(result.counts, ()))
+        details = report_of(result.counts, ()).to_dict()
         content |= {key: details[key] for key in ("averages", "labels")}
     return content
 

@@ -215,9 +215,7 @@ class Evaluator(Accumulator):
         >>> report["labels"]["label"], report["labels"]["f1"]
         (['bird', 'cat', 'dog'], [0.0, 1.0, 0.0])
         """
-        from streameval.report.columns import dict_report
-
-        return dict_report(report_of(self))
+        return report_of(self).to_dict()
 
     def to_pandas(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PandasFrame:
         """One row per label: its counts, and metrics without average.
@@ -244,17 +242,15 @@ class Evaluator(Accumulator):
         1   cat   1   0   0   0        1          1  1.0      1.0
         2   dog   0   1   0   0        0          1  0.0      0.0
         """
-        from streameval.report.columns import label_columns
         from streameval.report.frames import to_pandas
 
-        return to_pandas(label_columns(report_of(self), specs_of(metrics)))
+        return to_pandas(report_of(self).columns(specs_of(metrics)))
 
     def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
-        from streameval.report.columns import label_columns
         from streameval.report.frames import to_polars
 
-        return to_polars(label_columns(report_of(self), specs_of(metrics)))
+        return to_polars(report_of(self).columns(specs_of(metrics)))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{spec.key}={self._number(spec)}" for spec in self._specs)

@@ -1,4 +1,4 @@
-"""What a report says: how much was evaluated, metrics, averages, labels. Text, HTML and terminal only format it."""
+"""What a report says: how much was evaluated, metrics, averages, labels. Text, page and terminal only format it."""
 
 from __future__ import annotations
 
@@ -173,6 +173,33 @@ class Report:
         columns = self.label_values().values()
         rows = sorted(largest_first(self.support)[:count])
         return [(self.labels[row], [column[row] for column in columns], self.support[row]) for row in rows]
+
+    def columns(self, specs: Iterable[MetricSpec]) -> dict[str, list[object]]:
+        """The labels, their counts of binary predictions, and one column for each metric, without its average."""
+        columns: dict[str, list[object]] = {"label": list(self.labels)}
+        if self.has_decisions:
+            columns = {name: list(values) for name, values in self.counts.to_dict().items()}
+        for spec in specs:
+            if None not in entry_of(spec.name).averages:
+                raise MetricError(f"{spec.key} has no value per label; leave it out, or read it with get({spec.key!r})")
+            options: dict[str, Any] = {"zero_division": spec.zero_division, "parameters": dict(spec.parameters)}
+            each = build_spec(spec.name, average=None, **options)
+            columns[MetricValue(each, None).column] = list(self.per_label(each))
+        return columns
+
+    def to_dict(self) -> dict[str, object]:
+        """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
+        metrics = {}
+        for item in self.values():
+            if item.error is not None:
+                raise item.error
+            metrics[item.spec.key] = item.value
+        content: dict[str, object] = {"examples": self.tables.examples, "weight": self.weight, "metrics": metrics}
+        if self.has_decisions:
+            averages = self.averages().items()
+            content["averages"] = {average: dict(zip(PER_LABEL, values, strict=True)) for average, values in averages}
+            content["labels"] = self.columns(build_spec(name, average=None) for name in PER_LABEL)
+        return content
 
     def omitted(self, rows: int) -> str:
         """What to say where only so many labels have a row; nothing where all have one."""

@@ -14,24 +14,16 @@ T = TypeVar("T")
 def with_bar(
     items: Iterable[T], total: int | None, unit: str, *, size: Callable[[T], int] | None = None
 ) -> Iterator[T]:
-    """Items as they come, with a bar that counts them, or their sizes.
-
-    Raises
-    ------
-    DependencyError
-        If tqdm is not installed.
-    """
+    """Items as they come, with a bar that counts them, or their sizes."""
     try:
         from tqdm import tqdm
     except ImportError as error:
         raise DependencyError("progress=True needs tqdm, which is not installed; pip install tqdm") from error
-    if size is None:
-        return iter(tqdm(items, total=total, unit=unit, file=sys.stderr))
 
     def counted() -> Iterator[T]:
-        with tqdm(total=total, unit=unit, unit_scale=True, file=sys.stderr) as bar:
+        with tqdm(total=total, unit=unit, unit_scale=size is not None, file=sys.stderr) as bar:
             for item in items:
                 yield item
-                bar.update(size(item))
+                bar.update(1 if size is None else size(item))
 
     return counted()
