@@ -312,12 +312,14 @@ class Bins:
         counts, sums = np.zeros((len(columns), 2), np.int64), np.zeros((len(columns), 3, 2), np.uint64)
         for position, column in enumerate(columns.tolist()):
             below, hits, totals = 0, 0, [0, 0, 0]
-            for bin_, (negative, positive) in sorted(self._cell.value.bins[column].items()):
+            bins = self._cell.value.bins[column]
+            flips = flipped_bins(np.array(sorted(bins), np.int64)).tolist()
+            for (_, (negative, positive)), flips_order in zip(sorted(bins.items()), flips, strict=True):
                 x, y, tied = _common(*positive), _common(*negative), negative[0]
                 if x == -1 or y == -1:
                     more = [0, tied, 2 * tied]
                 else:
-                    more = [tied if x == y else 2 * tied * ((x > y) != bool(flipped_bins(np.array(bin_))))] * 3
+                    more = [tied if x == y else 2 * tied * ((x > y) != flips_order)] * 3
                 totals = [total + positive[0] * (2 * below + part) for total, part in zip(totals, more, strict=True)]
                 below, hits = below + tied, hits + positive[0]
             counts[position] = below, hits
