@@ -15,7 +15,7 @@ from streameval.evaluation.value import Mergeable
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings
+from streameval.metrics.views import Views
 from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label
@@ -205,8 +205,8 @@ class Accumulator(Mergeable):
         """Forget every example."""
         self._core = Core.fresh(self._config)
 
-    def _mark(self) -> int:
-        """What every update changes; see `Feed.mark`."""
+    def mark(self) -> int:
+        """What every update changes; see `Target.version`."""
         return self._core.states.examples
 
     def _compact(self) -> None:
@@ -253,7 +253,7 @@ class Accumulator(Mergeable):
         MetricError
             If no such state is kept.
         """
-        return self._readings().named(checked_state(state), f"tables({state!r})")
+        return self._views().named(checked_state(state), f"tables({state!r})")
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them.
@@ -273,8 +273,8 @@ class Accumulator(Mergeable):
     def _tables(self) -> Tables:
         return Tables(self._core.decisions)
 
-    def _readings(self) -> Readings:
-        return Readings(self._config, self._tables(), self._core.states.states, KINDS)
+    def _views(self) -> Views:
+        return Views(self._config, self._tables(), self._core.states.states, KINDS)
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 

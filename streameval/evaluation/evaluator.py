@@ -96,11 +96,11 @@ class Evaluator(Accumulator):
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
     def get(self, metric: MetricLike | None = None) -> object:
         """The value of one metric, or of all by name. Metrics without average give one value per label."""
-        readings = self._readings()
+        views = self._views()
         if metric is not None:
             spec = _spec_of(metric)
-            return evaluate(spec, readings.of(spec))
-        return {spec.key: evaluate(spec, readings.of(spec)) for spec in self._specs}
+            return evaluate(spec, views.of(spec))
+        return {spec.key: evaluate(spec, views.of(spec)) for spec in self._specs}
 
     def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
         """The value of a metric with bounds that contain the exact one.
@@ -111,7 +111,7 @@ class Evaluator(Accumulator):
         Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
         tell what the bins leave open.
         """
-        return certified(_spec_of(metric), self._readings())
+        return certified(_spec_of(metric), self._views())
 
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
@@ -280,7 +280,7 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
 
 def report_of(counts: Accumulator, specs: Iterable[MetricSpec] | None = None) -> Report:
     """The report of an evaluator or a metric, on its own metrics unless ``specs`` are passed."""
-    return Report(counts._readings(), counts._specs if specs is None else specs)
+    return Report(counts._views(), counts._specs if specs is None else specs)
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:

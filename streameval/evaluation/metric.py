@@ -78,7 +78,7 @@ class Metric(Accumulator):
 
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
-        return evaluate(self.spec, self._readings().of(self.spec))
+        return evaluate(self.spec, self._views().of(self.spec))
 
     def interval(self) -> Interval | dict[Label, Interval]:
         """The value with bounds that contain the exact one; they are equal where nothing is open.
@@ -86,7 +86,7 @@ class Metric(Accumulator):
         Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
         tell what the bins leave open.
         """
-        return certified(self.spec, self._readings())
+        return certified(self.spec, self._views())
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:

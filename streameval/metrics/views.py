@@ -15,11 +15,6 @@ from streameval.schema.labels import Label
 from streameval.states.views import Tables
 
 
-def state_of(spec: MetricSpec) -> str:
-    """The state that a metric is read from."""
-    return entry_of(spec.name).state
-
-
 def without_decisions(spec: MetricSpec) -> str:
     """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
     return (
@@ -28,9 +23,9 @@ def without_decisions(spec: MetricSpec) -> str:
     )
 
 
-def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, Interval]:
+def certified(spec: MetricSpec, views: Views) -> Interval | dict[Label, Interval]:
     """The value of a metric with bounds that contain the exact one."""
-    tables, certify = readings.of(spec), entry_of(spec.name).certify
+    tables, certify = views.of(spec), entry_of(spec.name).certify
     if certify is not None:
         bounds: Interval | dict[Label, Interval] = certify(tables, spec)
         return bounds
@@ -41,7 +36,7 @@ def certified(spec: MetricSpec, readings: Readings) -> Interval | dict[Label, In
 
 
 class StateKind(Protocol):
-    """What readings ask of a kind of state."""
+    """What views ask of a kind of state."""
 
     def view(self, state: Any, columns: IntArray) -> Any:
         """What formulas read of a state, for the labels in these columns."""
@@ -50,7 +45,7 @@ class StateKind(Protocol):
         """The name in ``keep=`` without which a metric with these needs cannot be read."""
 
 
-class Readings:
+class Views:
     """What metrics read, by state; each part is made when it is first asked for."""
 
     def __init__(
@@ -62,6 +57,7 @@ class Readings:
     ) -> None:
         """Over the states besides decisions, by name, and what is known of their kinds."""
         self._config = config
+        self.decides = config.decides
         self._tables = decisions
         self._states = states
         self._kinds = kinds
@@ -71,11 +67,6 @@ class Readings:
     def tables(self) -> Tables:
         """The tables of decisions, present even if nothing is binarised."""
         return self._tables
-
-    @property
-    def decides(self) -> bool:
-        """Whether there are decisions to read."""
-        return self._config.decides
 
     @property
     def config(self) -> Config:
@@ -88,12 +79,13 @@ class Readings:
 
     def of(self, spec: MetricSpec) -> Any:
         """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
-        name = state_of(spec)
-        if name == "decisions" and self._config.decides:
-            return self._made[name]
+        entry = entry_of(spec.name)
+        name = entry.state
         if name == "decisions":
+            if self.decides:
+                return self._tables
             raise MetricError(without_decisions(spec))
-        options, required = self._config.options_of(name), self._kinds[name].required(entry_of(spec.name).needs(spec))
+        options, required = self._config.options_of(name), self._kinds[name].required(entry.needs(spec))
         if options is None or required not in options.keep():
             raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)

@@ -51,7 +51,7 @@ class Target:
         self._needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
-        self._version: Callable[[], object] | None = getattr(evaluator, "_mark", None)
+        self._version: Callable[[], object] | None = getattr(evaluator, "mark", None)
         revert = getattr(evaluator, "revert", None)
         self.can_revert = callable(revert) and not accepted.keys() - _keywords(revert).keys()
 

@@ -198,7 +198,7 @@ class Trace:
         self._settle()
         return self._examples
 
-    def _mark(self) -> int:
+    def mark(self) -> int:
         """What every update changes; see `Target.version`."""
         return self.examples
 

@@ -13,7 +13,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import Entry, build_spec, catalogue, entry_of, evaluate, parse_spec
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
-from streameval.metrics.views import Readings, certified
+from streameval.metrics.views import Views, certified
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 
@@ -69,7 +69,7 @@ class MetricValue:
 class Report:
     """What a report says of one state and the metrics that were chosen."""
 
-    def __init__(self, views: Readings, specs: Iterable[MetricSpec] = ()) -> None:
+    def __init__(self, views: Views, specs: Iterable[MetricSpec] = ()) -> None:
         self.views, self.specs = views, tuple(specs)
         self.tables = views.tables
 

@@ -454,7 +454,7 @@ class Sliced(Mergeable, Generic[A]):
 
         def row(title: str, name: str, part: A) -> SliceRow:
             answer: Any = read(part, None)
-            values = answer if isinstance(part, Evaluator) else {part._specs[0].key: answer}
+            values = {part.spec.key: answer} if isinstance(part, Metric) else answer
             return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}
 
         self._settle()

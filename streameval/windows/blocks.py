@@ -178,7 +178,7 @@ class Blocks(Window[A]):
                 state = self._state = self._pruned(state._replace(newest=state.newest + 1))
         return state
 
-    def _mark(self) -> int:
+    def mark(self) -> int:
         """What every update changes; see `Target.version`. It takes as long however many blocks are kept."""
         return self._state.total
 

@@ -94,8 +94,8 @@ class _Recent(Window[A]):
         history.extend(gathered.states, recent, stamps, self._size, limit)
         self._compact(history)
 
-    def _mark(self) -> int:
-        """What every update changes; see `Feed.mark`."""
+    def mark(self) -> int:
+        """What every update changes; see `Target.version`."""
         return self._now[0].appended
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002

@@ -374,7 +374,7 @@ class Once:
     def get(self):
         return self.inner.get()
 
-    def _mark(self):
+    def mark(self):
         return self.inner.examples
 
 

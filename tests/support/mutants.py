@@ -216,10 +216,10 @@ def _answers(entry: se.Entry) -> list[tuple[Any, se.MetricSpec, Any, Any]]:
     """Views, specs, what the definition gives, and the bounds of curves; streams that tell most come first."""
     found = []
     for stream, specs in reversed(cases_of(entry)):
-        readings = evaluator_of(entry, stream, specs)._readings()
+        views = evaluator_of(entry, stream, specs)._views()
         for spec in specs:
             bounds = bounds_of(entry, stream, spec) if entry.certify else None
-            found.append((readings.of(spec), spec, expected(entry, stream, spec), bounds))
+            found.append((views.of(spec), spec, expected(entry, stream, spec), bounds))
     return found
 
 
