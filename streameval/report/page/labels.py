@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
+from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import PER_LABEL, Column, Report, Table, largest_first
 from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
@@ -21,7 +22,12 @@ _PER_LABEL: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """What each means, and the columns that are 0 where it is 0/0."""
 
-_SUPPORT = "examples in which the label is true"
+_COUNTS = {
+    "support": "examples in which the label is true", "predicted": "examples for which the label is predicted",
+    "TP": "true positives: true and predicted", "FP": "false positives: predicted but not true",
+    "FN": "false negatives: true but not predicted",
+}  # fmt: skip
+_BEST = "F1 is greatest for labels scoring at or above it"
 
 
 def label_section(report: Report, max_labels: int) -> Section | None:
@@ -53,44 +59,30 @@ def _binary(report: Report) -> list[Column]:
     """What follows from binary predictions."""
     if not report.has_decisions:
         return []
-    table, values = report.counts, report.label_values()
-    return [
-        *(
-            Column(HEADS.get(name, name), "bar", values[name], note, unless)
-            for name, (note, unless) in _PER_LABEL.items()
-        ),
-        Column("support", "count", report.support, _SUPPORT),
-        Column("predicted", "count", table.predicted.tolist(), "examples for which the label is predicted"),
-        Column("TP", "count", table.tp.tolist(), "true positives: true and predicted"),
-        Column("FP", "count", table.fp.tolist(), "false positives: predicted but not true"),
-        Column("FN", "count", table.fn.tolist(), "false negatives: true but not predicted"),
+    values, counts = report.label_values(), report.counts.to_dict()
+    fractions = [
+        Column(HEADS.get(name, name), "bar", values[name], note, unless) for name, (note, unless) in _PER_LABEL.items()
     ]
+    return fractions + [Column(name, "count", counts[name.lower()], note) for name, note in _COUNTS.items()]
 
 
 def _scored(report: Report) -> list[Column]:
     """What follows from curves."""
     if not report.views.keeps("curves"):
         return []
-    from streameval.metrics.thresholds import best_thresholds  # only where there are curves
-
     tables = report.views.named("curves", "the report")
     best = list(best_thresholds(tables).values())
     columns = []
     if not report.has_decisions:
         positives = [as_float(int(tables.steps.of(place).tp[-1]) * tables.unit) for place in range(tables.size)]
-        columns.append(Column("support", "count", positives, _SUPPORT))
+        columns.append(Column("support", "count", positives, _COUNTS["support"]))
     area, precision = (report.per_label(build_spec(name, average=None)) for name in ("roc_auc", "average_precision"))
     return [
         *columns,
         Column("ROC AUC", "fraction", area, "chance that a positive has a greater score than a negative"),
         Column("avg. precision", "fraction", precision, "mean over the positives of the precision at their score"),
-        Column(
-            "best threshold",
-            "number",
-            [choice.threshold for choice in best],
-            "F1 is greatest for labels scoring at or above it",
-        ),
-        Column("best F1", "fraction", [choice.value for choice in best], "F1 at the best threshold, on these examples"),
+        Column("best threshold", "number", [each.threshold for each in best], _BEST),
+        Column("best F1", "fraction", [each.value for each in best], "F1 at the best threshold, on these examples"),
     ]
 
 

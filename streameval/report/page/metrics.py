@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from streameval.metrics.interval import Interval
-from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
+from streameval.report.model import AVERAGES, PER_LABEL, MetricValue, Report, Table, listed
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
 
 HEADS = {"f1": "F1"}
@@ -92,14 +92,8 @@ def averages_section(report: Report) -> Section | None:
     """Precision, recall and F1 in every average."""
     if not report.has_decisions:
         return None
-    averages = report.averages()
-    columns = [
-        Column("average", "label", list(averages)),
-        Column("meaning", "text", [AVERAGES[name] for name in averages]),
-        *(
-            Column(HEADS.get(n, n), "bar", v)
-            for n, v in zip(PER_LABEL, zip(*averages.values(), strict=True), strict=True)
-        ),
-    ]
+    names = ["average", "meaning", *(HEADS.get(name, name) for name in PER_LABEL)]
+    rows = [[name, AVERAGES[name], *values] for name, values in report.averages().items()]
+    columns = listed(names, ["label", "text", "bar", "bar", "bar"], rows)
     table = Table("averages", f"Over {count_text(report.total_support)} true labels", columns)
     return Section("averages", "Averages", table_html(table), table)
