@@ -97,7 +97,7 @@ from streameval.adapters.river.metric import CountedMetric
 from streameval.metrics.spec import Empty
 from streameval.schema.config import Unknown
 from streameval.schema.labels import Label"""
-    bodies = {name: _body(_own(made._entry), made._entry) for name, made in CLASSES.items()}
+    bodies = {name: _body(_own(metric._entry), metric._entry) for name, metric in CLASSES.items()}
     return _shortened(STUB.format(imports=imports) + "\n" + _classes(bodies, "CountedMetric"))
 
 
@@ -133,8 +133,8 @@ def _shortened(text: str) -> str:
     names: dict[str, str] = {}
     for parameter, choices in re.findall(r"(\w+): (Literal\[[^]]*\](?: \| None)?) =", text):
         if text.count(f": {choices} =") > 1 and choices.count(",") and choices not in names:
-            taken = sum(name.startswith(f"_{parameter.title()}") for name in names.values())
-            names[choices] = f"_{parameter.title()}{taken + 1 if taken else ''}"
+            number = sum(name.startswith(f"_{parameter.title()}") for name in names.values())
+            names[choices] = f"_{parameter.title()}{number + 1 if number else ''}"
     for choices, name in names.items():
         text = text.replace(f": {choices} =", f": {name} =")
     aliases = "".join(f"{name}: TypeAlias = {choices}\n" for choices, name in names.items())
@@ -148,8 +148,8 @@ def _broken(line: str) -> str:
     if len(line) <= 120:
         return line
     parts = re.split(r", (?=\w+:|\*)", line.removeprefix(start).removesuffix(end))
-    joined = ", ".join(part.replace(" ", "\0") for part in parts)
-    inner = textwrap.fill(joined, 120, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
+    filled = ", ".join(part.replace(" ", "\0") for part in parts)
+    inner = textwrap.fill(filled, 120, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
     return f"{start}\n{inner}\n    {end}".replace("\0", " ")
 
 

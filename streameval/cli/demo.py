@@ -29,13 +29,13 @@ _SECONDS = 3.0
 
 def _rows(number: int) -> Iterator[dict[str, Any]]:
     """Rows that are the same every time."""
-    made = random.Random(7)  # noqa: S311  # nothing secret
+    rng = random.Random(7)  # noqa: S311  # nothing secret
     for at in range(number):
-        region = made.choice(("eu", "us"))
+        region = rng.choice(("eu", "us"))
         sure = 0.32 if region == "eu" else 0.2
-        tags = [tag for tag, fraction in _TAGS.items() if made.random() < fraction]
+        tags = [tag for tag, fraction in _TAGS.items() if rng.random() < fraction]
         scores = {
-            tag: round(min(1.0, max(0.0, made.gauss(0.5 + (sure if tag in tags else -sure), 0.25))), 3) for tag in _TAGS
+            tag: round(min(1.0, max(0.0, rng.gauss(0.5 + (sure if tag in tags else -sure), 0.25))), 3) for tag in _TAGS
         }
         guess = [tag for tag, score in scores.items() if score >= 0.5]
         yield {"id": at, "region": region, "tags": tags, "guess": guess, "scores": scores}

@@ -77,7 +77,7 @@ def check_writable(path: Path | None) -> Path | None:
     if not path.parent.is_dir():
         raise UserError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.exists() and not path.is_file():  # a device would be replaced, not written to
-        raise UserError(f"{path} is no ordinary file; name one, or one that is not there yet")
+        raise UserError(f"{path} is no ordinary file; name one, or a new one")
     if not os.access(path.parent, os.W_OK):
         raise UserError(f"{path} cannot be written: the folder {path.parent} does not allow it")
     return path

@@ -46,11 +46,15 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
 @contextmanager
 def _bar(size: int) -> Iterator[Advance]:
     console = console_of(sys.stderr)
-    whole = Column(no_wrap=True)  # a line that is broken in two would jump
-    columns: list[ProgressColumn] = [BarColumn(None), TextColumn("{task.percentage:>3.0f}%", table_column=whole)]
+    fixed = Column(no_wrap=True)  # a line that is broken in two would jump
+    columns: list[ProgressColumn] = [BarColumn(None), TextColumn("{task.percentage:>3.0f}%", table_column=fixed)]
     if console.width >= _WIDE:
-        columns += [DownloadColumn(table_column=whole), TransferSpeedColumn(table_column=whole), TextColumn("left")]
-    columns.append(TimeRemainingColumn(table_column=whole))
+        columns += [
+            DownloadColumn(table_column=fixed),
+            TransferSpeedColumn(table_column=fixed),
+            TextColumn("left"),
+        ]
+    columns.append(TimeRemainingColumn(table_column=fixed))
     with Progress(*columns, console=console, transient=True, expand=True) as progress:
         task = progress.add_task("", total=size)
         yield lambda done: progress.advance(task, done)

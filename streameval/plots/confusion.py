@@ -69,7 +69,7 @@ def plot_confusion(
     matrix
         An evaluator with confusions of pairs, or what `streameval.metrics.pairs.confusion_matrix` returned.
     values
-        Of an evaluator: what a cell adds up, as in `confusion_matrix`; "shares" if not said.
+        Of an evaluator: what a cell adds up, as in `confusion_matrix`; "shares" by default.
     ax
         Where to draw; a new figure if None.
     normalize
@@ -121,7 +121,7 @@ def plot_cooccurrence(
     measure
         Of an evaluator: a measure of `association`; None shows how many examples have both labels.
     side
-        Of an evaluator: which labels, as in these functions; the true ones if not said.
+        Of an evaluator: which labels, as in these functions; the true ones by default.
     ax, numbers, title
         As in `plot_confusion`.
     name
@@ -207,8 +207,8 @@ def plot_label_panels(
 
 
 def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) -> None:
-    whole = table.sum(axis=1, keepdims=True)
-    fractions = np.divide(table, whole, out=np.zeros((2, 2)), where=whole > 0)
+    totals = table.sum(axis=1, keepdims=True)
+    fractions = np.divide(table, totals, out=np.zeros((2, 2)), where=totals > 0)
     image = ax.imshow(fractions, cmap=colours(), vmin=0, vmax=1, aspect="equal")
     for (row, column), fraction in np.ndenumerate(fractions):
         text, ink = short(float(table[row, column])) or "0", ink_on(image.cmap(float(fraction)))

@@ -58,7 +58,7 @@ def html_page(
     ]
     sections = [section for section in parts if section is not None]
     if not report.tables.examples:
-        empty = "<p>No example was counted yet, so every value below is what 0/0 is taken for.</p>"
+        empty = "<p>No example was counted yet, so every value below is that of 0/0.</p>"
         sections.insert(0, Section("empty", "Nothing to see yet", empty))
     script, style = _resource("page.js"), _resource("page.css")
     fields = {

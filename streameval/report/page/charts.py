@@ -186,15 +186,15 @@ class Chart:
 
     def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
         """Names next to points, as many as find room: earlier ones first. They are left out where there is little."""
-        taken: list[tuple[float, float, float, float]] = []
+        boxes: list[tuple[float, float, float, float]] = []
         for across, up, word in zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True):
             text = cut(word, 24)
             wide = 0.011 * len(text) + 0.015
             left = across if across + wide < 1 else across - wide
             box = left, up - 0.03, left + wide, up + 0.03
-            if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+            if any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in boxes):
                 continue
-            taken.append(box)
+            boxes.append(box)
             side = f"left:{100 * across:.1f}%" if left == across else f"right:{100 - 100 * across:.1f}%"
             style = f"{side};bottom:{100 * up:.1f}%"
             self._words.append(f'<span class="name" style="{style}"><bdi>{escaped(text)}</bdi></span>')

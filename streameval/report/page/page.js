@@ -123,10 +123,10 @@
     if (support < 0) least.parentNode.remove();
     const words = table.values[0].map(name => name.toLocaleLowerCase());
     const apply = () => {
-      const wanted = form.elements.text.value.toLocaleLowerCase(), floor = Number(least.value) || 0;
+      const text = form.elements.text.value.toLocaleLowerCase(), floor = Number(least.value) || 0;
       const matches = table.filter(row =>
-        words[row].includes(wanted) && (support < 0 || !floor || number(table.values[support][row]) >= floor));
-      output.textContent = `${wanted || floor ? `${grouped(matches)} of ` : ""}${grouped(table.size)} labels`;
+        words[row].includes(text) && (support < 0 || !floor || number(table.values[support][row]) >= floor));
+      output.textContent = `${text || floor ? `${grouped(matches)} of ` : ""}${grouped(table.size)} labels`;
     };
     form.hidden = false;
     form.addEventListener("input", apply);
