@@ -36,7 +36,8 @@ def evaluate(
 ) -> State:
     """Count the rows of a dataset where they are: a state for each block, merged as they come.
 
-    Ray's own progress bars show how far it is, and a block whose worker dies is counted again by another.
+    Ray's own progress bars show how far it is, and a block whose worker dies is counted again by another. The bytes of
+    the result are those that one process would have written, however the rows are divided into blocks.
 
     Parameters
     ----------
@@ -45,11 +46,6 @@ def evaluate(
         declared labels.
     actual, predicted, metrics, **options
         As for `streameval.evaluate`. With ``by``, the result is a `Sliced`.
-
-    Returns
-    -------
-    Evaluator, Metric or Sliced
-        The bytes are those that one process would have written, however the rows are divided into blocks.
 
     Raises
     ------
@@ -73,7 +69,7 @@ def evaluate(
 
 
 def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> State:
-    """Merge what tasks have counted, where it is: only one state comes to the caller.
+    """Merge what tasks have counted, where it is: only one state comes to the caller, and none is changed.
 
     Parameters
     ----------
@@ -81,11 +77,6 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> S
         References to states: what ``to_bytes()`` or ``Job.state`` gave, or the objects themselves. In any order.
     at_once
         How many states a task merges.
-
-    Returns
-    -------
-    Evaluator, Metric or Sliced
-        The bytes are those that one process would have written. What the references lead to stays as it is.
 
     Raises
     ------

@@ -30,7 +30,8 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     """Merge what all ranks have counted; every rank of the group calls it, as any collective.
 
     Each rank counts its own examples, and calls this whenever it wants to know about all of them. The argument stays as
-    it is, so a second call gives the same, and counting goes on.
+    it is, so a second call gives the same, and counting goes on. The bytes of the result are the same on every rank:
+    those that one process would have written.
 
     Parameters
     ----------
@@ -38,11 +39,6 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
         An `Evaluator`, a metric, a `Sliced` or a window, of the same configuration on all ranks.
     group
         A process group; the default one if None.
-
-    Returns
-    -------
-    Evaluator, Metric, Sliced or Window
-        A new object, whose bytes are the same on every rank: those that one process would have written.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def evaluate_arrays(
     scheduler: Scheduler = None,
     progress: bool = False,
 ) -> State:
-    """Count the rows of arrays, chunk by chunk.
+    """Count the rows of arrays, chunk by chunk; the chunks have no influence on the bytes of the result.
 
     Parameters
     ----------
@@ -43,11 +43,6 @@ def evaluate_arrays(
         As for `streameval.Job.of`; labels are numbered unless ``metrics`` is an object that declares them.
     split_every, scheduler, progress
         As for `evaluate`.
-
-    Returns
-    -------
-    Evaluator, Metric or Sliced
-        The bytes are those that one process would have written, however the arrays are chunked.
 
     Raises
     ------

@@ -38,6 +38,8 @@ def evaluate(
 ) -> State:
     """Count the rows of a collection where they are: a state for each partition, merged in a tree.
 
+    The bytes of the result are those that one process would have written, however the rows are partitioned.
+
     Parameters
     ----------
     collection
@@ -52,11 +54,6 @@ def evaluate(
         As for ``compute``; without it, Dask's own choice for the collection: the distributed client if there is one.
     progress
         Whether to show a progress bar.
-
-    Returns
-    -------
-    Evaluator, Metric or Sliced
-        The bytes are those that one process would have written, however the rows are partitioned.
 
     Raises
     ------

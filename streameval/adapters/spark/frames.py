@@ -35,6 +35,8 @@ def evaluate(
 ) -> State:
     """Count the rows of a data frame, in one pass and without a shuffle of rows.
 
+    The bytes of the result are those that one process would have written, however the rows are partitioned.
+
     Parameters
     ----------
     df
@@ -44,11 +46,6 @@ def evaluate(
     tasks
         Merge the states of the partitions in this many tasks before the driver merges the rest. Pays with thousands of
         partitions.
-
-    Returns
-    -------
-    Evaluator, Metric or Sliced
-        The bytes are those that one process would have written, however the rows are partitioned.
 
     Raises
     ------
