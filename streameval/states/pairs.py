@@ -280,6 +280,8 @@ class Pairs(State[Key]):
 
     def canonical_scale(self) -> int | None:
         """The smallest scale at which its weight sums, and those of the cells, are integers."""
+        if self.weights.value is None and self._cell_state.weights.value is None:
+            return None
         sums, units = self._all_sums(), joined([self._unit_sums(), _cell_sums(self._cell_state._unit_sums())])
         return None if sums.equals(units) else sums.smallest_scale()
 
