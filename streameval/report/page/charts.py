@@ -39,7 +39,9 @@ class Axis:
         return np.asarray(np.clip((places - low) / ((high - low) or 1.0), 0.0, 1.0))
 
 
-UNIT = ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1"))
+def unit_axis(title: str) -> Axis:
+    """An axis from 0 to 1."""
+    return Axis(title, 0.0, 1.0, ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1")))
 
 
 def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
@@ -51,7 +53,7 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
         ticks = nice_axis(title, low, high).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
     if low >= 0 and 0.5 < high <= 1:
-        return Axis(title, 0.0, 1.0, UNIT)
+        return unit_axis(title)
     low, high = (0.0, high) if 0 <= low < 0.7 * high else (low, high)
     # Values that differ by less than float64 can show between ticks count as one.
     span = max((high - low) or abs(high) or 1.0, 1e-9 * max(abs(low), abs(high)), _FINEST)

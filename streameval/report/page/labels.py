@@ -9,7 +9,7 @@ from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
 from streameval.report.model import PER_LABEL, Column, Report, Table, largest_first
-from streameval.report.page.charts import UNIT, Axis, Chart, log_axis
+from streameval.report.page.charts import Chart, log_axis, unit_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
 from streameval.report.page.metrics import HEADS
 
@@ -110,7 +110,7 @@ def _pictures(table: Table) -> str:
             "Frequency against F1",
             f"F1 of {len(rows):,} labels against how many examples have them; the table below has the numbers.",
             log_axis("examples with the label", min(across), max(across)),
-            Axis("F1", 0.0, 1.0, UNIT),
+            unit_axis("F1"),
             "wide",
             f"Each dot is a label: further right it is more frequent, further up it is predicted better.{never}",
         )

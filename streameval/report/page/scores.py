@@ -13,7 +13,7 @@ from streameval.metrics.catalogue import build_spec
 from streameval.metrics.curves import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from streameval.metrics.thresholds import best_threshold
 from streameval.report.model import Report, largest_first
-from streameval.report.page.charts import UNIT, Axis, Chart, nice_axis
+from streameval.report.page.charts import Axis, Chart, nice_axis, unit_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, number_text
 from streameval.report.page.metrics import interval_text, metric_list
 from streameval.report.series import curve_line, threshold_lines
@@ -24,10 +24,6 @@ _MEANING = (
     "<p>Scores are binned. The exact value is guaranteed to lie within the bounds; a value without bounds is exact.</p>"
 )
 _ALL = "all labels together"
-
-
-def _unit(title: str) -> Axis:
-    return Axis(title, 0.0, 1.0, UNIT)
 
 
 def curve_section(report: Report) -> Section | None:
@@ -51,14 +47,16 @@ def curve_section(report: Report) -> Section | None:
 
 
 def _roc(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    chart = Chart("ROC", "ROC curve", _unit("false positive rate"), _unit("true positive rate"))
+    chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
     chart.diagonal()
     return _curves(report, tables, drawn, chart, "area", "roc_auc", roc_curve)
 
 
 def _precision_recall(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
     note = " The dotted line is what guessing reaches."
-    chart = Chart("Precision and recall", "Precision-recall curve", _unit("recall"), _unit("precision"), note=note)
+    chart = Chart(
+        "Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"), note=note
+    )
     cells = tables.pooled.of(0)
     positives, negatives = int(cells.tp[-1]), int(cells.fp[-1])
     if positives:
@@ -107,8 +105,8 @@ def _thresholds(tables: CurveTables) -> str:
     chart = Chart(
         "Thresholds",
         f"Precision, recall and F1 over the threshold; F1 is greatest at {best.threshold:.4g}.",
-        _unit("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high),
-        _unit(""),
+        unit_axis("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high),
+        unit_axis(""),
         note=f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}.",
     )
     if math.isfinite(best.threshold):
@@ -130,8 +128,8 @@ def _reliability(tables: CurveTables) -> list[str]:
     chart = Chart(
         "Reliability",
         "Fraction of labels that are true, against their mean score.",
-        _unit("mean score"),
-        _unit("fraction that is true"),
+        unit_axis("mean score"),
+        unit_axis("fraction that is true"),
         note="On the dotted line scores are probabilities; below it they are too high.",
     )
     chart.diagonal()
@@ -139,7 +137,7 @@ def _reliability(tables: CurveTables) -> list[str]:
     top = float(bins.weight.max())
     tall = Axis("scores", 0.0, math.log10(top + 1) or 1.0, ((math.log10(top + 1), count_text(top)),))
     strip = Chart(
-        "", f"How many scores each bucket holds, {count_text(top)} at most.", _unit("mean score"), tall, "strip"
+        "", f"How many scores each bucket holds, {count_text(top)} at most.", unit_axis("mean score"), tall, "strip"
     )
     strip.bars(bins.low, bins.high, np.log10(bins.weight + 1))
     return [chart.html(strip.plot())]
@@ -155,7 +153,7 @@ def ranking_section(report: Report) -> Section | None:
         "The first k labels",
         f"Precision, recall and nDCG among the first 1 to {last} labels.",
         Axis("labels looked at (k)", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends)),
-        _unit(""),
+        unit_axis(""),
         note="Of the labels with the greatest scores, how many are true, and how many of the true ones are among them.",
     )
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
