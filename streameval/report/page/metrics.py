@@ -92,8 +92,8 @@ def averages_section(report: Report) -> Section | None:
     """Precision, recall and F1 in every average."""
     if not report.has_decisions:
         return None
-    names = ["average", "meaning", *(HEADS.get(name, name) for name in PER_LABEL)]
-    rows = [[name, AVERAGES[name], *values] for name, values in report.averages().items()]
-    columns = listed(names, ["label", "text", "bar", "bar", "bar"], rows)
+    names = ["average", *(HEADS.get(name, name) for name in PER_LABEL)]
+    rows = [[f"{name}: {AVERAGES[name]}", *values] for name, values in report.averages().items()]
+    columns = listed(names, ["label", "bar", "bar", "bar"], rows)
     table = Table("averages", f"Over {count_text(report.total_support)} true labels", columns)
     return Section("averages", "Averages", table_html(table), table)
