@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
 
 import streameval as se
+from streameval.errors import HOMES
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -136,7 +137,7 @@ def _public_of(module: str) -> dict[str, object]:
 
 def home_of(path: str, thing: object) -> str:
     """The module below `streameval` in which a public thing stands."""
-    module = getattr(thing, "__module__", None) or ""
+    module = HOMES[thing] if isinstance(thing, type) and thing in HOMES else getattr(thing, "__module__", None) or ""
     if module.startswith("streameval."):
         return module.removeprefix("streameval.")
     return path.rpartition(".")[0] or path

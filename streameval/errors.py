@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
 
+PublicT = TypeVar("PublicT", bound=type)
+
+HOMES: dict[type, str] = {}
+"""The module in which each public class is defined."""
+
+
+def public(kind: PublicT) -> PublicT:
+    """A class that is named, in messages and in pickles, as users import it, wherever it is defined."""
+    HOMES[kind] = kind.__module__
+    kind.__module__ = "streameval"
+    return kind
+
+
+@public
 class StreamevalError(Exception):
     """Base of every exception that this package raises on purpose."""
 
 
+@public
 class InputError(StreamevalError, ValueError):
     """An argument has the wrong form, shape, length or value."""
 
 
+@public
 class LabelError(InputError):
     """A label is of an unsupported kind, or is not among the labels that were declared."""
 
 
+@public
 class MetricError(StreamevalError, ValueError):
     """A metric, an average or a parameter of a metric does not exist or is out of range."""
 
 
+@public
 class MergeError(StreamevalError, ValueError):
     """Two objects do not fit together."""
 
 
+@public
 class Conflict(MergeError):  # noqa: N818  # named after what was found, as in "the shard is in conflict"
     """Two ledgers, or a ledger and a state, tell different things of one shard; neither can be believed."""
 
 
+@public
 class RevertError(StreamevalError, ValueError):
     """What is to be taken back was never counted."""
 
 
+@public
 class FormatError(StreamevalError, ValueError):
     """Bytes that are not a saved object of this package, or are damaged."""
 
 
+@public
 class CounterOverflowError(StreamevalError, OverflowError):
     """A count would pass 2**63 - 1."""
 
 
+@public
 class DependencyError(StreamevalError, ImportError):
     """A library that only this call needs is not installed."""

@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.states import AnyState, check_class, check_compatible, restored
-from streameval.errors import FormatError, InputError
+from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.value import Saveable
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
@@ -24,6 +24,7 @@ HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
 T = TypeVar("T")
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Checkpoint(Saveable, Generic[HeldT]):
     """A state and how far the stream was read when it was taken. `Checkpointer` writes such files.
@@ -67,6 +68,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
             raise FormatError(f"the state in the checkpoint: {error}") from None
 
 
+@public
 class Checkpointer(Generic[HeldT]):
     """Saves an evaluator and the position in its stream every so often, and goes on from there after a crash.
 

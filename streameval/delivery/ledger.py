@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Self, cast, overload
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
 from streameval.delivery.states import AnyState, StateT, check_class, check_compatible, fresh_like, restored
 from streameval.delivery.sums import conflict, summed, supersedes
-from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError
+from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
@@ -23,6 +23,7 @@ class Version(NamedTuple):
     sequence: int
 
 
+@public
 class Ledger(Mergeable, Generic[StateT]):
     """The newest state of each shard; their sum is the result.
 

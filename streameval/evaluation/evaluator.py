@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-from streameval.errors import InputError, MetricError
+from streameval.errors import InputError, MetricError, public
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.metric import Metric
 from streameval.metrics.catalogue import evaluate, parse_spec
@@ -31,6 +31,7 @@ DEFAULT_METRICS = (
 )  # fmt: skip
 
 
+@public
 class Evaluator(Accumulator):
     """Counts each example once and answers for any number of metrics.
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
-from streameval.errors import FormatError, MetricError
+from streameval.errors import FormatError, MetricError, public
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.kinds import KINDS, reads_scores
@@ -20,6 +20,7 @@ from streameval.schema.text import quoted
 from streameval.wire.envelope import METRIC
 
 
+@public
 class Metric(Accumulator):
     """A single metric that counts its own examples. Use one of its subclasses, or `metric`."""
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from streameval.errors import public
 
+
+@public
 @dataclass(frozen=True, eq=False)
 class TopK:
     """The best labels of each example, as retrieval systems give them.

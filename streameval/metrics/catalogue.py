@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import cleandoc
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
-from streameval.errors import MetricError
+from streameval.errors import MetricError, public
 from streameval.metrics.averaging import as_float
 from streameval.metrics.spec import (
     AVERAGES,
@@ -47,6 +47,7 @@ _TEXT = re.compile(r"(?P<name>\w+)(\((?P<choices>[^()]*)\))?")
 _EMPTY = get_args(Empty)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One metric of the catalogue.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streameval.errors import public
 
+
+@public
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A value that is known to lie between two bounds.

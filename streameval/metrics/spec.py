@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from streameval.errors import public
+
 Average: TypeAlias = Literal["micro", "macro", "weighted", "samples"] | None
 Empty: TypeAlias = Literal["zero_division", "zero", "one", "nan", "drop"]
 
@@ -15,6 +17,7 @@ Choice: TypeAlias = float | int | str | bool | None
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
     """One metric with all its choices made. Equal specs give equal values for equal states.

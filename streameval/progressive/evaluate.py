@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from streameval.errors import DependencyError, InputError
+from streameval.errors import DependencyError, InputError, public
 from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
 from streameval.progressive.target import Values, values_of
 from streameval.report.progress import with_bar
@@ -23,6 +23,7 @@ EvaluatorT = TypeVar("EvaluatorT")
 Stream: TypeAlias = Iterable[tuple[object, ...]]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What an evaluation had come to after some examples. It holds values, which do not change later.

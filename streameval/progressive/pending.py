@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from streameval.errors import InputError
+from streameval.errors import InputError, public
 from streameval.inputs.values import array_of
 from streameval.progressive.target import Target
 from streameval.schema.text import quoted, suggestion
@@ -38,6 +38,7 @@ class _Plan(NamedTuple):
     keys: tuple[object, ...]
 
 
+@public
 class Pending(Generic[EvaluatorT]):
     """Holds predictions until their truth arrives, then counts the pair.
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from streameval.errors import InputError, MetricError
+from streameval.errors import InputError, MetricError, public
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.pending import check_order
@@ -40,6 +40,7 @@ class _Journal(NamedTuple):
         return target in self.done if version is None else target.version() != version
 
 
+@public
 class Trace:
     """Updates one evaluator, or several, and writes down their values every so many examples.
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.errors import public
 from streameval.metrics.averaging import as_float
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
@@ -15,6 +16,7 @@ from streameval.states.views import Integers, Tables
 Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class LabelTable:
     """The 2x2 table of each label.

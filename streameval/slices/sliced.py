@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, StreamevalError
+from streameval.errors import (
+    CounterOverflowError,
+    FormatError,
+    InputError,
+    MergeError,
+    RevertError,
+    StreamevalError,
+    public,
+)
 from streameval.evaluation.counting import Accumulator, from_saved, saved_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
@@ -53,6 +61,7 @@ class Slice(Generic[A]):
     evaluator: A
 
 
+@public
 class Sliced(Mergeable, Generic[A]):
     """An evaluator or a metric for each slice of the examples: for each region, each device, each region and device.
 

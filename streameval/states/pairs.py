@@ -114,11 +114,12 @@ class Pairs(State[Key]):
         """Prepare that examples are counted (sign 1) or taken back (sign -1)."""
         parts = super().prepare(changes, known=known)
         if not known and any(sign < 0 for _, sign in changes):
-            states = (self, self._cell_state)
-            units, weighed = (
-                [(*(state._sums_of_one(example, weight) for state in states), sign) for example, weight, sign in made]
-                for made in ([(e, 1.0, s) for e, s in changes], [(e, e.weight, s) for e, s in changes])
-            )
+
+            def change(example: Example, weight: float, sign: int) -> _Change:
+                return self._sums_of_one(example, weight), self._cell_state._sums_of_one(example, weight), sign
+
+            units = [change(example, 1.0, sign) for example, sign in changes]
+            weighed = [change(example, example.weight, sign) for example, sign in changes]
             self._check_left(units, weighed)
         if "labelsets" in self.parts:
             parts += self._prepare_sets([(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes])
@@ -128,13 +129,13 @@ class Pairs(State[Key]):
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         parts, sets = super().prepare_merges(merges, known=known), []
         if not known and any(sign < 0 for *_, sign in merges):
-            units, weighed = [], []
+            units, weighed = list[_Change](), list[_Change]()
             for other, columns, sign in merges:
-                pairs, cells = (self, other), (self._cell_state, other._cell_state)
-                units.append((*(mine._placed(theirs._unit_sums(), columns) for mine, theirs in (pairs, cells)), sign))
-                weighed.append(
-                    (*(mine._placed(theirs._weights_at(0), columns) for mine, theirs in (pairs, cells)), sign)
-                )
+                cells, theirs = self._cell_state, other._cell_state
+                counts = (self._placed(other._unit_sums(), columns), cells._placed(theirs._unit_sums(), columns))
+                units.append((*counts, sign))
+                sums = (self._placed(other._weights_at(0), columns), cells._placed(theirs._weights_at(0), columns))
+                weighed.append((*sums, sign))
             self._check_left(units, weighed)
         for other, columns, sign in merges:
             place = None if columns is None else columns.tolist()
@@ -149,20 +150,20 @@ class Pairs(State[Key]):
         keys, _ = self.table.items()
         chosen = [tuple(key) for key in keys[touched[keys[:, 1]] | touched[keys[:, 2]]].tolist()]
         decisions = self._cell_state
-        judged = [(units, self._units_at([_ALL, *chosen]), decisions._unit_sums())]
+        self._check_fit(chosen, units, self._units_at([_ALL, *chosen]), decisions._unit_sums())
         if self.weights.present or decisions.weights.present:
-            judged.append((weighed, self._weights_at(0), decisions._weights_at(0)))
-        for changes, *before in judged:
-            scale = common_scale(*(one.scale for pairs, cells, _ in changes for one in (pairs, cells, *before)))
-            left, cells_left = (
-                {**sums.sums, **changed(sums, [(change[place], change[2]) for change in changes])}
-                for place, sums in enumerate(one.at(scale) for one in before)
-            )
-            rows = [
-                [cells_left.get(5 * column + part, 0) for part in range(1, 5)] for column in range(len(self.labels))
-            ]
-            if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
-                raise refusal()
+            self._check_fit(chosen, weighed, self._weights_at(0), decisions._weights_at(0))
+
+    def _check_fit(
+        self, chosen: list[Key], changes: list[_Change], pairs: ExactSums[Key], cells: ExactSums[Any]
+    ) -> None:
+        scale = common_scale(pairs.scale, cells.scale, *(sums.scale for change in changes for sums in change[:2]))
+        pairs, cells = pairs.at(scale), cells.at(scale)
+        left = {**pairs.sums, **changed(pairs, [(sums, sign) for sums, _, sign in changes])}
+        get = {**cells.sums, **changed(cells, [(sums, sign) for _, sums, sign in changes])}.get
+        rows = [[get(5 * column + part, 0) for part in range(1, 5)] for column in range(len(self.labels))]
+        if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
+            raise refusal()
 
     @property
     def sets(self) -> dict[Key, int]:

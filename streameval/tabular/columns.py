@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from streameval.errors import InputError
+from streameval.errors import InputError, public
 from streameval.schema.text import quoted, suggestion
 
 Null: TypeAlias = Literal["error", "empty"]
@@ -16,6 +16,7 @@ _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": 
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Which columns of a table hold what.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias, TypedDict
 
-from streameval.errors import InputError
+from streameval.errors import InputError, public
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.labels import Label
@@ -38,6 +38,7 @@ class JobOptions(RowOptions, total=False):
     by: str | Iterable[str] | None
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Job:
     """All that a worker needs: what to construct, as bytes, and which columns to read.

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from streameval.errors import InputError
+from streameval.errors import InputError, public
 from streameval.evaluation.counting import core_of, with_states
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
@@ -35,6 +35,7 @@ class _Read(NamedTuple):
     made: object
 
 
+@public
 class Fading(Blocks[A]):
     """The whole stream, the older the lighter: at time ``now`` an example of time ``t`` weighs ``2**((t - now) / h)``.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError
+from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.counting import core_of, saved_empty, with_states
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
@@ -130,6 +130,7 @@ class _Recent(Window[A]):
         return twin
 
 
+@public
 class Rolling(_Recent[A]):
     """The last examples: an evaluator or a metric over a sliding window of a fixed number of examples.
 
@@ -227,6 +228,7 @@ class Rolling(_Recent[A]):
         self._adopt(recording)
 
 
+@public
 class TimeRolling(_Recent[A]):
     """The examples of the last period: an evaluator or a metric over a sliding window of time.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Generic
 
-from streameval.errors import InputError
+from streameval.errors import InputError, public
 from streameval.schema.text import quoted
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks
@@ -14,6 +14,7 @@ from streameval.windows.times import Period, Time, clock_of, whole
 from streameval.wire.envelope import TUMBLING
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedWindow(Generic[A]):
     """A window that is over.
@@ -34,6 +35,7 @@ class ClosedWindow(Generic[A]):
     evaluator: A
 
 
+@public
 class Tumbling(Blocks[A]):
     """Windows that follow each other: of a number of examples, or of a period of time.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import importlib.util
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -67,6 +69,25 @@ def test_every_public_name_can_be_imported(name: str):
 
 def test_every_metric_class_is_public():
     assert {entry.class_name for entry in se.catalogue()} <= set(se.__all__)
+
+
+def test_public_classes_are_named_as_they_are_imported():
+    for name in se.__all__:
+        thing = getattr(se, name)
+        if inspect.isclass(thing):
+            assert (thing.__module__, thing.__qualname__) == ("streameval", name)
+            assert pickle.loads(pickle.dumps(thing)) is thing
+
+
+def test_the_examples_of_public_classes_hold():
+    """Those of a module look only at classes that are named after it."""
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    names = {name: getattr(se, name) for name in se.__all__}
+    for name in sorted({*se.__all__} - {entry.class_name for entry in se.catalogue()}):
+        for test in doctest.DocTestFinder().find(names[name], name, module=False, globs=names):
+            failures, _ = runner.run(test)
+            assert not failures, name
+    assert runner.tries > 100
 
 
 def test_public_names_are_named_once():
