@@ -1,15 +1,21 @@
-"""What adapters share: the library that must be installed, errors of workers, and merging in a tree."""
+"""What adapters share: the library that must be installed, errors of workers, merging in a tree, what is monitored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from streameval.errors import DependencyError, InputError, StreamevalError
+from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.metric import Metric
+from streameval.report.model import Report, largest_first
+from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job
+from streameval.windows.base import Window
 
+Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
 T = TypeVar("T")
 
 
@@ -65,3 +71,17 @@ def check_job(job: object) -> None:
     """Raise `InputError` if an argument is not a `Job`."""
     if not isinstance(job, Job):
         raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
+
+
+def snapshot(source: Monitored, name: str) -> Evaluator | Metric:
+    """An ordinary object with what a source holds now, independent of it."""
+    if isinstance(source, Window):
+        return source.snapshot()
+    if not isinstance(source, Evaluator | Metric):
+        raise InputError(f"{name} must be an Evaluator, a metric object or a window, not {quoted(source)}")
+    return source.copy()
+
+
+def frequent_labels(report: Report, count: int) -> list[Label]:
+    """The labels with the largest support; of equal ones the first in the order of labels."""
+    return [report.labels[place] for place in largest_first(report.support)[:count]]

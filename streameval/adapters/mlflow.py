@@ -8,8 +8,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from streameval.adapters.engine import require
-from streameval.adapters.monitoring import Monitored, frequent_labels, snapshot
+from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, report_of
 from streameval.schema.text import check_number, printable, quoted

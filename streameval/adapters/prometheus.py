@@ -7,8 +7,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 
-from streameval.adapters.engine import require
-from streameval.adapters.monitoring import Monitored, frequent_labels, snapshot
+from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, MetricLike, report_of, specs_of
 from streameval.evaluation.metric import Metric

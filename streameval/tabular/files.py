@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +18,14 @@ from streameval.tabular.columns import Columns
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}
+
+
+class Source(NamedTuple):
+    """Batches, how many rows they have if it is known beforehand, and what their columns are."""
+
+    batches: Iterator[Any]
+    rows: Callable[[], int | None]
+    schema: Any = None
 
 
 def are_paths(source: object) -> TypeGuard[list[PathLike]]:
@@ -46,13 +54,8 @@ def matches_of(path: PathLike) -> list[Path]:
     raise InputError(f"there is no file {quoted(text, 300)}{suggestion(place.name, near)}")
 
 
-def open_files(
-    paths: Iterable[PathLike], columns: Columns, size: int
-) -> tuple[Iterator[Any], Callable[[], int | None], Any]:
-    """Batches of the rows of files, the number of rows, and a schema.
-
-    Where the types of columns differ among files, each is read with its own.
-    """
+def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source:
+    """The rows of files; where the types of columns differ among files, each is read with its own."""
     import pyarrow.dataset as ds  # imported late, since it imports pandas
 
     datasets = []
@@ -79,11 +82,12 @@ def open_files(
         for scan, schema in scans:
             yield from scan.to_batches(columns=names, batch_size=size, **schema)
 
-    def rows() -> int:
-        return sum(dataset.count_rows() for dataset in datasets)
-
     whole = datasets[0].schema
-    return batches(), rows, pa.schema([whole.field(name) for name in names])
+    return Source(
+        batches(),
+        lambda: sum(dataset.count_rows() for dataset in datasets),
+        pa.schema([whole.field(name) for name in names]),
+    )
 
 
 def _within(folder: Path) -> list[Path]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,25 +12,17 @@ from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of_polars
 from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns
-from streameval.tabular.files import are_paths, open_files
+from streameval.tabular.files import Source, are_paths, open_files
 
 _PART = 2**12
 """A part of a table with at least as many rows is a batch of its own."""
-
-
-class Source(NamedTuple):
-    """Batches, how many rows they have if it is known beforehand, and what their columns are."""
-
-    batches: Iterator[Any]
-    rows: Callable[[], int | None]
-    schema: Any = None
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Source:
     """The batches of whatever `evaluate` takes, of at most ``size`` rows."""
     paths = [source] if isinstance(source, str | os.PathLike) else source
     if are_paths(paths):
-        return Source(*open_files(paths, columns, size))
+        return open_files(paths, columns, size)
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
         columns.check_names(source.schema.names)
         batches = source.to_batches(columns=list(columns.names), batch_size=size)
