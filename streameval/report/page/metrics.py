@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from streameval.metrics.interval import Interval
-from streameval.report.model import AVERAGES, PER_LABEL, MetricValue, Report, Table, listed
+from streameval.report.model import AVERAGES, PER_LABEL, Cell, MetricValue, Report, Table, listed
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
 
 HEADS = {"f1": "F1"}
@@ -93,7 +93,7 @@ def averages_section(report: Report) -> Section | None:
     if not report.has_decisions:
         return None
     names = ["average", *(HEADS.get(name, name) for name in PER_LABEL)]
-    rows = [[f"{name}: {AVERAGES[name]}", *values] for name, values in report.averages().items()]
+    rows: list[list[Cell]] = [[f"{name}: {AVERAGES[name]}", *values] for name, values in report.averages().items()]
     columns = listed(names, ["label", "bar", "bar", "bar"], rows)
     table = Table("averages", f"Over {count_text(report.total_support)} true labels", columns)
     return Section("averages", "Averages", table_html(table), table)
