@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from streameval.kernel.types import DONE, OTHER
 from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.config import Config
 from streameval.schema.labels import LabelIndex
+from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 
 NUMBERS = (float, int)
@@ -65,17 +66,17 @@ class Core:
 
     # -- one example --------------------------------------------------------------------------------------------------
 
-    def count_one(
-        self, y_true: object, y_pred: object, weight: object, mask: object, sign: int, check: Callable[[], None]
-    ) -> None:
-        """Count one example (sign 1) or take it back (sign -1).
-
-        ``check`` is called once the example is read, which can run code of the user, and raises if it must not count.
-        """
-        if not (mask is None and type(weight) in NUMBERS and weight == 1 and self.fast_count(y_true, y_pred, sign)):
-            example = self.read_one(y_true, y_pred, weight, mask)
-            check()
-            self.states.count_one(example, sign)
+    def prepare_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> list[Part]:
+        """Prepare that one example is counted (sign 1) or taken back (sign -1). To read it can run code of the user."""
+        plain = mask is None and type(weight) in NUMBERS and weight == 1
+        if plain and self.fast_path and self.weights.value is None:
+            labels = self.labels
+            part = self.table.prepare_plain(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
+            if not isinstance(part, int):
+                return [part]
+            if part > OTHER:
+                raise self.decisions.declined(part)
+        return self.states.prepare([(self.read_one(y_true, y_pred, weight, mask), sign)])
 
     def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
         """Count one unweighted example straight from what the user gave, if it is of a common form."""

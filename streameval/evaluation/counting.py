@@ -20,6 +20,7 @@ from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted
+from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 from streameval.wire.envelope import EVALUATOR
@@ -80,7 +81,7 @@ class Accumulator(Mergeable):
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, 1)):
-            self._count_one(y_true, y_pred, weight, mask, 1)
+            core.states.root.commit(self._prepare(y_true, y_pred, weight=weight, mask=mask))
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Take one example back, given as it was given to `update`.
@@ -92,25 +93,30 @@ class Accumulator(Mergeable):
         """
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
-        if not (plain and core.fast_count(y_true, y_pred, -1)):
-            self._count_one(y_true, y_pred, weight, mask, -1)
-        self._until_compaction -= 1
+        if plain and core.fast_count(y_true, y_pred, -1):
+            self._until_compaction -= 1
+        else:
+            core.states.root.commit(self._prepare(y_true, y_pred, weight=weight, mask=mask, sign=-1))
         if self._until_compaction < 0:
             self._compact()
 
-    def _count_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
+    def _prepare(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
+    ) -> list[Part]:
+        """Prepare that one example is counted, or taken back with sign -1, by a commit that follows at once."""
+        if self._until_compaction < 0:
+            self._compact()
         core = self._core
         known = len(core.labels.labels)
         try:
-            example = core.read_one(y_true, y_pred, weight, mask)
-            if core is not self._core:
-                raise InputError(  # noqa: TRY301  # its labels are dropped as those of any call that is refused
-                    "this object was changed by the very example that it was reading; copy the example first"
-                )
-            core.states.count_one(example, sign)
+            parts = core.prepare_one(y_true, y_pred, weight, mask, sign)
         except BaseException:
             self._refused(known)
             raise
+        if core is not self._core:
+            raise InputError("this object was changed by the very example that it was reading; copy the example first")
+        self._until_compaction -= sign < 0
+        return parts
 
     def _refused(self, known: int) -> None:
         """Labels of what is refused stay registered, though nothing mentions them: drop them once they are many."""
@@ -119,9 +125,13 @@ class Accumulator(Mergeable):
             self._compact()
 
     def _merge(self, states: StateSet) -> None:
+        self._core.states.root.commit(self._prepare_merge(states))
+
+    def _prepare_merge(self, states: StateSet) -> list[Part]:
+        """Prepare that all that states have counted is added, by a commit that follows at once."""
         known = len(self._core.labels)
         try:
-            self._core.states.merge(states)
+            return self._core.states.prepare_merge(states)
         except BaseException:
             self._refused(known)
             raise
@@ -204,10 +214,6 @@ class Accumulator(Mergeable):
     def reset(self) -> None:
         """Forget every example."""
         self._core = Core.fresh(self._config)
-
-    def mark(self) -> int:
-        """What every update changes; see `Target.version`."""
-        return self._core.states.examples
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""

@@ -5,37 +5,41 @@ from __future__ import annotations
 import copy
 from array import array
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from operator import is_
-from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from streameval.errors import InputError, public
 from streameval.inputs.values import array_of
+from streameval.kernel.backend import commit
 from streameval.progressive.target import Target
 from streameval.schema.text import quoted, suggestion
+from streameval.states.base import Part
 
 EvaluatorT = TypeVar("EvaluatorT")
 
 _LATE = ("error", "count")
 
 
-class _Plan(NamedTuple):
-    """New values of what changes, and under which keys predictions come and go. Applying it twice is harmless.
+_Entry: TypeAlias = tuple[object, object]
+"""A prediction, and when it was made."""
 
-    What follows from a count is void as long as the evaluator still has the ``version`` from before.
+
+class _Status(NamedTuple):
+    """What changes in one step, with what is counted in it.
+
+    ``gone`` and ``added`` say under which keys predictions leave or join those that wait; see `Pending._carry_over`.
     """
 
-    version: object
-    now: object
-    late: int
-    evicted: dict[str, int]
-    gone: tuple[Hashable, ...]
-    added: tuple[Hashable, tuple[object, object]] | None
-    keys: tuple[object, ...]
+    now: object = None
+    late: int = 0
+    evicted: tuple[int, int] = (0, 0)  # by max_pending and max_age
+    gone: tuple[tuple[Hashable, _Entry], ...] = ()
+    added: tuple[tuple[Hashable, _Entry], ...] = ()
 
 
 @public
@@ -96,12 +100,9 @@ class Pending(Generic[EvaluatorT]):
         self._max_age = max_age
         self._refuses_late = late == "error"
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
-        self._waiting: OrderedDict[Hashable, tuple[object, object]] = OrderedDict()
-        self._keys: tuple[object, ...] = ()
-        self._now: object = None
-        self._late = 0
-        self._evicted = {"max_pending": 0, "max_age": 0}
-        self._plan: _Plan | None = None
+        self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._labels: tuple[object, ...] = ()
+        self._cell = commit.Root().cell(_Status())
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -123,9 +124,9 @@ class Pending(Generic[EvaluatorT]):
             If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction. Nothing
             has changed then.
         """
-        self._settle()
+        self._carry_over()
         now = self._later(t)
-        row = compact_copy(y_pred, self._keys)
+        row = compact_copy(y_pred, self._labels)
         if self._max_age is not None and t is None:
             raise InputError("t is missing: with max_age= every prediction needs its time")
         self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
@@ -133,19 +134,18 @@ class Pending(Generic[EvaluatorT]):
             raise InputError(
                 f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
             )
-        old, evicted = self._too_old(now)
-        gone = tuple(old)
-        if self._max_pending is not None and len(self._waiting) - len(gone) >= self._max_pending:
-            gone = *gone, next(islice(self._waiting, len(gone), None))
-            evicted = {**evicted, "max_pending": evicted["max_pending"] + 1}
         # Most predictions name the same labels: they share them.
-        keys = row.labels if type(row) is _Row and row.values is not None else self._keys
-        if not gone and now is self._now:  # then it takes one step; sharing labels changes nothing
-            self._keys = keys
+        if type(row) is _Row and row.values is not None:
+            self._labels = row.labels
+        status = self._after(now)
+        if self._max_pending is not None and len(self._waiting) - len(status.gone) >= self._max_pending:
+            by_number, by_age = status.evicted
+            oldest = next(islice(self._waiting.items(), len(status.gone), None))
+            status = status._replace(gone=(*status.gone, oldest), evicted=(by_number + 1, by_age))
+        if not status.gone and now is self._status.now:  # then it takes one step
             self._waiting[key] = row, t
-            return
-        self._plan = plan = _Plan(None, now, self._late, evicted, gone, (key, (row, t)), keys)
-        self._apply(plan)
+        else:
+            self._commit(status._replace(added=((key, (row, t)),)))
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -167,46 +167,61 @@ class Pending(Generic[EvaluatorT]):
             If ``late="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the evaluator
             refuses the truth. Nothing has changed then.
         """
-        self._settle()
+        self._carry_over()
         now = self._later(t)
         entry = self._waiting_at(key, now)
         if entry is not None:
-            self._count(key, y_true, entry[0], weight, mask, t, now)
+            self._count(key, entry, now, (y_true, from_compact(entry[0]), weight, mask, t))
         elif self._refuses_late:
             raise InputError(
                 f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-                f"given up (so far {self._evicted['max_age']} by max_age and {self._evicted['max_pending']} by "
+                f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
                 'max_pending); with late="count" such truths are counted in late'
             )
         else:
-            self._plan = self._planned(now, late=1)
-        self._settle()
+            self._commit(self._after(now)._replace(late=self.late + 1))
 
-    def _count(
-        self, key: Hashable, y_true: object, row: object, weight: object, mask: object, t: object, now: object
-    ) -> None:
-        """Count a pair, and plan what follows."""
-        y_pred, version = from_compact(row), self._target.version()
-        plan = None if version is None else self._planned(now, key, version=version)
-        self._plan = plan
+    def _count(self, key: Hashable, entry: _Entry, now: object, example: tuple[object, ...]) -> None:
+        """Count a pair, which then waits no longer."""
+        parts = self._target.prepare(*example)
+        if parts is not None:
+            self._commit(self._after(now, (key, entry)), parts)
+            return
         try:
-            self._target.update(y_true, y_pred, weight, mask, t)
-            if plan is None or self._plan is not plan:  # what was read may have used this very object
-                self._plan = plan = self._planned(now, key)
-            self._apply(plan)
+            self._target.update(*example)
+            self._commit(self._after(now, (key, entry)))
         except Exception:
-            self._settle()
             raise
-        except BaseException:
-            if version is None:
-                self._plan = self._planned(now, key)
-            self._settle()
+        except BaseException:  # the evaluator may have counted, and cannot tell
+            self._carry_over()
+            self._commit(self._after(now, (key, entry)))
             raise
 
-    def _planned(self, now: object, *gone: Hashable, late: int = 0, version: object = None) -> _Plan:
-        """What changes when time has passed and predictions go."""
-        old, evicted = self._too_old(now)
-        return _Plan(version, now, self._late + late, evicted, (*old, *gone), None, self._keys)
+    def _after(self, now: object, *gone: tuple[Hashable, _Entry]) -> _Status:
+        """What holds once time has passed and predictions are gone. Each is dropped once."""
+        status, old = self._status, list[tuple[Hashable, _Entry]]()
+        for key, entry in self._waiting.items() if self._max_age is not None else ():
+            if not self._is_old(entry[1], now):
+                break
+            old.append((key, entry))
+        by_number, by_age = status.evicted
+        return status._replace(now=now, gone=(*old, *gone), evicted=(by_number, by_age + len(old)))
+
+    def _commit(self, status: _Status, parts: Iterable[Part] = ()) -> None:
+        commit.Root.commit([*parts, self._cell.prepare_store(status)])
+        self._carry_over()
+
+    def _carry_over(self) -> None:
+        """Take out of the mapping what is gone, and put in what was added: until then, readers look at both.
+
+        Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
+        """
+        status = self._status
+        if status.gone or status.added:
+            for key, _ in status.gone:
+                self._waiting.pop(key, None)
+            self._waiting.update(status.added)
+            commit.Root.commit([self._cell.prepare_store(status._replace(gone=(), added=()))])
 
     def discard(self, key: Hashable) -> None:
         """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
@@ -216,19 +231,25 @@ class Pending(Generic[EvaluatorT]):
         InputError
             If no prediction waits under this key.
         """
-        self._settle()
-        if self._waiting_at(key, self._now) is None:
+        self._carry_over()
+        if self._waiting_at(key, self._status.now) is None:
             raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
+    @property
+    def _status(self) -> _Status:
+        status: _Status = self._cell.value
+        return status
+
     def _later(self, t: object) -> object:
         """The time after a call at ``t``."""
+        now = self._status.now
         if t is None:
-            return self._now
-        check_order(self._now if self._now is not None else t, t, "t")
+            return now
+        check_order(t if now is None else now, t, "t")
         return t
 
-    def _waiting_at(self, key: Hashable, now: object) -> tuple[object, object] | None:
+    def _waiting_at(self, key: Hashable, now: object) -> _Entry | None:
         """What waits under a key and is not too old."""
         try:
             entry = self._waiting.get(key)
@@ -247,35 +268,6 @@ class Pending(Generic[EvaluatorT]):
                 "give a number for numbers, a timedelta for datetimes"
             ) from None
 
-    def _too_old(self, now: object) -> tuple[list[Hashable], dict[str, int]]:
-        """Which predictions are dropped at a time, and the counts of dropped ones after it. Each is dropped once."""
-        old: list[Hashable] = []
-        if self._max_age is None:
-            return old, self._evicted
-        for key, (_, since) in self._waiting.items():
-            if not self._is_old(since, now):
-                break
-            old.append(key)
-        if not old:
-            return old, self._evicted
-        return old, {**self._evicted, "max_age": self._evicted["max_age"] + len(old)}
-
-    def _settle(self) -> None:
-        """Complete what was planned, or drop it, whatever interrupted the last call."""
-        plan = self._plan
-        if plan is not None:
-            if plan.version is None or self._target.version() != plan.version:
-                self._apply(plan)
-            self._plan = None
-
-    def _apply(self, plan: _Plan) -> None:
-        _, self._now, self._late, self._evicted, gone, added, self._keys = plan
-        for key in gone:
-            self._waiting.pop(key, None)
-        if added is not None:
-            self._waiting[added[0]] = added[1]
-        self._plan = None
-
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
@@ -286,48 +278,47 @@ class Pending(Generic[EvaluatorT]):
     @property
     def pending(self) -> int:
         """How many predictions wait."""
-        self._settle()
-        return len(self._waiting)
+        return len(self)
 
     @property
     def late(self) -> int:
         """How many truths came for which no prediction waited."""
-        self._settle()
-        return self._late
+        return self._status.late
 
     @property
     def evicted(self) -> dict[str, int]:
         """How many predictions were dropped, by the bound that they passed."""
-        self._settle()
-        return dict(self._evicted)
+        return dict(zip(("max_pending", "max_age"), self._status.evicted, strict=True))
 
     def keys(self) -> list[Hashable]:
         """The keys under which predictions wait, the oldest first."""
-        self._settle()
-        return list(self._waiting)
+        _, _, _, gone, added = self._status
+        hidden = {id(entry) for _, entry in (*gone, *added)}
+        return [*(key for key, entry in self._waiting.items() if id(entry) not in hidden), *dict(added)]
 
     def __len__(self) -> int:
-        self._settle()
-        return len(self._waiting)
+        _, _, _, gone, added = self._status
+        hidden = sum(self._waiting.get(key) is entry for key, entry in (*gone, *added))
+        return len(self._waiting) - hidden + len(added)
 
     def __contains__(self, key: Hashable) -> bool:
         """Whether a prediction waits under a key; a TypeError, as of a dict, if it cannot be one."""
-        self._settle()
-        return key in self._waiting
+        _, _, _, gone, added = self._status
+        entry = self._waiting.get(key)
+        return key in dict(added) or (entry is not None and all(entry is not one for _, one in gone))
 
     def __repr__(self) -> str:
-        return f"<Pending: {self.pending} wait, {self.late} late, evicted {self._evicted}; {self.evaluator!r}>"
+        return f"<Pending: {self.pending} wait, {self.late} late, evicted {self.evicted}; {self.evaluator!r}>"
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same content, and an evaluator of its own."""
-        self._settle()
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._target = Target(copy.deepcopy(self._target.evaluator))
         twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both may hold it
-        twin._evicted = self._evicted.copy()
+        twin._cell = commit.Root().cell(self._status)
         return twin
 
     def __copy__(self) -> Self:

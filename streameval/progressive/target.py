@@ -7,14 +7,17 @@ one of them, a trace, a metric of River. They differ in what else they take: ``w
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
+from streameval.kernel.backend import commit
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
+from streameval.states.base import Part
 from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
@@ -27,7 +30,7 @@ _INNER = ("evaluator", "_template", "metric")
 class Target:
     """Passes examples on to one evaluator, in the keywords that it takes."""
 
-    __slots__ = ("_mask", "_needs_t", "_t", "_update", "_version", "_weight", "can_revert", "evaluator")
+    __slots__ = ("_mask", "_needs_t", "_prepare", "_t", "_update", "_weight", "can_revert", "evaluator")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -51,7 +54,7 @@ class Target:
         self._needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
-        self._version: Callable[[], object] | None = getattr(evaluator, "mark", None)
+        self._prepare = preparing(evaluator)
         revert = getattr(evaluator, "revert", None)
         self.can_revert = callable(revert) and not accepted.keys() - _keywords(revert).keys()
 
@@ -70,9 +73,11 @@ class Target:
         """Take one example back, if `can_revert`."""
         self.evaluator.revert(y_true, y_pred, **self._arguments(weight, mask, t))  # type: ignore[attr-defined]
 
-    def version(self) -> object:
-        """What differs before and after every update, whatever interrupted it; None if the evaluator has no such."""
-        return None if self._version is None else self._version()
+    def prepare(
+        self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
+    ) -> list[Part] | None:
+        """Prepare that one example is counted, by a commit that follows at once; None if it can only be counted."""
+        return None if self._prepare is None else self._prepare(y_true, y_pred, **self._arguments(weight, mask, t))
 
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
@@ -104,6 +109,53 @@ class Target:
 
     def _kind(self) -> str:
         return type(self.evaluator).__name__
+
+
+def preparing(evaluator: object) -> Callable[..., list[Part] | None] | None:
+    """What prepares that an example is counted as ``update`` counts it, which a subclass may have replaced."""
+    owner = next((kind for kind in type(evaluator).__mro__ if "update" in vars(kind)), object)
+    return getattr(evaluator, "_prepare", None) if "_prepare" in vars(owner) else None
+
+
+class Together:
+    """Evaluators that count the same examples: each example in all of them, or in none.
+
+    Ours are prepared, and commit once all others have counted. Of the others, those that can take an example back come
+    first, so that they do if a later one refuses it; of those that cannot, all but the first have a shadow, a copy that
+    refuses whatever they would refuse.
+    """
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._targets = list(targets)
+        self._shadows: dict[Target, Target] = {}
+
+    def prepare(self, *example: object) -> list[Part] | None:
+        """Prepare that all count an example, the arguments of `Target.update`; None if some can only count it."""
+        prepared = [target.prepare(*example) for target in self._targets]
+        return None if None in prepared else [part for parts in prepared for part in parts or ()]
+
+    def update(self, example: tuple[object, ...], part: Part) -> None:
+        """Count an example, and commit a part of a change with it."""
+        prepared = [(target, target.prepare(*example)) for target in self._targets]
+        parts = [*(part for _, parts in prepared for part in parts or ()), part]
+        reversible = [target for target, parts in prepared if parts is None and target.can_revert]
+        irreversible = [target for target, parts in prepared if parts is None and not target.can_revert]
+        if self._shadows.keys() != set(irreversible[1:]):
+            self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
+        done: list[Target] = []
+        try:
+            for target in (*reversible, *self._shadows.values(), *irreversible):
+                target.update(*example)
+                done.append(target)
+        except BaseException:
+            if irreversible and irreversible[0] in done:  # for good, so ours count as well
+                commit.Root.commit(parts)
+            else:
+                for target in done[: len(reversible)]:
+                    target.revert(*example)
+                self._shadows = {}
+            raise
+        commit.Root.commit(parts)
 
 
 def _keywords(method: Callable[..., object]) -> dict[str, bool]:

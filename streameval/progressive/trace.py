@@ -6,16 +6,18 @@ import contextlib
 import copy
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from streameval.errors import InputError, MetricError, public
+from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.pending import check_order
-from streameval.progressive.target import Target, Values, all_read_scores, reads_scores, values_of
+from streameval.progressive.target import Target, Together, Values, all_read_scores, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted
+from streameval.states.base import Part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,20 +26,14 @@ Key = tuple[str, str, Label | None]
 """Metric, evaluator, and label where there is one value per label."""
 
 
-class _Journal(NamedTuple):
-    """An example on its way into the evaluators: which of them it has reached shows in their versions.
+class _Status(NamedTuple):
+    """What an example changes beside the evaluators: how many there are, and the time."""
 
-    ``done`` lists those that have returned, for evaluators without versions.
-    """
+    examples: int = 0
+    moment: object = None
 
-    examples: int
-    versions: list[object]
-    arguments: tuple[object, object, object, object, object]
-    done: list[Target]
 
-    def reached(self, target: Target, version: object) -> bool:
-        """Whether an evaluator has counted the example."""
-        return target in self.done if version is None else target.version() != version
+_Row: TypeAlias = tuple[int, object, dict[Key, float]]
 
 
 @public
@@ -82,19 +78,9 @@ class Trace:
         self._targets = _targets_of(evaluators)
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
-        self._examples = 0
-        self._moment: object = None
-        self._rows: list[tuple[int, object, dict[Key, float]]] = []
-        # What can be taken back goes first, so that it can be if a later one refuses the example. Of what cannot, all
-        # but the first have a shadow that refuses whatever they would refuse.
-        self._reversible = [target for target in self._targets.values() if target.can_revert]
-        self._irreversible = [target for target in self._targets.values() if not target.can_revert]
-        self._shadows: list[Target] = []
-        self._journal: _Journal | None = None
-        self._cast_shadows()
-
-    def _cast_shadows(self) -> None:
-        self._shadows = [Target(copy.deepcopy(target.evaluator)) for target in self._irreversible[1:]]
+        self._together = Together(self._targets.values())
+        self._status = commit.Root().cell(_Status())
+        self._written: list[_Row] = []
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -116,66 +102,39 @@ class Trace:
         InputError
             If any of the evaluators refuses the example. None of them has counted it then.
         """
-        self._settle()
+        self._together.update((y_true, y_pred, weight, mask, t), self._prepare_status(t))
+        self._written = self._rows
+
+    def _prepare(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
+    ) -> list[Part] | None:
+        """Prepare what `update` does, for a commit that follows at once; None where some evaluator can only count."""
+        status = self._prepare_status(t)
+        parts = self._together.prepare(y_true, y_pred, weight, mask, t)
+        return None if parts is None else [*parts, status]
+
+    def _prepare_status(self, t: object) -> Part:
+        self._written = self._rows
+        examples, moment = self._status.value
         if t is not None:
-            check_order(t if self._moment is None else self._moment, t, "t")
-        done: list[Target] = []
-        versions = [*map(Target.version, self._reversible), *map(Target.version, self._irreversible)]
-        self._journal = journal = _Journal(self._examples, versions, (y_true, y_pred, weight, mask, t), done)
-        try:
-            for target in (*self._reversible, *self._shadows, *self._irreversible):
-                target.update(y_true, y_pred, weight, mask, t)
-                done.append(target)
-            self._note(journal)
-        except BaseException:
-            self._settle()
-            raise
-
-    def _settle(self) -> None:
-        """Complete the example that is under way, or take it back where not all have counted it and all can."""
-        journal = self._journal
-        if journal is None:
-            return
-        targets = (*self._reversible, *self._irreversible)
-        reached = [journal.reached(target, version) for target, version in zip(targets, journal.versions, strict=True)]
-        if all(reached) or any(reached[len(self._reversible) :]):
-            for target, counted in zip(targets, reached, strict=True):
-                if not counted:
-                    self._complete(journal, target)
-            self._note(journal)
-        else:
-            for target, counted in zip(targets, reached, strict=True):
-                if counted:
-                    target.revert(*journal.arguments)
-                    if target in journal.done:
-                        journal.done.remove(target)
-            self._cast_shadows()
-            self._journal = None
-
-    def _complete(self, journal: _Journal, target: Target) -> None:
-        """Count an example where it is missing."""
-        try:
-            target.update(*journal.arguments)
-        except Exception:  # its shadow did not refuse, but it does
-            self._journal = None
-            raise
-        journal.done.append(target)
-
-    def _note(self, journal: _Journal) -> None:
-        """Note that all have counted an example. Doing so twice is harmless."""
-        self._examples = journal.examples + 1
-        if journal.arguments[4] is not None:
-            self._moment = journal.arguments[4]
-        if self._examples % self._every == 0:
-            self._write()
-        self._journal = None
+            check_order(t if moment is None else moment, t, "t")
+        return self._status.prepare_store(_Status(examples + 1, moment if t is None else t))
 
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""
-        self._settle()
-        self._write()
+        rows = self._rows
+        same = bool(rows) and rows[-1][0] == self.examples
+        self._written = [*rows[: len(rows) - same], self._row()]
 
-    def _write(self) -> None:
+    @property
+    def _rows(self) -> list[_Row]:
+        """The rows, with that of the last example, which is written after the commit."""
+        rows, examples = self._written, self.examples
+        if not examples or examples % self._every or (rows and rows[-1][0] == examples):
+            return rows
+        return [*rows, self._row()]
+
+    def _row(self) -> _Row:
         row: dict[Key, float] = {}
         for name, target in self._targets.items():
             for metric, value in values_of(target.evaluator, self._metrics).items():
@@ -183,8 +142,7 @@ class Trace:
                     row |= {(metric, name, label): float(one) for label, one in value.items()}
                 else:
                     row[metric, name, None] = float(value)
-        start = len(self._rows) - bool(self._rows and self._rows[-1][0] == self._examples)
-        self._rows[start:] = [(self._examples, self._moment, row)]
+        return *self._status.value, row
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -196,17 +154,12 @@ class Trace:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        self._settle()
-        return self._examples
-
-    def mark(self) -> int:
-        """What every update changes; see `Target.version`."""
-        return self.examples
+        examples: int = self._status.value.examples
+        return examples
 
     @property
     def evaluators(self) -> dict[str, object]:
         """The evaluators by name; a single one has the name ``""``."""
-        self._settle()
         return {name: target.evaluator for name, target in self._targets.items()}
 
     @property
@@ -223,7 +176,6 @@ class Trace:
 
     def get(self) -> Values:
         """The values now, by name, with the evaluator's name in brackets where it has one."""
-        self._settle()
         return {
             _column((metric, name, None)): value
             for name, target in self._targets.items()
@@ -237,12 +189,12 @@ class Trace:
         such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
         ``recall_per_label: cat``, with NaN in the rows from before the label was met.
         """
-        self._settle()
-        columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in self._rows]}
-        moments = [moment for _, moment, _ in self._rows]
+        rows = self._rows
+        columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
+        moments = [moment for _, moment, _ in rows]
         if any(moment is not None for moment in moments):
             columns["moment"] = moments
-        return columns | {_column(key): [row.get(key, math.nan) for _, _, row in self._rows] for key in self._keys()}
+        return columns | {_column(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
 
     def to_pandas(self) -> PandasFrame:
         """The rows as a pandas data frame; see `columns`."""
@@ -286,7 +238,6 @@ class Trace:
         """
         from streameval.plots.streams import plot_lines  # only when asked, so that importing the package stays quick
 
-        self._settle()
         if not self._rows:
             raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")
         keys = self._keys()
@@ -308,7 +259,6 @@ class Trace:
         )
 
     def __len__(self) -> int:
-        self._settle()
         return len(self._rows)
 
     def __repr__(self) -> str:
@@ -318,7 +268,6 @@ class Trace:
 
     def copy(self) -> Self:
         """An independent object with the same rows, and evaluators of its own."""
-        self._settle()
         return copy.deepcopy(self)
 
     def __copy__(self) -> Self:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from streameval.evaluation.counting import Accumulator, compacted
 from streameval.schema.text import quoted
@@ -69,14 +69,6 @@ class Axis:
         return dict(zip(self.names, values, strict=True))
 
 
-class Addition(NamedTuple, Generic[A]):
-    """Examples to be merged into a slice that is there already."""
-
-    target: A
-    added: A
-    before: int
-
-
 class AxisSlices(Generic[A]):
     """The slices along an axis. Replaced as a whole where slices come or go; a slice without examples may stay."""
 
@@ -113,8 +105,8 @@ class AxisSlices(Generic[A]):
 
     def with_examples(
         self, added: dict[Key, A], overflow: A | None, empty: A
-    ) -> tuple[AxisSlices[A], list[Addition[A]]]:
-        """These slices with more examples, and what is still to be merged into them; nothing changes yet.
+    ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
+        """These slices with more examples, and in pairs which slice is still to be merged with what; nothing changes.
 
         Parameters
         ----------
@@ -128,12 +120,12 @@ class AxisSlices(Generic[A]):
         selected = self.axis.selected({*self.keys(), *added})
         slices = {key: part for key, part in self.slices.items() if key in selected or self.axis.closed}
         displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
-        additions: list[Addition[A]] = []
+        merges: list[tuple[A, A]] = []
         for key, part in added.items():
             if key not in selected:
                 displaced.append(part)
             elif key in slices:
-                additions.append(Addition(slices[key], part, slices[key].examples))
+                merges.append((slices[key], part))
             else:
                 slices[key] = merged([part], empty)
         if overflow is not None and overflow.examples:
@@ -141,10 +133,10 @@ class AxisSlices(Generic[A]):
         rest = self.overflow
         if displaced and rest.examples:
             more = displaced[0] if len(displaced) == 1 else merged(displaced, empty)
-            additions.append(Addition(rest, more, rest.examples))
+            merges.append((rest, more))
         elif displaced:
             rest = merged(displaced, empty)
-        return AxisSlices(self.axis, slices, rest), additions
+        return AxisSlices(self.axis, slices, rest), merges
 
 
 def merged(parts: Iterable[A], empty: A) -> A:

@@ -17,10 +17,11 @@ from streameval.errors import (
     StreamevalError,
     public,
 )
-from streameval.evaluation.counting import Accumulator, from_saved, saved_empty
+from streameval.evaluation.counting import Accumulator, core_of, from_saved, saved_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
+from streameval.kernel.backend import commit
 from streameval.schema.text import check_number, quoted, suggestion
 from streameval.slices.arguments import (
     Reading,
@@ -31,12 +32,12 @@ from streameval.slices.arguments import (
     read,
     value_of,
 )
-from streameval.slices.axis import Addition, Axis, AxisSlices
+from streameval.slices.axis import Axis, AxisSlices
 from streameval.slices.coding import Coded, coded, crossed
 from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices, restored_slices, saved_slices
 from streameval.slices.gathering import gathered
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
-from streameval.states.base import COUNT_MAX
+from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.envelope import METRIC, SLICED
 
 if TYPE_CHECKING:
@@ -97,10 +98,10 @@ class Sliced(Mergeable, Generic[A]):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ("_by", "_cross", "_declared", "_empty", "_most", "_slices", "_undo", "_unfinished")
+    __slots__ = ("_by", "_cell", "_cross", "_declared", "_empty", "_most")
     _holder: ClassVar[int] = SLICED
     _empty: A
-    _slices: tuple[AxisSlices[A], ...]
+    _cell: commit.Cell  # of the slices along each axis
 
     def __init__(
         self,
@@ -134,9 +135,15 @@ class Sliced(Mergeable, Generic[A]):
             axis = Axis(names, places, self._most, tuple(known[place] for place in places))
             keys = self._declared[places[0]] if axis.closed else None
             made.append(AxisSlices(axis, {key: self._empty.copy() for key in keys or ()}, self._empty.copy()))
-        self._unfinished: tuple[list[Addition[A]], tuple[AxisSlices[A], ...]] | None = None
-        self._undo: tuple[list[tuple[A, int]], tuple[Any, ...], int] | None = None
-        self._slices = tuple(made)
+        self._cell = commit.Root().cell(tuple(made))
+
+    @property
+    def _slices(self) -> tuple[AxisSlices[A], ...]:
+        slices: tuple[AxisSlices[A], ...] = self._cell.value
+        return slices
+
+    def _become(self, slices: Iterable[AxisSlices[A]], parts: Iterable[Part] = ()) -> None:
+        commit.Root.commit([*parts, self._cell.prepare_store(tuple(slices))])
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -206,17 +213,16 @@ class Sliced(Mergeable, Generic[A]):
         self._count_one(parts, (y_true, y_pred, weight, mask), -1)
 
     def _count_one(self, parts: list[A], example: tuple[object, object, Any, object], sign: int) -> None:
+        y_true, y_pred, weight, mask = example
         if len(parts) == 1:
-            _count(parts[0], example, sign)
+            verb = parts[0].update if sign > 0 else parts[0].revert
+            verb(y_true, y_pred, weight=weight, mask=mask)
             return
-        self._undo = [(part, part.examples) for part in parts], example, -sign
-        try:
-            for part in parts:
-                _count(part, example, sign)
-        except BaseException:
-            self._settle()
-            raise
-        self._undo = None
+        slices = self._slices
+        prepared = [part._prepare(y_true, y_pred, weight=weight, mask=mask, sign=sign) for part in parts]
+        if self._slices is not slices:
+            raise InputError("the slices were changed by the very example that they were reading; copy it first")
+        commit.Root.commit([change for changes in prepared for change in changes])
 
     def update_many(
         self,
@@ -246,7 +252,6 @@ class Sliced(Mergeable, Generic[A]):
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
-        self._settle()
         groupings = [_grouped(group, [columns[place] for place in group.axis.places]) for group in self._slices]
         like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
         parts = gathered(like, y_true, y_pred, mask, weights, [(codes, len(keys) + 1) for codes, keys in groupings])
@@ -299,7 +304,7 @@ class Sliced(Mergeable, Generic[A]):
                     slices[key] = slices[key].copy()
                     slices[key].unmerge(part)
             changed.append(AxisSlices(group.axis, slices, group.overflow))
-        self._slices = tuple(changed)
+        self._become(changed)
 
     def _differences(self, other: Self) -> list[str]:
         found = [
@@ -314,12 +319,6 @@ class Sliced(Mergeable, Generic[A]):
         ]
         return found or differences(self._empty, other._empty)
 
-    def _check_compatible(self, other: Self, verb: str = "merge") -> None:
-        """Raise unless another object was constructed alike; both are settled then."""
-        super()._check_compatible(other, verb)
-        other._settle()
-        self._settle()
-
     def _add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> None:
         """Add examples to the slices of each axis: by key, and those of the overflow."""
         count = self._slices[0].examples()
@@ -328,42 +327,16 @@ class Sliced(Mergeable, Generic[A]):
                 f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on "
                 f"its own: {count} are there"
             )
-        changed, additions = [], []
+        changed, parts = [], list[Part]()
         for group, (of_keys, overflow) in zip(self._slices, added, strict=True):
-            group, more = group.with_examples(of_keys, overflow, self._empty)
+            group, merges = group.with_examples(of_keys, overflow, self._empty)
             changed.append(group)
-            additions += more
-        self._unfinished = additions, tuple(changed)
-        try:
-            for target, part, _ in additions:
-                target.merge(part)
-        except BaseException:
-            self._settle()
-            raise
-        self._slices = tuple(changed)
-        self._unfinished = None
-
-    def _settle(self) -> None:
-        """Complete or undo what was interrupted."""
-        unfinished, undo = self._unfinished, self._undo
-        if unfinished is not None:
-            additions, changed = unfinished
-            if any(target.examples != before for target, _, before in additions):
-                for target, part, before in additions:
-                    if target.examples == before:
-                        target.merge(part)
-                self._slices = changed
-            self._unfinished = None
-        if undo is not None:
-            parts, example, sign = undo
-            for one, before in parts:
-                if one.examples != before:
-                    _count(one, example, sign)
-            self._undo = None
+            for target, part in merges:
+                parts += target._prepare_merge(core_of(part).states)
+        self._become(changed, parts)
 
     def _keys(self, where: Mapping[str, Value]) -> list[Key]:
         """The key of one example along each axis."""
-        self._settle()
         values = [typed(value_of(where, name), f"where[{name!r}]") for name in self._by]
         return [tuple(values[place] for place in group.axis.places) for group in self._slices]
 
@@ -387,12 +360,10 @@ class Sliced(Mergeable, Generic[A]):
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        self._settle()
         return self._slices[0].examples()
 
     def total(self) -> A:
         """An ordinary object with all examples."""
-        self._settle()
         return self._slices[0].total(self._empty)
 
     def slices(self, by: str | tuple[str, ...] | None = None) -> tuple[Slice[A], ...]:
@@ -400,7 +371,6 @@ class Sliced(Mergeable, Generic[A]):
 
         Declared values come in their order, others sorted; last, if there are any, all that have no slice.
         """
-        self._settle()
         return tuple(
             Slice(group.axis.where(key), part.copy()) for group in self._selected(by) for key, part in group.ordered()
         )
@@ -413,7 +383,6 @@ class Sliced(Mergeable, Generic[A]):
         InputError
             If there is no such slice.
         """
-        self._settle()
         if not isinstance(where, Mapping):
             if len(self._by) > 1:
                 raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
@@ -443,7 +412,6 @@ class Sliced(Mergeable, Generic[A]):
         by
             A name, or a tuple of names that were given as ``cross``; without it, each of them.
         """
-        self._settle()
         answers: dict[str | tuple[str, ...], dict[Where, Reading]] = {}
         for group in self._selected(by):
             parts, names = group.ordered(), group.axis.names
@@ -466,7 +434,6 @@ class Sliced(Mergeable, Generic[A]):
             values = {part.spec.key: answer} if isinstance(part, Metric) else answer
             return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}
 
-        self._settle()
         rows = [
             row(
                 group.axis.describe(),
@@ -489,21 +456,18 @@ class Sliced(Mergeable, Generic[A]):
 
     def copy(self) -> Self:
         """An independent object with the same content."""
-        self._settle()
         twin = type(self).__new__(type(self))
         twin._empty, twin._by, twin._cross = self._empty, self._by, self._cross
         twin._most, twin._declared = self._most, self._declared
-        twin._unfinished = twin._undo = None
-        twin._slices = tuple(group.copy() for group in self._slices)
+        twin._cell = commit.Root().cell(tuple(group.copy() for group in self._slices))
         return twin
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
-        self._settle()
-        shelves = tuple(saved_slices(group.ordered(), group.overflow) for group in self._slices)
+        axes = tuple(saved_slices(group.ordered(), group.overflow) for group in self._slices)
         declared = tuple(None if keys is None else tuple(key[0][1] for key in keys) for keys in self._declared)
         empty = saved_empty(self._empty)
-        return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, shelves))
+        return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, axes))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
@@ -518,9 +482,7 @@ class Sliced(Mergeable, Generic[A]):
     def _restored(cls, empty: Any, saved: SavedSlices) -> Self:
         values = {name: known for name, known in zip(saved.by, saved.declared, strict=True) if known is not None}
         made = cls(empty, by=saved.by, cross=saved.cross, most=saved.most, values=values)
-        made._slices = tuple(
-            restored_slices(fresh, shelf) for fresh, shelf in zip(made._slices, saved.axes, strict=True)
-        )
+        made._become(restored_slices(fresh, axis) for fresh, axis in zip(made._slices, saved.axes, strict=True))
         first, *others = made._slices
         if first.examples() > COUNT_MAX:
             raise FormatError("the slices have more examples together than can be counted")
@@ -543,11 +505,3 @@ def _grouped(group: AxisSlices[Any], columns: list[Coded]) -> tuple[Any, list[Ke
         return codes, keys
     places = {key: place for place, key in enumerate(of_slices)}
     return np.array([places.get(key, len(of_slices)) for key in keys], np.int64)[codes], of_slices
-
-
-def _count(part: Accumulator, example: tuple[object, object, Any, object], sign: int) -> None:
-    y_true, y_pred, weight, mask = example
-    if sign > 0:
-        part.update(y_true, y_pred, weight=weight, mask=mask)
-    else:
-        part.revert(y_true, y_pred, weight=weight, mask=mask)

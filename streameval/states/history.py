@@ -5,8 +5,6 @@ What is counted, what is taken back, and the tape itself change by one commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from streameval.errors import CounterOverflowError
@@ -113,17 +111,15 @@ class History:
         The table of the decisions.
     clock
         A cell. Of a timed tape: the time so far, where it is later than that of the newest example.
-    before
-        How many examples were appended before those that this began with.
     """
 
-    __slots__ = ("_look", "_scored", "_until_compaction", "before", "clock", "counts", "labels", "states", "tape")
+    __slots__ = ("_look", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
         labels = LabelIndex(recording.labels)
         labels.fixed = recording.fixed
         self._start(like.empty_like(labels), clock, timed=recording.stamps is not None)
-        self._scored, self.before = recording.scores is not None, 0
+        self._scored = recording.scores is not None
         contents = recording.lengths, recording.slots, recording.weights, recording.stamps
         self.states.root.commit([self._prepare_append(contents, recording.scores)])
         self._count(self.states, recording.batch())
@@ -132,11 +128,6 @@ class History:
     def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
         self.states, self.labels, self.counts = states, states.labels, states.decisions.table
         self.tape, self.clock = backend.tape.Tape(states.root, timed), states.root.cell(clock)
-
-    @property
-    def appended(self) -> int:
-        """How many examples were ever appended, here and before."""
-        return self.before + int(self.tape.appended)
 
     @property
     def latest(self) -> int:
@@ -159,23 +150,26 @@ class History:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def slide(self, example: Example, stamp: int, size: int, limit: int) -> None:
-        """Count an example, and take back what is then overdue."""
+    def prepare_slide(self, example: Example, stamp: int, size: int, limit: int) -> list[Part]:
+        """Prepare that an example is counted, and that what is then overdue is taken back."""
         self._require_room()
-        slots, weight = example.slots.astype(np.int32), None if example.weight == 1.0 else np.array([example.weight])
-        stamps = np.array([stamp], np.int64) if self.tape.timed else None
-        scores = None if example.scored is None else ExampleScores.of(example.scored)
         overdue = self.tape.overdue(size - 1, limit)
-        drop, oldest = self._prepare_drop(overdue, weighted=weight is not None)
+        drop, oldest = self._prepare_drop(overdue, weighted=example.weight != 1.0)
         if oldest <= _FEW:
-            changes = [(example, 1), *((old, -1) for old in self._examples(oldest))]
+            changes = [(example, 1), *((old, -1) for old in self._oldest(oldest))]
             parts = self.states.prepare(changes, known=True)
         else:
             added = self.states.empty_like()
             added.count_one(example, 1)
             parts = self._prepare_merges([(added, None, 1)], oldest)
-        append = self._prepare_append((np.array([len(slots)], np.int32), slots, weight, stamps), scores)
-        self._commit([*parts, append, *drop], overdue)
+        if example.scored is None:
+            append = self.tape.prepare_one(example.slots, example.weight, stamp)
+        else:
+            lengths, slots = np.array([len(example.slots)], np.int32), example.slots.astype(np.int32)
+            stamps = np.array([stamp], np.int64) if self.tape.timed else None
+            contents = lengths, slots, np.array([example.weight]), stamps
+            append = self._prepare_append(contents, ExampleScores.of(example.scored))
+        return [*parts, append, *drop]
 
     def extend(
         self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int
@@ -190,20 +184,13 @@ class History:
         overdue = self.tape.overdue(size - recent.examples, limit)
         drop, oldest = self._prepare_drop(overdue, weighted=contents[2] is not None)
         parts = self._prepare_merges([(gathered, columns, 1)], oldest)
-        self._commit([*parts, self._prepare_append(contents, scores), *drop], overdue)
+        self.states.root.commit([*parts, self._prepare_append(contents, scores), *drop])
 
     def advance(self, clock: int, size: int, limit: int) -> None:
         """Let time pass, and take back what is then overdue."""
         overdue = self.tape.overdue(size, limit)
         drop, oldest = self._prepare_drop(overdue)
-        self._commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop], overdue)
-
-    def _commit(self, parts: list[Part], overdue: int) -> None:
-        self.states.root.commit(parts)
-        self._until_compaction -= overdue if len(self.states.states) > 1 else 0
-        if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
-            self.states.compact()
-            self._until_compaction = 64 + len(self.labels) + self.tape.examples
+        self.states.root.commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop])
 
     def _prepare_append(self, contents: TapeContents, scores: ExampleScores | None) -> Part:
         listed = None if scores is None else (scores.lengths, scores.columns, narrowed(scores.scores))
@@ -214,6 +201,11 @@ class History:
 
         ``weighted``: whether what is appended in the same commit is.
         """
+        if len(self.states.states) > 1:
+            if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
+                self.states.compact()
+                self._until_compaction = 64 + len(self.labels) + self.tape.examples
+            self._until_compaction -= overdue
         tape, unweighted = self.tape, list[Part]()
         if not weighted:
             odd = np.count_nonzero(tape.contents(0, overdue)[2] != 1.0) if tape.weighted and overdue else 0
@@ -244,18 +236,14 @@ class History:
     def _scores(self, start: int, stop: int) -> ExampleScores | None:
         return ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
 
-    def _examples(self, size: int) -> Iterator[Example]:
+    def _oldest(self, size: int) -> list[Example]:
         """The oldest examples one by one."""
-        if not size:
-            return
+        examples = [Example(*one) for one in self.tape.oldest(size)]
+        if not self._scored or not size:
+            return examples
         lengths, slots, weights, _ = self.tape.contents(0, size)
-        batch = batch_of(lengths, slots, weights, self._scores(0, size)) if self._scored else None
-        wide = slots.astype(np.int64)
-        end = 0
-        for row, length in enumerate(lengths.tolist()):
-            start, end = end, end + length
-            weight = 1.0 if weights is None else float(weights[row])
-            yield Example.at(wide[start:end], weight, None if batch is None else batch.part(row, row + 1))
+        batch = batch_of(lengths, slots, weights, self._scores(0, size))
+        return [one._replace(scored=batch.part(row, row + 1)) for row, one in enumerate(examples)]
 
     def _require_room(self) -> None:
         if len(self.labels) >= _COLUMNS:
@@ -267,5 +255,5 @@ class History:
         twin._start(self.states.copy(), self.clock.value, timed=self.tape.timed)
         twin._scored, size = self._scored, self.tape.examples
         twin.states.root.commit([twin._prepare_append(self.tape.contents(0, size), self._scores(0, size))])
-        twin.before, twin._look, twin._until_compaction = self.before, self._look, self._until_compaction
+        twin._look, twin._until_compaction = self._look, self._until_compaction
         return twin

@@ -121,9 +121,12 @@ class StateSet:
 
     def merge(self, other: StateSet) -> None:
         """Add all that ``other`` has counted. ``other`` may be this very object."""
+        self.root.commit(self.prepare_merge(other))
+
+    def prepare_merge(self, other: StateSet) -> list[Part]:
+        """Prepare what `merge` does."""
         self._check_options(other)
-        if other.examples:
-            self.root.commit(self.prepare_merges([(other, self.columns_of(other), 1)]))
+        return self.prepare_merges([(other, self.columns_of(other), 1)]) if other.examples else []
 
     def unmerge(self, other: StateSet) -> None:
         """Take back all that ``other`` has counted: the exact inverse of `merge`.

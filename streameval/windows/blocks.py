@@ -9,15 +9,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Generic, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.counting import core_of, from_contents, saved_empty
+from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
+from streameval.states.base import Part
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
 from streameval.windows.base import A, Window, changed_while_reading
@@ -29,18 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-
-class Counting(NamedTuple):
-    """The block that counted last, or is about to: its states, its examples before, and the latest time after."""
-
-    states: StateSet
-    before: int
-    latest: int
-
-    @property
-    def added(self) -> int:
-        """How many examples were counted since."""
-        return self.states.examples - self.before
+_NUMBERS = (float, int)
 
 
 class WindowState(NamedTuple, Generic[A]):
@@ -54,43 +45,27 @@ class WindowState(NamedTuple, Generic[A]):
         The blocks that have examples, by number.
     aware
         Whether times have a time zone.
-    counted
-        How many examples were ever counted, but for those of ``counting``.
-    reached
-        The latest time, if it matters and ``counting`` has counted nothing.
-    counting
-        Where examples are counted without a new `WindowState`. So the latest time changes as the count does.
+    latest
+        The latest time, if it matters.
     """
 
     newest: int | None
     blocks: dict[int, A]
     aware: bool | None = None
-    counted: int = 0
-    reached: int = ALWAYS
-    counting: Counting | None = None
-
-    @property
-    def total(self) -> int:
-        """How many examples were ever counted."""
-        return self.counted + (0 if self.counting is None else self.counting.added)
-
-    @property
-    def latest(self) -> int:
-        """The latest time, if it matters."""
-        counting = self.counting
-        return self.reached if counting is None or not counting.added else counting.latest
+    latest: int = ALWAYS
 
 
 class Blocks(Window[A]):
     """Blocks of ``size`` examples, or of a period if there is a clock; the newest and ``keep`` before it are stored."""
 
-    __slots__ = ("_bounds", "_clock", "_keep", "_origin", "_size", "_state", "_zone")
+    __slots__ = ("_bounds", "_cell", "_clock", "_keep", "_origin", "_size", "_zone")
+    _fades: ClassVar[bool] = False
     _clock: Clock | None
     _size: int
     _keep: int
     _origin: int
     _zone: bool | None  # whether the origin has a time zone, if it was given
-    _state: WindowState[A]
+    _cell: commit.Cell  # of a `WindowState`
     # Where the last example was: the first key of a block and of the next, its number and its start.
     _bounds: tuple[int, int, int, int | Fraction | float]
 
@@ -115,7 +90,7 @@ class Blocks(Window[A]):
 
     def reset(self) -> None:
         """Forget every example, and the time."""
-        self._state = WindowState(None if self._clock else 0, {})
+        self._cell = commit.Root().cell(WindowState(None if self._clock else 0, {}))
 
     # -- where an example belongs -------------------------------------------------------------------------------------
 
@@ -169,18 +144,20 @@ class Blocks(Window[A]):
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def _current_state(self) -> WindowState[A]:
+    @property
+    def _state(self) -> WindowState[A]:
         """What is in the window; a block of examples that is full is over."""
-        state = self._state
+        state: WindowState[A] = self._cell.value
         if self._clock is None and state.newest is not None:
             block = state.blocks.get(state.newest)
             if block is not None and block.examples >= self._size:
-                state = self._state = self._pruned(state._replace(newest=state.newest + 1))
+                return self._pruned(state._replace(newest=state.newest + 1))
         return state
 
-    def mark(self) -> int:
-        """What every update changes; see `Target.version`. It takes as long however many blocks are kept."""
-        return self._state.total
+    def _become(self, state: WindowState[A]) -> WindowState[A]:
+        if state is not self._cell.value:
+            commit.Root.commit([self._cell.prepare_store(state)])
+        return state
 
     def _pruned(self, state: WindowState[A]) -> WindowState[A]:
         oldest = (state.newest or 0) - self._keep
@@ -207,51 +184,56 @@ class Blocks(Window[A]):
             If an argument cannot be understood, or ``t`` is missing, has no meaning or is too late. Nothing has
             changed then.
         """
-        state, clock = self._current_state(), self._clock
+        place = state, index, _, _ = self._where(t)
+        block = state.blocks.get(index)
+        plain = mask is None and type(weight) in _NUMBERS and weight == 1 and not self._fades
+        if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
+            commit.Root.commit(self._prepare_at(place, y_true, y_pred, weight, mask))
+
+    def _prepare(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
+    ) -> list[Part]:
+        """Prepare what `update` does, for a commit that follows at once."""
+        return self._prepare_at(self._where(t), y_true, y_pred, weight, mask)
+
+    def _where(self, t: Time | None) -> tuple[WindowState[A], int, int, bool | None]:
+        """What is in the window, the block of a time, its key, and whether it has a time zone."""
+        state, clock = self._become(self._state), self._clock
         if clock is None:
             if t is not None:
                 raise self._no_time()
-            index, key, aware = state.newest or 0, ALWAYS, None
-        else:
-            if t is None:
-                raise self._time_missing("t")
-            key, aware = clock.key(t)
-            index = self._index(clock, key, t)
-            self._check(state, index, aware, "t")
-        block = state.blocks.get(index)
-        weight = self._weigh(index, key, block, weight)
-        latest = self._seen(state.latest, key)
-        if block is not None:
-            self._count(state, block, y_true, y_pred, weight, mask, latest)
-            return
-        # In the window once it has counted, so that both happen at once.
-        block = self._template.copy()
-        self._count(state, block, y_true, y_pred, weight, mask, None)
-        newest = index if state.newest is None else max(index, state.newest)
-        self._state = self._pruned(WindowState(newest, {**state.blocks, index: block}, aware, state.total + 1, latest))
+            return state, state.newest or 0, ALWAYS, None
+        if t is None:
+            raise self._time_missing("t")
+        key, aware = clock.key(t)
+        index = self._index(clock, key, t)
+        self._check(state, index, aware, "t")
+        return state, index, key, aware
 
-    def _count(
+    def _prepare_at(
         self,
-        state: WindowState[A],
-        block: A,
+        place: tuple[WindowState[A], int, int, bool | None],
         y_true: object,
         y_pred: object,
-        weight: object,
+        weight: float,
         mask: object,
-        latest: int | None,
-    ) -> None:
-        """Count an example in a block, unless reading it changes the window; a new block has no ``latest``."""
-        core, states = core_of(block), core_of(block).states
-        before, counting = states.examples, state.counting
-        if latest is not None and (counting is None or counting.states is not states or latest != counting.latest):
-            counting = Counting(states, before, latest)
-            state = self._state = state._replace(counted=state.total, reached=state.latest, counting=counting)
-
-        def check() -> None:
-            if self._current_state() is not state or states.examples != before:
-                raise changed_while_reading()
-
-        core.count_one(y_true, y_pred, weight, mask, 1, check)
+    ) -> list[Part]:
+        state, index, key, aware = place
+        block = state.blocks.get(index)
+        counting = self._template.copy() if block is None else block
+        before, weight = counting.examples, self._weigh(index, key, block, weight)
+        parts = core_of(counting).prepare_one(y_true, y_pred, weight, mask, 1)
+        if self._cell.value is not state or counting.examples != before:
+            raise changed_while_reading()
+        latest = self._seen(state.latest, key)
+        if block is None:
+            newest = index if state.newest is None else max(index, state.newest)
+            state = self._pruned(WindowState(newest, {**state.blocks, index: counting}, aware, latest))
+        elif latest != state.latest:
+            state = state._replace(latest=latest)
+        else:
+            return parts
+        return [*parts, self._cell.prepare_store(state)]
 
     def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:  # noqa: ARG002
         """What an example weighs in its block."""
@@ -281,8 +263,8 @@ class Blocks(Window[A]):
             If an argument cannot be understood, lengths differ, or times are missing, have no meaning or are too late.
             Nothing has changed then.
         """
-        state = self._current_state()
-        first, total = self._position(state), state.total
+        state = self._become(self._state)
+        first, before = self._position(state), _examples(state)
         keys, index, places, aware = self._places(state, times)
         gathered = core_of(self._template).scratch()
         states: dict[int, StateSet] = {}
@@ -307,7 +289,7 @@ class Blocks(Window[A]):
                 states[number].count(part)
         if keys is not None and examples != len(keys):
             raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
-        if self._current_state() is not state or state.total != total:
+        if self._cell.value is not state or _examples(state) != before:
             raise changed_while_reading()
         if not examples:
             return
@@ -322,7 +304,7 @@ class Blocks(Window[A]):
             newest = (first + examples) // self._size
             aware = None
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
-        self._state = self._pruned(WindowState(newest, blocks, aware, total + examples, latest))
+        self._become(self._pruned(WindowState(newest, blocks, aware, latest)))
 
     def _places(
         self, state: WindowState[A], times: object
@@ -361,7 +343,7 @@ class Blocks(Window[A]):
         InputError
             If ``t`` goes back, or windows are not of time.
         """
-        state, clock = self._current_state(), self._clock
+        state, clock = self._state, self._clock
         if clock is None:
             raise self._no_time()
         key, aware = clock.key(t)
@@ -369,7 +351,7 @@ class Blocks(Window[A]):
         self._check(state, max(index, state.newest or index), aware, "t")
         if state.newest is not None and (index < state.newest or key < state.latest):
             raise InputError(f"t goes back: {quoted(t)} is before the time so far")
-        self._state = self._pruned(WindowState(index, state.blocks, aware, state.total, self._seen(state.latest, key)))
+        self._become(self._pruned(WindowState(index, state.blocks, aware, self._seen(state.latest, key))))
 
     def merge(self, other: Self) -> None:
         """Add the examples of another window, block by block. The other stays as it is.
@@ -388,7 +370,7 @@ class Blocks(Window[A]):
                 f"cannot merge: windows of {self._size} examples of two streams have no common order; merge snapshots, "
                 "or build windows of time"
             )
-        mine, theirs = self._current_state(), other._current_state()
+        mine, theirs = self._state, other._state
         if theirs.newest is None:
             return
         if mine.newest is not None and mine.aware is not theirs.aware:
@@ -400,8 +382,7 @@ class Blocks(Window[A]):
                 both.merge(blocks[index])
             blocks[index] = both
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
-        latest, total = max(mine.latest, theirs.latest), mine.total + theirs.total
-        self._state = self._pruned(WindowState(newest, blocks, theirs.aware, total, latest))
+        self._become(self._pruned(WindowState(newest, blocks, theirs.aware, max(mine.latest, theirs.latest))))
 
     def unmerge(self, other: Self) -> None:
         """Take out the examples of another window: the exact inverse of `merge`. The other stays as it is.
@@ -420,7 +401,7 @@ class Blocks(Window[A]):
                 f"cannot unmerge: windows of {self._size} examples of two streams have no common order, so they are "
                 "never merged"
             )
-        mine, theirs = self._current_state(), other._current_state()
+        mine, theirs = self._state, other._state
         if theirs.newest is None:
             return
         if mine.newest is None or mine.newest < theirs.newest or mine.aware is not theirs.aware:
@@ -440,23 +421,23 @@ class Blocks(Window[A]):
                 "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
                 "it had evicted, is not known; unmerge older shards only"
             )
-        self._state = WindowState(mine.newest, blocks, mine.aware, mine.total, mine.latest)
+        self._become(mine._replace(blocks=blocks))
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent window with the same content."""
         twin = self._empty_like()
-        state = self._current_state()
+        state = self._state
         twin._clock, twin._size, twin._keep, twin._origin = self._clock, self._size, self._keep, self._origin
         twin._zone = self._zone
         twin._bounds = _NOWHERE
         blocks = {index: block.copy() for index, block in state.blocks.items()}
-        twin._state = WindowState(state.newest, blocks, state.aware, state.total, state.latest)
+        twin._cell = commit.Root().cell(state._replace(blocks=blocks))
         return twin
 
     def _saved(self) -> SavedWindow:
-        state, clock = self._current_state(), self._clock
+        state, clock = self._state, self._clock
         newest = ALWAYS if state.newest is None else state.newest
         kind, period = (2, self._size) if clock is None else clock.saved()
         aware = 2 if state.newest is None or state.aware is None else int(state.aware)
@@ -475,7 +456,7 @@ class Blocks(Window[A]):
         blocks = {index: from_contents(self._template, contents) for index, contents in saved.blocks}
         started = newest != ALWAYS
         zone, self._zone = (None if code == 2 else bool(code) for code in (aware, zoned))
-        self._state = WindowState(newest if started else None, blocks, zone, 0, latest)
+        self._cell = commit.Root().cell(WindowState(newest if started else None, blocks, zone, latest))
         fits = all(newest - self._keep <= index <= newest and block.examples for index, block in blocks.items())
         if self._clock is None:
             closed = range(max(0, newest - self._keep), newest) if started else range(0)
@@ -510,6 +491,10 @@ class Blocks(Window[A]):
         return InputError(
             f"{name} is missing: {type(self).__name__} with {self._span_name}={length!r} needs the time of each example"
         )
+
+
+def _examples(state: WindowState[Any]) -> int:
+    return sum(block.examples for block in state.blocks.values())
 
 
 _NOWHERE = (0, 0, 0, 0)

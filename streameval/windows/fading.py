@@ -74,6 +74,7 @@ class Fading(Blocks[A]):
 
     __slots__ = ("_past", "_read")
     _holder: ClassVar[int] = FADING
+    _fades: ClassVar[bool] = True
     _past: _Read | None
     _read: _Read | None
 
@@ -119,7 +120,7 @@ class Fading(Blocks[A]):
         return index, self._place(self._clock, state.latest, index)
 
     def _current(self) -> A:
-        state = self._current_state()
+        state = self._state
         if not state.blocks:
             return self._template.copy()
         now = self._now(state)

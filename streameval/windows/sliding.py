@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
+from streameval.evaluation.core import Core
 from streameval.evaluation.counting import core_of, saved_empty, with_states
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
+from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.states.recording import Recording
 from streameval.windows.base import A, Window, changed_while_reading
@@ -39,15 +41,18 @@ class _Recent(Window[A]):
         """The latest time that is over."""
         return ALWAYS
 
-    def _adopt(self, recording: Recording, clock: int = ALWAYS, appended: int = 0) -> None:
-        """Replace what is in the window by a recording; ``appended`` examples were counted so far."""
+    def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
+        """Replace what is in the window by a recording."""
         history = History(recording, core_of(self._template).states, clock=clock)
-        history.before = appended - history.tape.appended
         self._now = history, with_states(self._template, history.states)
 
-    def _compact(self, history: History) -> None:
+    def _history(self) -> tuple[History, Core]:
+        """What is in the window, without labels that have left once they are most, and how examples are read."""
+        history, inner = self._now
         if history.needs_compaction():
-            self._adopt(self._recording(history), history.clock.value, history.appended)
+            self._adopt(self._recording(history), history.clock.value)
+            history, inner = self._now
+        return history, core_of(inner)
 
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
@@ -63,17 +68,29 @@ class _Recent(Window[A]):
             )
             if code == DONE:
                 return
+        history.states.root.commit(self._prepare_slide(y_true, y_pred, weight, mask, stamp, limit))
+
+    def _prepare_slide(
+        self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int
+    ) -> list[Part]:
+        history, core = self._history()
+        if core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1:
+            labels = core.labels
+            parts: list[Part] | int = history.tape.prepare_slide(
+                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+            )
+            if not isinstance(parts, int):
+                return parts
         example = core.read_one(y_true, y_pred, weight, mask)
         if self._now[0] is not history or stamp < history.latest:
             raise changed_while_reading()
-        history.slide(example, stamp, self._size, limit)
-        self._compact(history)
+        return history.prepare_slide(example, stamp, self._size, limit)
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, stamps: IntArray | None, size: int
     ) -> None:
         """Count many examples, of which at most the last ``size`` stay."""
-        gathered = core_of(self._now[1]).scratch()
+        gathered = self._history()[1].scratch()
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
         for batch in gathered.read_many(y_true, y_pred, weights, mask):
             gathered.states.count(batch)
@@ -87,16 +104,10 @@ class _Recent(Window[A]):
             raise changed_while_reading()
         if recent.examples > size or (recent.examples == size and not self._timed):
             # None of the old ones stays.
-            recording, appended = recent.recording(gathered.config.labels or (), stamps), history.appended
-            self._adopt(recording, history.clock.value, appended + recent.examples)
+            self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
             return
         limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
         history.extend(gathered.states, recent, stamps, self._size, limit)
-        self._compact(history)
-
-    def mark(self) -> int:
-        """What every update changes; see `Target.version`."""
-        return self._now[0].appended
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Refused: examples that were evicted when the two were merged are gone.
@@ -187,6 +198,10 @@ class Rolling(_Recent[A]):
             If an argument cannot be understood. Nothing has changed then.
         """
         self._slide(y_true, y_pred, weight, mask, 0, ALWAYS)
+
+    def _prepare(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> list[Part]:
+        """Prepare what `update` does, for a commit that follows at once."""
+        return self._prepare_slide(y_true, y_pred, weight, mask, 0, ALWAYS)
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
@@ -320,12 +335,24 @@ class TimeRolling(_Recent[A]):
         InputError, LabelError
             If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
         """
+        key = self._key(t)
+        self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
+
+    def _prepare(
+        self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None
+    ) -> list[Part]:
+        """Prepare what `update` does, for a commit that follows at once."""
+        key = self._key(t)
+        return self._prepare_slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
+
+    def _key(self, t: Time) -> int:
+        """A time that may come next."""
         key, aware = self._clock.key(t)
         history = self._now[0]
         newest = history.tape.latest
         if newest is None or not newest <= key >= history.clock.value or aware is not self._aware:
             self._check(key, aware, t)
-        self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
+        return key
 
     def update_many(
         self,

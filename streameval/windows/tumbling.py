@@ -98,12 +98,12 @@ class Tumbling(Blocks[A]):
     @property
     def index(self) -> int | None:
         """The number of the window in progress; None before the first time."""
-        return self._current_state().newest
+        return self._state.newest
 
     @property
     def closed(self) -> tuple[ClosedWindow[A], ...]:
         """The kept windows before the one in progress that have examples, oldest first, as independent values."""
-        state = self._current_state()
+        state = self._state
         newest = state.newest
         return tuple(
             self._closed(index, block.copy())
@@ -114,7 +114,7 @@ class Tumbling(Blocks[A]):
     @property
     def last(self) -> ClosedWindow[A] | None:
         """The newest of `closed`; None if there is none."""
-        state = self._current_state()
+        state = self._state
         index = max(
             (index for index in state.blocks if state.newest is not None and index < state.newest), default=None
         )
@@ -128,7 +128,7 @@ class Tumbling(Blocks[A]):
         return ClosedWindow(index, clock.value(start, aware), clock.value(end, aware), evaluator)
 
     def _current(self) -> A:
-        state = self._current_state()
+        state = self._state
         block = None if state.newest is None else state.blocks.get(state.newest)
         return self._template.copy() if block is None else block
 

@@ -374,8 +374,8 @@ class Once:
     def get(self):
         return self.inner.get()
 
-    def mark(self):
-        return self.inner.examples
+    def _prepare(self, *example, **how):
+        return self.inner._prepare(*example, **how)
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -208,7 +208,7 @@ def refused(trace: se.Trace, error: type[Exception], *given: object, **more: obj
         for evaluator in trace.evaluators.values():
             inner = evaluator.evaluator if isinstance(evaluator, Window) else evaluator
             found.append((inner.to_bytes(), list(getattr(evaluator, "held", ()))))
-        return [found, trace.columns(), trace.examples, trace._moment]
+        return [found, trace.columns(), trace.examples, trace._status.value]
 
     before = state()
     with pytest.raises(error) as caught:

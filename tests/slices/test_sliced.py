@@ -23,6 +23,7 @@ import streameval as se
 from streameval.slices import OTHER
 from streameval.slices.values import key_of, rank_of
 from tests.support.effort import cases
+from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 
 CHECK = settings(max_examples=cases(25), deadline=None)
 VALUES = ("eu", "us", "", "é", "1", 0, 1, -1, 2**70, True, False, None)
@@ -240,59 +241,40 @@ def test_atomic_calls_that_raise_leave_no_trace(stream: tuple[dict[str, Any], st
     assert target.to_bytes() == feed(fresh(setup, kind), examples).to_bytes()
 
 
-class _Stop(BaseException):
-    pass
+EXAMPLE = {"a"}, {"b"}
+CHANGES: dict[str, Callable[[se.Sliced], object]] = {
+    "update": lambda target: target.update(*EXAMPLE, where={"region": "eu", "device": "x"}),
+    "update of new labels": lambda target: target.update({"z"}, {"y"}, where={"region": "eu", "device": "x"}),
+    "update of a new value": lambda target: target.update(*EXAMPLE, where={"region": "eu", "device": "new"}),
+    "revert": lambda target: target.revert(*EXAMPLE, where={"region": "eu", "device": "x"}),
+    "revert that fails": lambda target: target.revert({"b"}, set(), where={"region": "eu", "device": "x"}),
+    "update_many": lambda target: target.update_many(
+        [{"a"}] * 4, [{"c"}] * 4, where={"region": ["eu", "us", "", None], "device": list("xyzx")}
+    ),
+    "merge": lambda target: target.merge(target.copy()),
+    "merge with itself": lambda target: target.merge(target),
+}
 
 
-@pytest.mark.parametrize("step", range(1, 60, 2))
-def test_an_interrupted_change_has_happened_or_has_not(step: int, monkeypatch: pytest.MonkeyPatch):
-    setup = {"by": ("region", "device"), "cross": [("region", "device")], "most": 3}
-    rng = random.Random(step)
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_interrupted_change_has_happened_or_has_not(change: str):
+    def started() -> se.Sliced:
+        target = fresh({"by": ("region", "device"), "cross": [("region", "device")], "most": 2})
+        return feed(target, [(*EXAMPLE, {"region": region, "device": "x"}, 1.0) for region in ("eu", "eu", "us", 7)])
 
-    def some(count: int) -> list[Example]:
-        wheres = [{"region": rng.choice(VALUES), "device": rng.choice("xyz")} for _ in range(count)]
-        return [({"a"}, {rng.choice("ab")}, where, 1.0) for where in wheres]
-
-    first, second = some(8), some(8)
-    before = feed(fresh(setup), first)
-    after = feed(before.copy(), second)
-    target, added = before.copy(), feed(fresh(setup), second)
-    calls = 0
-    plain = se.Evaluator.merge
-
-    def merge(self: se.Evaluator, other: se.Evaluator) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == step:
-            raise _Stop
-        plain(self, other)
-
-    monkeypatch.setattr(se.Evaluator, "merge", merge)
-    with contextlib.suppress(_Stop):
-        target.merge(added)
-    monkeypatch.undo()
-    assert target.to_bytes() in (before.to_bytes(), after.to_bytes())
-    assert added == feed(fresh(setup), second)
-
-
-def test_an_example_that_a_later_slice_refuses_is_taken_out_of_the_earlier_ones(monkeypatch: pytest.MonkeyPatch):
-    setup = {"by": ("region", "device")}
-    target = feed(fresh(setup), [({"a"}, {"b"}, {"region": "eu", "device": "x"}, 1.0)] * 2)
-    before = target.to_bytes()
-    for method in ("update", "revert"):
-        plain, calls = getattr(se.Evaluator, method), []
-
-        def stopped(self: se.Evaluator, *args: Any, plain: Any = plain, calls: list[int] = calls, **named: Any) -> None:
-            calls.append(1)
-            if len(calls) == 2:
-                raise _Stop
-            plain(self, *args, **named)
-
-        monkeypatch.setattr(se.Evaluator, method, stopped)
-        with pytest.raises(_Stop):
-            getattr(target, method)({"a"}, {"b"}, where={"region": "eu", "device": "x"})
-        monkeypatch.undo()
-        assert target.to_bytes() == before
+    run = CHANGES[change]
+    attempted(lambda: run(started()))
+    before, target = started().to_bytes(), started()
+    executed = interrupted(lambda: attempted(lambda: run(target)), -1)
+    after = target.to_bytes()
+    for hit in chosen(executed, cases(40), change):
+        target = started()
+        with pytest.raises(Interrupted):
+            interrupted(lambda target=target: attempted(lambda: run(target)), hit)
+        assert target.to_bytes() in (before, after), f"torn at instruction {hit}"
+        if target.to_bytes() == before:
+            attempted(lambda target=target: run(target))
+            assert target.to_bytes() == after
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from streameval.adapters.river.metric import MultiLabelMetric, Row, call_update
@@ -10,8 +11,10 @@ from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
 from streameval.metrics.catalogue import entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.progressive.target import preparing
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
+from streameval.states.base import Part
 from streameval.windows.base import Window
 
 
@@ -61,11 +64,21 @@ class RiverMetric(MultiLabelMetric):
 
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back; a window drops examples by itself and takes none back."""
+        call_update(self._reverting().revert, y_true, y_pred, w)
+
+    def _reverting(self) -> Metric | Evaluator:
         if isinstance(self.metric, Window):
             raise RevertError(
                 f"{type(self.metric).__name__} drops examples by itself; wrap a metric, not a window, to revert"
             )
-        call_update(self.metric.revert, y_true, y_pred, w)
+        return self.metric
+
+    def _prepare(self, y_true: Row, y_pred: Row, w: float = 1.0, sign: int = 1) -> list[Part] | None:
+        """Prepare what `update` does, or `revert` with sign -1, for a commit that follows at once."""
+        prepare = preparing(self.metric if sign > 0 else self._reverting())
+        if prepare is None:
+            return None
+        return call_update(prepare if sign > 0 else partial(prepare, sign=sign), y_true, y_pred, w)
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
         """The value so far; for an evaluator, all of its values by name."""

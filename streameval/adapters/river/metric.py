@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
+from functools import partial
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
 from river.base import Estimator, MultiLabelClassifier
 from river.compose import Pipeline
@@ -15,15 +16,17 @@ from river.metrics.multioutput.base import MultiOutputMetric
 from streameval.errors import InputError, MergeError, MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.kinds import options_for
+from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import Entry, build_spec
 from streameval.metrics.spec import Average, MetricSpec
-from streameval.progressive.target import all_read_scores
+from streameval.progressive.target import all_read_scores, preparing
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.windows.base import Window
+from streameval.states.base import Part
 
 Row: TypeAlias = Mapping[Label, Any]
 Counter: TypeAlias = Evaluator | MultiOutputMetric
+Answer = TypeVar("Answer")
 
 
 class MultiLabelMetric(MultiOutputMetric):
@@ -120,6 +123,10 @@ class CountedMetric(MultiLabelMetric):
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back, with the arguments that `update` received."""
         call_update(self._own_counts().revert, y_true, y_pred, w)
+
+    def _prepare(self, y_true: Row, y_pred: Row, w: float = 1.0) -> list[Part]:
+        """Prepare what `update` does, for a commit that follows at once."""
+        return call_update(self._own_counts()._prepare, y_true, y_pred, w)
 
     def get(self) -> float:
         """The value so far; a fresh object answers too."""
@@ -254,18 +261,29 @@ class MetricCollection(MultiLabelMetric, Metrics):
         if len(self._parts) == 1:
             _call(self._parts[0], verb, y_true, y_pred, w)
             return
-        before = [(part, part.examples if isinstance(part, Evaluator) else None) for part in self._parts]
-        done = 0
+        parts: list[Part] = []
+        theirs: list[Counter] = []
+        sign = 1 if verb == "update" else -1
+        for part in self._parts:
+            some, prepare = None, preparing(part)
+            if isinstance(part, Evaluator):
+                some = call_update(partial(part._prepare, sign=sign), y_true, y_pred, w)
+            elif prepare is not None:
+                some = prepare(y_true, y_pred, w, sign)
+            if some is None:
+                theirs.append(part)
+            else:
+                parts += some
+        done: list[Counter] = []
         try:
-            for part, _ in before:
+            for part in theirs:
                 _call(part, verb, y_true, y_pred, w)
-                done += 1
+                done.append(part)
         except BaseException:
-            for place, (part, examples) in enumerate(before):
-                # An interruption may come after an evaluator has counted and before it is noted as done.
-                if part.examples != examples if isinstance(part, Evaluator) else place < done:
-                    _call(part, undo, y_true, y_pred, w)
+            for part in done:
+                _call(part, undo, y_true, y_pred, w)
             raise
+        commit.Root.commit(parts)
 
     def _find_parts(self) -> None:
         """List what counts: each shared count once, and every metric that counts on its own.
@@ -280,8 +298,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
         for member in self.data:
             part = member._counts if isinstance(member, CountedMetric) else member
             parts[id(part)] = part
-        # River's own metrics raise half-way, and some revert by adding: what can be taken back exactly goes first.
-        self._read, self._parts = list(self.data), sorted(parts.values(), key=_rank)
+        self._read, self._parts = list(self.data), list(parts.values())
         self._sharing.is_complete = True
 
     def merge(self, other: Self) -> None:
@@ -372,13 +389,6 @@ def _collected(*parts: object) -> MetricCollection:
     return MetricCollection(members)
 
 
-def _rank(part: Counter) -> int:
-    """What counts before what, so that what cannot be taken back is done last."""
-    if isinstance(getattr(part, "metric", None), Window):
-        return 2
-    return 0 if isinstance(part, Evaluator | MultiLabelMetric) else 1
-
-
 def _call(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
     if isinstance(part, Evaluator):
         call_update(getattr(part, verb), y_true, y_pred, w)
@@ -386,19 +396,11 @@ def _call(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
         getattr(part, verb)(y_true, y_pred, w)
 
 
-def call_update(verb: Callable[..., None], y_true: Row, y_pred: Row, w: float) -> None:
-    """Give one example to a verb of ours, as River's models predict it."""
+def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
+    """Give one example to a verb of ours, without predictions of None: some models predict it before they learn."""
     try:
-        verb(y_true, y_pred, weight=w)
+        return verb(y_true, y_pred, weight=w)
     except InputError:
-        known = _without_none(y_pred)
-        if known is None:
+        if not isinstance(y_pred, Mapping) or None not in y_pred.values():
             raise
-        verb(y_true, known, weight=w)
-
-
-def _without_none(y_pred: object) -> Row | None:
-    """The predictions without those that were not made: before they have learnt, some models predict None."""
-    if not isinstance(y_pred, Mapping) or None not in y_pred.values():
-        return None
-    return {label: value for label, value in y_pred.items() if value is not None}
+        return verb(y_true, {label: value for label, value in y_pred.items() if value is not None}, weight=w)

@@ -17,7 +17,8 @@ cdef class Root:
     def cell(self, value):
         return Cell(value)
 
-    def commit(self, list parts):
+    @staticmethod
+    def commit(list parts):
         cdef Py_ssize_t at
         for at in range(len(parts)):
             if not PyCapsule_IsValid(parts[at], SE_PART_NAME):

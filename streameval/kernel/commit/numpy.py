@@ -3,8 +3,9 @@
 A change has two phases. *Prepare* may fail, allocates, and shows nothing; *commit* cannot fail. Several parts of one
 table may stand in one commit: a part says what to do with the value that it finds, so it is an increment.
 
-Here all values of a root are one tuple, which a commit replaces by one store: whoever interrupts it sees either the old
-values or the new ones. That costs a copy of each table that changes; the compiled twin changes tables where they stand.
+Here all values of a root are one tuple, of which a commit makes another, and one store decides for all roots which of
+the two holds: whoever interrupts it sees either the old values or the new ones. That costs a copy of each table that
+changes; the compiled twin changes tables where they stand.
 """
 
 from __future__ import annotations
@@ -16,25 +17,46 @@ Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
 
 
-class Root:
-    """Holds the values of all tables of one set of states; what a commit changes is all of one root."""
+class _Commit:
+    """A commit under way, until its one store."""
 
-    __slots__ = ("values",)
+    __slots__ = ("done",)
 
     def __init__(self) -> None:
-        self.values: tuple[Any, ...] = ()
+        self.done = False
+
+
+class Root:
+    """Holds the values of all tables of one set of states."""
+
+    __slots__ = ("_versions",)
+
+    def __init__(self) -> None:
+        self._versions: tuple[tuple[Any, ...], tuple[Any, ...], _Commit] = (), (), _Commit()
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values, as the last commit left them."""
+        before, after, commit = self._versions
+        return after if commit.done else before
 
     def cell(self, value: Any) -> Cell:
         """A place for a value."""
-        self.values += (value,)
-        return Cell(self, len(self.values) - 1)
+        values = *self.values, value
+        self._versions = values, values, _Commit()
+        return Cell(self, len(values) - 1)
 
-    def commit(self, parts: list[Part]) -> None:
-        """Do what was prepared, in this order, all at once."""
-        values = list(self.values)
-        for place, change in parts:
+    @staticmethod
+    def commit(parts: list[Part]) -> None:
+        """Do what was prepared over this root and others, in this order, all at once."""
+        after: dict[Root, list[Any]] = {}
+        for root, place, change in parts:
+            values = after.setdefault(root, list(root.values))
             values[place] = change(values[place])
-        self.values = tuple(values)
+        commit = _Commit()
+        for root, values in after.items():
+            root._versions = root.values, tuple(values), commit
+        commit.done = True
 
 
 class Cell:
@@ -52,7 +74,7 @@ class Cell:
 
     def prepare(self, change: Callable[[Any], Any]) -> Part:
         """The value becomes what a function of it returns; only in this twin, whose tables are cells."""
-        return self._place, change
+        return self.root, self._place, change
 
     def prepare_store(self, new: Any) -> Part:
         """The value becomes another."""

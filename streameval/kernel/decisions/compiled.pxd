@@ -44,6 +44,9 @@ cdef class Counts:
     cpdef int count_example(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
     ) except -1
+    cdef part_of(
+        self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign
+    )
     cdef void apply(self, Counts other, const int64_t* place, Py_ssize_t width, Py_ssize_t fixed, int by) noexcept
     cdef bint holds(self, Counts other, const int64_t* place, Py_ssize_t width, Py_ssize_t fixed) noexcept
     cdef bint is_possible(self, Py_ssize_t fixed) noexcept nogil

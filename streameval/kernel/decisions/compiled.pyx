@@ -712,26 +712,41 @@ cdef class Counts:
 
     def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t position, count = slot.shape[0]
-        cdef Counted* data
+        cdef Py_ssize_t count = slot.shape[0]
         self.check(slot)
+        return self.part_of(<Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign)
+
+    def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
+        cdef uint64_t totals[3]
+        self.begin(columns, threshold)
+        self.landed = self.placed(columns, fixed, y_true, y_pred, totals)
+        if self.landed < 0:
+            return OTHER
+        return self.part_of(self.touched, self.landed, fixed, totals[0] | totals[1] << 32, totals[2], sign)
+
+    cdef part_of(
+        self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign
+    ):
+        """Prepare to count an example whose cells are placed."""
+        cdef Py_ssize_t position
+        cdef Counted* data
         if sign > 0 and self.n == COUNT_MAX:
             return FULL
-        data = <Counted*>malloc(sizeof(Counted) + count * sizeof(Py_ssize_t))
+        data = <Counted*>malloc(sizeof(Counted) + slots * sizeof(Py_ssize_t))
         if data == NULL or not se_sums_promise(&self.rows, 1):
             free(data)
             raise MemoryError
-        data.counts, data.outer, data.inner = <PyObject*>self, outer_of(key), inner_of(key)
-        data.by, data.promised, data.slots, data.slot = sign, True, count, <Py_ssize_t*>(data + 1)
-        for position in range(count):
+        data.counts, data.outer, data.inner = <PyObject*>self, outer, inner
+        data.by, data.promised, data.slots, data.slot = sign, True, slots, <Py_ssize_t*>(data + 1)
+        for position in range(slots):
             data.slot[position] = slot[position]
         part = se_part_new(commit_example, data, release_example, self)
         if sign < 0:
-            if not self.take_back(data.slot, count, fixed, data.outer, data.inner):
+            if not self.take_back(data.slot, slots, fixed, outer, inner):
                 return REFUSED
-            for position in range(count):
+            for position in range(slots):
                 self.cell[data.slot[position]] += 1
-            se_sums_add(&self.rows, data.outer, data.inner, 1)
+            se_sums_add(&self.rows, outer, inner, 1)
             self.n += 1
         return part
 

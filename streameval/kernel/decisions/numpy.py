@@ -119,7 +119,7 @@ class Counts:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def count_example(
+    def prepare_plain(
         self,
         columns: Mapping[Any, int],
         fixed: int,
@@ -127,8 +127,8 @@ class Counts:
         y_pred: object,
         threshold: float | None,
         sign: int,
-    ) -> int:
-        """Count one example, or take it back with sign -1, if its form is common and all its labels are known.
+    ) -> Part | int:
+        """Prepare to count one example, or to take it back (sign -1), if its form is common and its labels are known.
 
         ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. With a
         ``threshold``, numbers in ``y_pred`` are scores. Here only mappings with the same string labels and values 0
@@ -147,7 +147,19 @@ class Counts:
         counted = (outcomes > 0) | (first >= 5 * fixed)
         self.reserve(len(columns))
         key = hits + missed, hits + wrong, hits, 0
-        return self._commit(self.prepare_example((first + outcomes)[counted], key, fixed, sign))
+        return self.prepare_example((first + outcomes)[counted], key, fixed, sign)
+
+    def count_example(
+        self,
+        columns: Mapping[Any, int],
+        fixed: int,
+        y_true: object,
+        y_pred: object,
+        threshold: float | None,
+        sign: int,
+    ) -> int:
+        """Do at once what `prepare_plain` prepares."""
+        return self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
 
     def count_examples(
         self,
@@ -157,7 +169,7 @@ class Counts:
         y_pred: list[object],
         threshold: float | None,
     ) -> int:
-        """Count examples, as many on either side, if all are as `count_example` demands."""
+        """Count examples, as many on either side, if all are as `prepare_plain` demands."""
         counted = Counts(Root(), len(columns))
         for true, pred in zip(y_true, y_pred, strict=True):
             code = counted.count_example(columns, fixed, true, pred, threshold, 1)
@@ -173,7 +185,7 @@ class Counts:
         y_pred: object,  # noqa: ARG002
         threshold: float | None,  # noqa: ARG002
     ) -> tuple[IntArray, RowKey] | None:
-        """Slots and row key of what `count_example` counts, or None; always None in this twin, which gains nothing."""
+        """Slots and row key of what `prepare_plain` reads, or None; always None in this twin, which gains nothing."""
         return None
 
     def place_scores(

@@ -44,6 +44,9 @@ cdef struct Appended:
     const int32_t* many
     const int32_t* column
     const void* score
+    int32_t of_one  # what these point to where it is one example, whose slots follow
+    double weight_of_one
+    int64_t stamp_of_one
 
 
 cdef struct Dropped:
@@ -202,6 +205,44 @@ cdef class Tape:
         self.promise(data, 1)
         return part
 
+    def prepare_one(self, slots, double weight, int64_t stamp):
+        cdef const int64_t[::1] slot = slots
+        return self.part_of(<Py_ssize_t*>&slot[0] if len(slots) else NULL, slot.shape[0], weight, stamp)
+
+    cdef part_of(self, const Py_ssize_t* slot, Py_ssize_t slots, double weight, int64_t stamp):
+        cdef Py_ssize_t position
+        cdef Appended* data = <Appended*>calloc(1, sizeof(Appended) + slots * sizeof(int32_t))
+        if data == NULL:
+            raise MemoryError
+        data.tape = <PyObject*>self
+        part = se_part_new(commit_append, data, release_append, self)
+        for position in range(slots):
+            (<int32_t*>(data + 1))[position] = <int32_t>slot[position]
+        data.examples, data.slots, data.odd, data.single = 1, slots, weight != 1.0, True
+        data.of_one, data.weight_of_one, data.stamp_of_one = <int32_t>slots, weight, stamp
+        data.length, data.slot, data.weight = &data.of_one, <int32_t*>(data + 1), &data.weight_of_one
+        data.stamp = &data.stamp_of_one
+        self.widen(data.odd > 0, False, True)
+        self.reserve(1, slots, 0)
+        self.promise(data, 1)
+        return part
+
+    def prepare_slide(
+        self, Counts counts, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold,
+        Py_ssize_t size, int64_t stamp, int64_t limit,
+    ):
+        cdef Py_ssize_t late
+        if self.odd or self.scores or max(counts.width, len(columns)) > 0x7FFFFFFF // 10:
+            return OTHER
+        part = counts.prepare_plain(columns, fixed, y_true, y_pred, threshold, 1)
+        if isinstance(part, int):
+            return part
+        parts = [part, self.part_of(counts.touched, counts.landed, 1.0, stamp)]
+        late = self.late(size - 1, limit)
+        if late:
+            parts.append(self.prepare_drop(late, counts))
+        return parts
+
     cdef void promise(self, Appended* data, int by) noexcept:
         self.promised_examples += by * data.examples
         self.promised_slots += by * data.slots
@@ -274,6 +315,25 @@ cdef class Tape:
         lengths, slots = self.entries(&self.length, &self.slot, np.int32, start, stop)
         weights = copied(&self.weight, np.float64, start, stop) if self.odd else None
         return lengths, slots, weights, copied(&self.stamp, np.int64, start, stop) if self.timed else None
+
+    def oldest(self, Py_ssize_t examples):
+        cdef Py_ssize_t position, entry, before = self.slot.first
+        cdef int32_t slot, totals[5]
+        cdef int64_t[::1] to
+        result = []
+        for position in range(self.length.first, self.length.first + max(0, min(examples, self.examples))):
+            slots = np.empty((<int32_t*>self.length.items)[position], np.int64)
+            to = slots
+            totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
+            for entry in range(to.shape[0]):
+                slot = (<int32_t*>self.slot.items)[before + entry]
+                to[entry] = slot
+                totals[slot % 5] += 1
+            before += to.shape[0]
+            key = totals[1] + totals[3], totals[2] + totals[3], totals[3], totals[4]
+            weight = (<double*>self.weight.items)[self.weight.first + position - self.length.first] if self.weighs else 1.0
+            result.append((slots, key, weight))
+        return result
 
     def scores_of(self, Py_ssize_t start, Py_ssize_t stop):
         start = max(0, min(start, self.examples))

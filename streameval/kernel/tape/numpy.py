@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
 from streameval.kernel.decisions.numpy import Counts
-from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, ScoreArray, TapeContents
+from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, RowKey, ScoreArray, TapeContents
 
 
 class _Value(NamedTuple):
@@ -102,6 +102,26 @@ class Tape:
         """
         return OTHER
 
+    def prepare_slide(
+        self,
+        counts: Counts,  # noqa: ARG002
+        columns: Mapping[Any, int],  # noqa: ARG002
+        fixed: int,  # noqa: ARG002
+        y_true: object,  # noqa: ARG002
+        y_pred: object,  # noqa: ARG002
+        threshold: float | None,  # noqa: ARG002
+        size: int,  # noqa: ARG002
+        stamp: int,  # noqa: ARG002
+        limit: int,  # noqa: ARG002
+    ) -> list[Part] | int:
+        """Prepare what `slide` does; a code if it would change nothing."""
+        return OTHER
+
+    def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
+        """Prepare to append one example without scores; the stamp is that of a timed tape."""
+        stamps = np.array([stamp], np.int64) if self.timed else None
+        return self.prepare_append(np.array([len(slots)], np.int32), slots.astype(np.int32), np.array([weight]), stamps)
+
     def prepare_append(
         self,
         lengths: Int32Array,
@@ -171,6 +191,18 @@ class Tape:
         """Copies of what `extend` took, of some of the examples; weights are None if the whole tape has none but 1."""
         part = self._value.part(start, stop)
         return part.lengths, part.slots, part.weights if self.weighted else None, part.stamps if self.timed else None
+
+    def oldest(self, examples: int) -> list[tuple[IntArray, RowKey, float]]:
+        """The slots, the row key and the weight of each of the oldest examples."""
+        part = self._value.part(0, examples)
+        result: list[tuple[IntArray, RowKey, float]] = []
+        end = 0
+        for length, weight in zip(part.lengths.tolist(), part.weights.tolist(), strict=True):
+            start, end = end, end + length
+            slots = part.slots[start:end].astype(np.int64)
+            _, fn, fp, tp, masked = np.bincount(slots % 5, minlength=5).tolist()
+            result.append((slots, (tp + fn, tp + fp, tp, masked), weight))
+        return result
 
     def scores_of(self, start: int, stop: int) -> tuple[Int32Array, Int32Array, ScoreArray]:
         """Copies of the scores of some of the examples: how many each has, their columns, and they."""
