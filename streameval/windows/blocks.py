@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
+from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.counting import core_of, from_contents, saved_empty
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
-
-_NUMBERS = (float, int)
 
 
 class WindowState(NamedTuple, Generic[A]):
@@ -186,7 +185,7 @@ class Blocks(Window[A]):
         """
         place = state, index, _, _ = self._where(t)
         block = state.blocks.get(index)
-        plain = mask is None and type(weight) in _NUMBERS and weight == 1 and not self._fades
+        plain = mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades
         if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
             commit.Root.commit(self._prepare_at(place, y_true, y_pred, weight, mask))
 

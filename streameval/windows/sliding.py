@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
-from streameval.evaluation.core import Core
+from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import core_of, saved_empty, with_states
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
 
-_NUMBERS = (float, int)
 _ALL = 2**62
 
 
@@ -61,7 +60,7 @@ class _Recent(Window[A]):
         history, inner = self._now
         core = core_of(inner)
         # As in `Accumulator.update`: the common case in as few steps as can be.
-        if core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1:
+        if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
             labels = core.labels
             code = history.tape.slide(
                 history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
@@ -74,7 +73,7 @@ class _Recent(Window[A]):
         self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int
     ) -> list[Part]:
         history, core = self._history()
-        if core.fast_path and mask is None and type(weight) in _NUMBERS and weight == 1:
+        if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
             labels = core.labels
             parts: list[Part] | int = history.tape.prepare_slide(
                 history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
