@@ -254,6 +254,8 @@ FLOATS = {
     "rare": lambda rng, shape: np.exp(rng.normal(-9, 3, shape)).astype(np.float32),
     "logits": lambda rng, shape: rng.normal(0, 4, shape).astype(np.float32),
     "both zeros and ones": lambda rng, shape: rng.choice(np.array([-0.0, 0.0, 1.0, 0.5], np.float32), shape),
+    "around 0.5": lambda rng, shape: (0.5 + rng.integers(-64, 64, shape) * 2.0**-25).astype(np.float32),
+    "from 1 on": lambda rng, shape: (1 + rng.integers(0, 64, shape) / 64).astype(np.float32),
     "subnormal": lambda rng, shape: rng.random(shape, np.float32) * np.float32(1e-39),
     "far apart": lambda rng, shape: rng.integers(0, 255 << 23, shape, dtype=np.uint32).view(np.float32),
     "one bin": lambda rng, shape: (rng.integers(0, 4096, shape, dtype=np.uint32) + (124 << 23)).view(np.float32),
