@@ -7,7 +7,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, takewhile
 from operator import is_
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
 
@@ -27,6 +27,7 @@ _LATE = ("error", "count")
 
 _Entry: TypeAlias = tuple[object, object]
 """A prediction, and when it was made."""
+_Waiting: TypeAlias = tuple[Hashable, _Entry]
 
 
 class _Status(NamedTuple):
@@ -38,8 +39,8 @@ class _Status(NamedTuple):
     now: object = None
     late: int = 0
     evicted: tuple[int, int] = (0, 0)  # by max_pending and max_age
-    gone: tuple[tuple[Hashable, _Entry], ...] = ()
-    added: tuple[tuple[Hashable, _Entry], ...] = ()
+    gone: tuple[_Waiting, ...] = ()
+    added: tuple[_Waiting, ...] = ()
 
 
 @public
@@ -137,15 +138,17 @@ class Pending(Generic[EvaluatorT]):
         # Most predictions name the same labels: they share them.
         if type(row) is _Row and row.values is not None:
             self._labels = row.labels
-        status = self._after(now)
-        if self._max_pending is not None and len(self._waiting) - len(status.gone) >= self._max_pending:
+        status, old = self._status, self._too_old(now)
+        waiting = len(self._waiting) - len(old)
+        if now is status.now and not old and (self._max_pending is None or waiting < self._max_pending):
+            self._waiting[key] = row, t  # in one step
+            return
+        status = self._after(now, old)
+        if self._max_pending is not None and waiting >= self._max_pending:
             by_number, by_age = status.evicted
-            oldest = next(islice(self._waiting.items(), len(status.gone), None))
-            status = status._replace(gone=(*status.gone, oldest), evicted=(by_number + 1, by_age))
-        if not status.gone and now is self._status.now:  # then it takes one step
-            self._waiting[key] = row, t
-        else:
-            self._commit(status._replace(added=((key, (row, t)),)))
+            oldest = next(islice(self._waiting.items(), len(old), None))
+            status = status._replace(gone=(*old, oldest), evicted=(by_number + 1, by_age))
+        self._commit(status._replace(added=((key, (row, t)),)))
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -179,33 +182,34 @@ class Pending(Generic[EvaluatorT]):
                 'max_pending); with late="count" such truths are counted in late'
             )
         else:
-            self._commit(self._after(now)._replace(late=self.late + 1))
+            self._commit(self._after(now, self._too_old(now), late=1))
 
     def _count(self, key: Hashable, entry: _Entry, now: object, example: tuple[object, ...]) -> None:
         """Count a pair, which then waits no longer."""
         parts = self._target.prepare(*example)
         if parts is not None:
-            self._commit(self._after(now, (key, entry)), parts)
+            self._commit(self._after(now, self._too_old(now), (key, entry)), parts)
             return
         try:
             self._target.update(*example)
-            self._commit(self._after(now, (key, entry)))
+            self._commit(self._after(now, self._too_old(now), (key, entry)))
         except Exception:
             raise
         except BaseException:  # the evaluator may have counted, and cannot tell
             self._carry_over()
-            self._commit(self._after(now, (key, entry)))
+            self._commit(self._after(now, self._too_old(now), (key, entry)))
             raise
 
-    def _after(self, now: object, *gone: tuple[Hashable, _Entry]) -> _Status:
+    def _too_old(self, now: object) -> list[_Waiting]:
+        """Which predictions are dropped at a time."""
+        if self._max_age is None:
+            return []
+        return list(takewhile(lambda waiting: self._is_old(waiting[1][1], now), self._waiting.items()))
+
+    def _after(self, now: object, old: list[_Waiting], *gone: _Waiting, late: int = 0) -> _Status:
         """What holds once time has passed and predictions are gone. Each is dropped once."""
-        status, old = self._status, list[tuple[Hashable, _Entry]]()
-        for key, entry in self._waiting.items() if self._max_age is not None else ():
-            if not self._is_old(entry[1], now):
-                break
-            old.append((key, entry))
-        by_number, by_age = status.evicted
-        return status._replace(now=now, gone=(*old, *gone), evicted=(by_number, by_age + len(old)))
+        _, so_far, (by_number, by_age), _, _ = self._status
+        return _Status(now, so_far + late, (by_number, by_age + len(old)), (*old, *gone))
 
     def _commit(self, status: _Status, parts: Iterable[Part] = ()) -> None:
         commit.Root.commit([*parts, self._cell.prepare_store(status)])
@@ -216,11 +220,12 @@ class Pending(Generic[EvaluatorT]):
 
         Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
         """
-        status = self._status
-        if status.gone or status.added:
-            for key, _ in status.gone:
-                self._waiting.pop(key, None)
-            self._waiting.update(status.added)
+        status, waiting = self._status, self._waiting
+        for key, entry in status.gone:
+            if waiting.get(key) is entry:
+                del waiting[key]
+        if status.added or len(status.gone) > 1:
+            waiting.update(status.added)
             commit.Root.commit([self._cell.prepare_store(status._replace(gone=(), added=()))])
 
     def discard(self, key: Hashable) -> None:

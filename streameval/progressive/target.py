@@ -77,7 +77,11 @@ class Target:
         self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
     ) -> list[Part] | None:
         """Prepare that one example is counted, by a commit that follows at once; None if it can only be counted."""
-        return None if self._prepare is None else self._prepare(y_true, y_pred, **self._arguments(weight, mask, t))
+        if self._prepare is None:
+            return None
+        if mask is None and t is None and not self._needs_t and type(weight) in _ONE and weight == 1:
+            return self._prepare(y_true, y_pred)
+        return self._prepare(y_true, y_pred, **self._arguments(weight, mask, t))
 
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
@@ -136,10 +140,21 @@ class Together:
 
     def update(self, example: tuple[object, ...], part: Part) -> None:
         """Count an example, and commit a part of a change with it."""
-        prepared = [(target, target.prepare(*example)) for target in self._targets]
-        parts = [*(part for _, parts in prepared for part in parts or ()), part]
-        reversible = [target for target, parts in prepared if parts is None and target.can_revert]
-        irreversible = [target for target, parts in prepared if parts is None and not target.can_revert]
+        parts, others = [part], list[Target]()
+        for target in self._targets:
+            prepared = target.prepare(*example)
+            if prepared is None:
+                others.append(target)
+            else:
+                parts += prepared
+        if others:
+            self._count(others, example, parts)
+        else:
+            commit.Root.commit(parts)
+
+    def _count(self, others: list[Target], example: tuple[object, ...], parts: list[Part]) -> None:
+        reversible = [target for target in others if target.can_revert]
+        irreversible = [target for target in others if not target.can_revert]
         if self._shadows.keys() != set(irreversible[1:]):
             self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
         done: list[Target] = []

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from streameval.errors import InputError, MetricError, public
 from streameval.kernel.backend import commit
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str, Label | None]
 """Metric, evaluator, and label where there is one value per label."""
-
-
-class _Status(NamedTuple):
-    """What an example changes beside the evaluators: how many there are, and the time."""
-
-    examples: int = 0
-    moment: object = None
 
 
 _Row: TypeAlias = tuple[int, object, dict[Key, float]]
@@ -79,7 +72,7 @@ class Trace:
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._together = Together(self._targets.values())
-        self._status = commit.Root().cell(_Status())
+        self._status = commit.Root().cell((0, None))  # how many examples there are, and the time
         self._written: list[_Row] = []
 
     # -- changing -----------------------------------------------------------------------------------------------------
@@ -103,7 +96,8 @@ class Trace:
             If any of the evaluators refuses the example. None of them has counted it then.
         """
         self._together.update((y_true, y_pred, weight, mask, t), self._prepare_status(t))
-        self._written = self._rows
+        if self.examples % self._every == 0:
+            self._written = self._rows
 
     def _prepare(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -114,11 +108,13 @@ class Trace:
         return None if parts is None else [*parts, status]
 
     def _prepare_status(self, t: object) -> Part:
-        self._written = self._rows
         examples, moment = self._status.value
+        if examples % self._every == 0:
+            self._written = self._rows
         if t is not None:
             check_order(t if moment is None else moment, t, "t")
-        return self._status.prepare_store(_Status(examples + 1, moment if t is None else t))
+            moment = t
+        return self._status.prepare_store((examples + 1, moment))
 
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""
@@ -154,7 +150,7 @@ class Trace:
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        examples: int = self._status.value.examples
+        examples: int = self._status.value[0]
         return examples
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, cast
 
 from streameval.adapters.river.metric import MultiLabelMetric, Row, call_update
@@ -78,7 +77,7 @@ class RiverMetric(MultiLabelMetric):
         prepare = preparing(self.metric if sign > 0 else self._reverting())
         if prepare is None:
             return None
-        return call_update(prepare if sign > 0 else partial(prepare, sign=sign), y_true, y_pred, w)
+        return call_update(prepare, y_true, y_pred, w, **({} if sign > 0 else {"sign": sign}))
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
         """The value so far; for an evaluator, all of its values by name."""

@@ -239,7 +239,7 @@ class MetricCollection(MultiLabelMetric, Metrics):
             members.append(member)
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
         self._read: list[MultiOutputMetric] = []
-        self._parts: list[Counter] = []
+        self._parts: list[tuple[Counter, Callable[..., list[Part] | None] | None]] = []
         self._find_parts()
 
     @property
@@ -259,17 +259,13 @@ class MetricCollection(MultiLabelMetric, Metrics):
         if not self._sharing.is_complete or self._read != self.data:
             self._find_parts()
         if len(self._parts) == 1:
-            _call(self._parts[0], verb, y_true, y_pred, w)
+            _call(self._parts[0][0], verb, y_true, y_pred, w)
             return
         parts: list[Part] = []
         theirs: list[Counter] = []
         sign = 1 if verb == "update" else -1
-        for part in self._parts:
-            some, prepare = None, preparing(part)
-            if isinstance(part, Evaluator):
-                some = call_update(partial(part._prepare, sign=sign), y_true, y_pred, w)
-            elif prepare is not None:
-                some = prepare(y_true, y_pred, w, sign)
+        for part, prepare in self._parts:
+            some = None if prepare is None else prepare(y_true, y_pred, w, sign=sign)
             if some is None:
                 theirs.append(part)
             else:
@@ -298,7 +294,13 @@ class MetricCollection(MultiLabelMetric, Metrics):
         for member in self.data:
             part = member._counts if isinstance(member, CountedMetric) else member
             parts[id(part)] = part
-        self._read, self._parts = list(self.data), list(parts.values())
+        self._read, self._parts = (
+            list(self.data),
+            [
+                (part, partial(call_update, part._prepare) if isinstance(part, Evaluator) else preparing(part))
+                for part in parts.values()
+            ],
+        )
         self._sharing.is_complete = True
 
     def merge(self, other: Self) -> None:
@@ -396,11 +398,12 @@ def _call(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
         getattr(part, verb)(y_true, y_pred, w)
 
 
-def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
+def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float, **sign: int) -> Answer:
     """Give one example to a verb of ours, without predictions of None: some models predict it before they learn."""
     try:
-        return verb(y_true, y_pred, weight=w)
+        return verb(y_true, y_pred, weight=w, **sign)
     except InputError:
         if not isinstance(y_pred, Mapping) or None not in y_pred.values():
             raise
-        return verb(y_true, {label: value for label, value in y_pred.items() if value is not None}, weight=w)
+        known = {label: value for label, value in y_pred.items() if value is not None}
+        return verb(y_true, known, weight=w, **sign)
