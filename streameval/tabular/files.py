@@ -60,19 +60,15 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
 
     datasets = []
     for place in (match for path in paths for match in matches_of(path)):
-        options: dict[str, Any] = {}
-        if place.is_dir():
-            options |= {"partitioning": "hive", "partition_base_dir": str(place)}
+        options: Any = {"partitioning": "hive", "partition_base_dir": str(place)} if place.is_dir() else {}
         by_format: dict[str, list[str]] = {}
         for file in _within(place) if place.is_dir() else [place]:
             by_format.setdefault(_format(file), []).append(str(file))
         for name, files in by_format.items():
             try:
-                if name == "parquet":
-                    options["format"] = ds.ParquetFileFormat(dictionary_columns=_strings(files[0], columns))
-                else:
-                    options["format"] = name
-                datasets.append(ds.dataset(files, **options))
+                parquet = name == "parquet"
+                form = ds.ParquetFileFormat(dictionary_columns=_strings(files[0], columns)) if parquet else name
+                datasets.append(ds.dataset(files, format=form, **options))
             except (pa.ArrowException, OSError) as error:
                 raise InputError(f"{files[0]} cannot be read: {error}; it may be damaged or incomplete") from None
     names = list(columns.names)
@@ -117,29 +113,21 @@ def _strings(file: str, columns: Columns) -> set[str]:
 def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, dict[str, Any]]]:
     """The dataset, or its files one by one if their columns are not of one type."""
     columns.check_names(dataset.schema.names)
-    whole = dataset.schema
-    differing = []
+    whole, scans = dataset.schema, []
     for fragment in dataset.get_fragments():
         try:
             own = fragment.physical_schema
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{fragment.path} cannot be read: {error}; it may be damaged or incomplete") from None
         # What no file holds comes from the names of folders, such as region=eu.
-        parted = fragment.partition_expression
+        parted = f"({fragment.partition_expression}"
         for name in columns.names:
-            if name not in own.names and f"({name} ==" not in f"({parted}":
+            if name not in own.names and f"({name} ==" not in parted:
                 raise InputError(f"{fragment.path} has no column {name!r}{suggestion(name, own.names)}")
-        differing += [
-            name for name in columns.names if name in own.names and own.field(name).type != whole.field(name).type
-        ]
-    if not differing:
-        return [(dataset, {})]
-    scans = []
-    for fragment in dataset.get_fragments():
-        own = fragment.physical_schema
         fields = [own.field(name) if name in own.names else whole.field(name) for name in columns.names]
         scans.append((fragment, {"schema": pa.schema(fields)}))
-    return scans
+    types = [whole.field(name).type for name in columns.names]
+    return scans if any(options["schema"].types != types for _, options in scans) else [(dataset, {})]
 
 
 def _format(file: Path) -> str:
