@@ -76,7 +76,7 @@ def test_a_loop_that_crashes_anywhere_counts_every_item_once(kind: str, every: i
     assert saved.position == len(STREAM)
     assert target.to_bytes() == once.to_bytes()
     assert se.load(path) == se.Checkpoint(once, len(STREAM))
-    assert [found.name for found in tmp_path.iterdir()] == ["state"]
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
 def test_a_ledger_is_resumed_like_any_state(tmp_path: Path):
@@ -148,7 +148,7 @@ def test_time_decides_too_when_it_is_looked_at_after_an_item(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("source", "message"),
     [
         (lambda: se.Evaluator(["f1_macro", "mcc_macro"]), "metrics differ"),
         (lambda: se.Evaluator(["f1_micro", "mcc_macro"], threshold=0.5), "thresholds differ"),
@@ -158,13 +158,13 @@ def test_time_decides_too_when_it_is_looked_at_after_an_item(tmp_path: Path, mon
     ],
 )
 def test_a_file_of_another_configuration_is_refused_by_name_and_kept(
-    given: Callable[[], Any], told: str, tmp_path: Path
+    source: Callable[[], Any], message: str, tmp_path: Path
 ):
     path = tmp_path / "state"
     se.Checkpoint(counted(), 3).save(path)
     before = path.read_bytes()
-    with pytest.raises(se.MergeError, match=f"{path} does not fit the .*{told}"):
-        se.Checkpointer(given(), path)
+    with pytest.raises(se.MergeError, match=f"{path} does not fit the .*{message}"):
+        se.Checkpointer(source(), path)
     assert path.read_bytes() == before
 
 
@@ -202,7 +202,7 @@ def test_a_damaged_or_foreign_file_is_named_and_never_replaced(damage: str, tmp_
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"every": 0}, "every must be an integer of at least 1"),
         ({"every": True}, "every must be"),
@@ -216,10 +216,10 @@ def test_a_damaged_or_foreign_file_is_named_and_never_replaced(damage: str, tmp_
         ({"path": "no such folder/state"}, "create it"),
     ],
 )
-def test_bad_arguments_are_refused_before_the_loop_starts(change: dict, told: str, tmp_path: Path):
-    given = {"evaluator": se.F1(), "path": tmp_path / "state", "every": 5} | change
-    with pytest.raises(se.InputError, match=told):
-        se.Checkpointer(given.pop("evaluator"), given.pop("path"), **given)
+def test_bad_arguments_are_refused_before_the_loop_starts(change: dict, message: str, tmp_path: Path):
+    source = {"evaluator": se.F1(), "path": tmp_path / "state", "every": 5} | change
+    with pytest.raises(se.InputError, match=message):
+        se.Checkpointer(source.pop("evaluator"), source.pop("path"), **source)
 
 
 def test_a_stream_that_is_too_short_is_not_the_one_that_was_counted(tmp_path: Path):
@@ -298,7 +298,7 @@ def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
         SAVED[kind]().save(path)
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
-    assert [found.name for found in tmp_path.iterdir()] == ["state"]
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 100])
@@ -338,7 +338,7 @@ def test_a_real_limit_of_the_size_of_files_leaves_the_old_file(tmp_path: Path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert se.load(path) == counted(2)
-    assert [found.name for found in tmp_path.iterdir()] == ["state"]
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
 def test_a_save_that_fails_in_a_loop_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -364,10 +364,10 @@ def test_everything_is_on_disk_before_the_name_changes_and_the_name_before_it_re
     done: list[str] = []
 
     def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*given: Any) -> Any:
-            kind = "folder" if name == "fsync" and os.path.isdir(f"/proc/self/fd/{given[0]}") else name  # noqa: PTH112
+        def run(*source: Any) -> Any:
+            kind = "folder" if name == "fsync" and os.path.isdir(f"/proc/self/fd/{source[0]}") else name  # noqa: PTH112
             done.append(kind)
-            return call(*given)
+            return call(*source)
 
         return run
 
@@ -403,14 +403,14 @@ def writing(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed there")
 def test_leftovers_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path, writing: Path):
-    others = ["state.tmp", "state.1.tmp", "state.12.zzzzzzzz.tmp", "xstate.1.0123abcd.tmp", "state.1.0123abcd.tmp.old"]
-    for name in (*others, "state.1.0123abcd.tmp", "state.99999.89abcdef.tmp"):
+    rest = ["state.tmp", "state.1.tmp", "state.12.zzzzzzzz.tmp", "xstate.1.0123abcd.tmp", "state.1.0123abcd.tmp.old"]
+    for name in (*rest, "state.1.0123abcd.tmp", "state.99999.89abcdef.tmp"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "state.2.0123abcd.tmp").mkdir()
     (tmp_path / "state.3.0123abcd.tmp").symlink_to(tmp_path / "state.tmp")
     se.Checkpointer(se.F1(), tmp_path / "state")
-    kept = {*others, writing.name, "state.2.0123abcd.tmp", "state.3.0123abcd.tmp"}
-    assert {found.name for found in tmp_path.iterdir()} == kept
+    stored = {*rest, writing.name, "state.2.0123abcd.tmp", "state.3.0123abcd.tmp"}
+    assert {result.name for result in tmp_path.iterdir()} == stored
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed there")

@@ -58,16 +58,16 @@ class Model(RuleBasedStateMachine):
 
     def offered(self, replica: int, sums: list[dict]) -> list[dict] | None:
         """What a replica knows after it is told of sums; None if that is a conflict."""
-        found = self.known[replica] + [part for part in sums if part not in self.known[replica]]
+        result = self.known[replica] + [part for part in sums if part not in self.known[replica]]
 
         def older(one: dict, other: dict) -> bool:
             return one != other and all(name in other and other[name] >= version for name, version in one.items())
 
-        left = [one for one in found if not any(older(one, other) for other in found)]
+        left = [one for one in result if not any(older(one, other) for other in result)]
         names = [name for part in left for name in part]
         return left if len(names) == len(set(names)) else None
 
-    def told(self, replica: int, sums: list[dict], act: Any) -> None:
+    def learn(self, replica: int, sums: list[dict], act: Any) -> None:
         expected = self.offered(replica, sums)
         if expected is None:
             before = self.ledgers[replica].to_bytes()
@@ -83,7 +83,7 @@ class Model(RuleBasedStateMachine):
         epoch, sequence = version
         state = STATES[name, epoch, sequence]
         sent = state.to_bytes() if as_bytes else state
-        self.told(replica, [{name: version}], lambda: self.ledgers[replica].put(name, sequence, sent, epoch=epoch))
+        self.learn(replica, [{name: version}], lambda: self.ledgers[replica].put(name, sequence, sent, epoch=epoch))
 
     @rule(replica=replicas, name=names, version=versions)
     def put_something_else(self, replica: int, name: Any, version: tuple[int, int]) -> None:
@@ -102,7 +102,7 @@ class Model(RuleBasedStateMachine):
         elif through == "copy":
             given_ledger = given_ledger.copy()
         before = given_ledger.copy()
-        self.told(replica, self.known[other], lambda: self.ledgers[replica].merge(given_ledger))
+        self.learn(replica, self.known[other], lambda: self.ledgers[replica].merge(given_ledger))
         assert replica == other or given_ledger == before
 
     @rule(replica=replicas, chosen=st.sets(names, max_size=3) | st.none())
@@ -311,7 +311,7 @@ def test_the_same_sequence_with_different_bytes_names_the_shard_and_what_to_do()
 
 
 @pytest.mark.parametrize(
-    ("template", "other", "told"),
+    ("template", "other", "message"),
     [
         (se.Evaluator(["f1_micro"]), se.Evaluator(["f1_macro"]), "metrics differ"),
         (se.Evaluator(), se.Evaluator(threshold=0.5), "thresholds differ"),
@@ -333,16 +333,16 @@ def test_the_same_sequence_with_different_bytes_names_the_shard_and_what_to_do()
         (se.TimeRolling(se.F1(), period=timedelta(hours=1)), se.F1(), "TimeRolling and F1 differ"),
     ],
 )
-def test_shards_that_are_built_differently_are_refused_by_name(template: Any, other: Any, told: str):
+def test_shards_that_are_built_differently_are_refused_by_name(template: Any, other: Any, message: str):
     for ledger in (se.Ledger(template), se.Ledger()):
         ledger.put("first", 1, template)
         before = ledger.to_bytes()
         for state in (other, other.to_bytes()):
-            with pytest.raises(se.MergeError, match=f"shard 'second' does not fit into the ledger.*{told}"):
+            with pytest.raises(se.MergeError, match=f"shard 'second' does not fit into the ledger.*{message}"):
                 ledger.put("second", 1, state)
-        beside = se.Ledger(other)
-        with pytest.raises(se.MergeError, match=told):
-            ledger.merge(beside)
+        second = se.Ledger(other)
+        with pytest.raises(se.MergeError, match=message):
+            ledger.merge(second)
         assert ledger.to_bytes() == before
 
 
@@ -369,7 +369,7 @@ def test_windows_over_time_are_summed():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((None, 1, counted(1)), "shard must be a string or an integer"),
         ((1.5, 1, counted(1)), "shard must be"),
@@ -387,10 +387,10 @@ def test_windows_over_time_are_summed():
         (("a", 1, se.Ledger().to_bytes()), "hold a Ledger, not an Evaluator"),
     ],
 )
-def test_bad_arguments_are_refused_and_change_nothing(arguments: tuple, told: str | None):
+def test_bad_arguments_are_refused_and_change_nothing(arguments: tuple, message: str | None):
     ledger = book([("p", 0, 2, 0)])
     before = ledger.to_bytes()
-    with pytest.raises((se.InputError, se.FormatError, TypeError), match=told):
+    with pytest.raises((se.InputError, se.FormatError, TypeError), match=message):
         ledger.put(*arguments)
     with pytest.raises((se.InputError, se.FormatError, TypeError)):
         ledger.put("p", 2, counted(1), epoch=-1)

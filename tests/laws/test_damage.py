@@ -69,8 +69,8 @@ def book(template: bytes, *sums: bytes) -> bytes:
 
 
 def part(shards: list[tuple[bytes, int, int, bytes]], state: bytes) -> bytes:
-    told = [varint(2 * len(name)) + name + varint(epoch) + varint(seq) + digest for name, epoch, seq, digest in shards]
-    return varint(len(shards)) + b"".join(told) + varint(len(state)) + state
+    parts = [varint(2 * len(name)) + name + varint(epoch) + varint(seq) + digest for name, epoch, seq, digest in shards]
+    return varint(len(shards)) + b"".join(parts) + varint(len(state)) + state
 
 
 def test_the_helper_writes_what_the_package_writes():
@@ -141,11 +141,11 @@ def test_small_files_that_claim_much_cost_little_memory():
     for kind, data in hostile():
         tracemalloc.start()
         try:
-            found: Any = decoded(data)
+            result: Any = decoded(data)
         except se.FormatError:
-            found = None
+            result = None
         finally:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         assert peak <= 64 * len(data) + 2**20, f"{kind}: {peak / len(data):.0f} times the input"
-        assert found is None or found.to_bytes() == data
+        assert result is None or result.to_bytes() == data

@@ -41,10 +41,10 @@ def table(seed: int = 1, rows: int = ROWS) -> pa.Table:
     )
 
 
-def expected(given: pa.Table, *, weighted: bool = False) -> se.Evaluator:
+def expected(value: pa.Table, *, weighted: bool = False) -> se.Evaluator:
     made = se.Evaluator(METRICS)
-    weights = given["weight"].to_pylist() if weighted else None
-    made.update_many(given["actual"].to_pylist(), given["predicted"].to_pylist(), weights=weights)
+    weights = value["weight"].to_pylist() if weighted else None
+    made.update_many(value["actual"].to_pylist(), value["predicted"].to_pylist(), weights=weights)
     return made
 
 
@@ -55,43 +55,43 @@ def evaluated(source: object, **options: Any) -> Any:
 class Stream:
     """Anything that gives an Arrow stream."""
 
-    def __init__(self, given: pa.Table) -> None:
-        self._given = given
+    def __init__(self, value: pa.Table) -> None:
+        self._given = value
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._given.__arrow_c_stream__(requested_schema)
 
 
 SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
-    "table": lambda given, _: given,
-    "chunked table": lambda given, _: pa.concat_tables([given[:7], given[7:7], given[7:]]),
-    "sliced table": lambda given, _: pa.concat_tables([given[3:9], given, given[1:2]])[6 : 6 + ROWS],
-    "record batch": lambda given, _: given.combine_chunks().to_batches()[0],
-    "reader": lambda given, _: given.to_reader(max_chunksize=33),
-    "dataset": lambda given, _: ds.dataset(given),
-    "list of batches": lambda given, _: given.to_batches(max_chunksize=100),
-    "generator of batches": lambda given, _: iter(given.to_batches(max_chunksize=100)),
-    "pandas": lambda given, _: given.to_pandas(),
-    "polars": lambda given, _: pl.from_arrow(given),
-    "polars categories": lambda given, _: categories(given),
-    "polars lazy categories": lambda given, _: categories(given).lazy(),
-    "polars lazy": lambda given, _: pl.from_arrow(given).lazy().filter(pl.col("id") >= 0),
-    "Arrow stream": lambda given, _: Stream(given),
-    "parquet": lambda given, folder: written(given, folder / "a.parquet"),
-    "parquet as text": lambda given, folder: str(written(given, folder / "a.parquet")),
-    "feather": lambda given, folder: feathered(given, folder / "a.feather"),
-    "files": lambda given, folder: [written(given[:99], folder / "a"), feathered(given[99:], folder / "b")],
-    "pattern": lambda given, folder: (
-        [written(given[:99], folder / "a.pq"), written(given[99:], folder / "b.pq")] and os.fspath(folder / "*.pq")
+    "table": lambda value, _: value,
+    "chunked table": lambda value, _: pa.concat_tables([value[:7], value[7:7], value[7:]]),
+    "sliced table": lambda value, _: pa.concat_tables([value[3:9], value, value[1:2]])[6 : 6 + ROWS],
+    "record batch": lambda value, _: value.combine_chunks().to_batches()[0],
+    "reader": lambda value, _: value.to_reader(max_chunksize=33),
+    "dataset": lambda value, _: ds.dataset(value),
+    "list of batches": lambda value, _: value.to_batches(max_chunksize=100),
+    "generator of batches": lambda value, _: iter(value.to_batches(max_chunksize=100)),
+    "pandas": lambda value, _: value.to_pandas(),
+    "polars": lambda value, _: pl.from_arrow(value),
+    "polars categories": lambda value, _: categories(value),
+    "polars lazy categories": lambda value, _: categories(value).lazy(),
+    "polars lazy": lambda value, _: pl.from_arrow(value).lazy().filter(pl.col("id") >= 0),
+    "Arrow stream": lambda value, _: Stream(value),
+    "parquet": lambda value, folder: written(value, folder / "a.parquet"),
+    "parquet as text": lambda value, folder: str(written(value, folder / "a.parquet")),
+    "feather": lambda value, folder: feathered(value, folder / "a.feather"),
+    "files": lambda value, folder: [written(value[:99], folder / "a"), feathered(value[99:], folder / "b")],
+    "pattern": lambda value, folder: (
+        [written(value[:99], folder / "a.pq"), written(value[99:], folder / "b.pq")] and os.fspath(folder / "*.pq")
     ),
-    "folder": lambda given, folder: (
-        [written(given[:99], folder / "x" / "a"), written(given[99:], folder / "b")] and folder
+    "folder": lambda value, folder: (
+        [written(value[:99], folder / "x" / "a"), written(value[99:], folder / "b")] and folder
     ),
-    "files of other types": lambda given, folder: [
-        written(given[:99], folder / "a"),
-        written(given[99:].cast(large(given.schema)), folder / "b"),
+    "files of other types": lambda value, folder: [
+        written(value[:99], folder / "a"),
+        written(value[99:].cast(large(value.schema)), folder / "b"),
     ],
-    "dictionaries": lambda given, folder: written(given, folder / "a", dictionaries=True),
+    "dictionaries": lambda value, folder: written(value, folder / "a", dictionaries=True),
 }
 
 
@@ -100,59 +100,59 @@ def large(schema: pa.Schema) -> pa.Schema:
     return pa.schema([(field.name, kind if pa.types.is_list(field.type) else field.type) for field in schema])
 
 
-def categories(given: pa.Table) -> pl.DataFrame:
-    return pl.from_arrow(given).with_columns(pl.col("actual", "predicted").cast(pl.List(pl.Categorical)))
+def categories(value: pa.Table) -> pl.DataFrame:
+    return pl.from_arrow(value).with_columns(pl.col("actual", "predicted").cast(pl.List(pl.Categorical)))
 
 
-def written(given: pa.Table, path: Path, *, dictionaries: bool = False) -> Path:
+def written(value: pa.Table, path: Path, *, dictionaries: bool = False) -> Path:
     path.parent.mkdir(exist_ok=True)
     if dictionaries:
         kind = pa.list_(pa.dictionary(pa.int32(), pa.string()))
         columns = [
             pa.ListArray.from_arrays(whole.offsets, whole.values.dictionary_encode()).cast(kind)
             for name in ("actual", "predicted")
-            for whole in [given[name].combine_chunks()]
+            for whole in [value[name].combine_chunks()]
         ]
-        given = pa.table({"actual": columns[0], "predicted": columns[1], "weight": given["weight"]})
-    pq.write_table(given, path, row_group_size=64)
+        value = pa.table({"actual": columns[0], "predicted": columns[1], "weight": value["weight"]})
+    pq.write_table(value, path, row_group_size=64)
     return path
 
 
-def feathered(given: pa.Table, path: Path) -> Path:
-    feather.write_feather(given, path, compression="uncompressed")
+def feathered(value: pa.Table, path: Path) -> Path:
+    feather.write_feather(value, path, compression="uncompressed")
     return path
 
 
 @pytest.mark.parametrize("batch_size", [None, 17])
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_source_gives_the_bytes_of_one_update(kind: str, batch_size: int | None, tmp_path: Path):
-    given = table()
-    found = evaluated(SOURCES[kind](given, tmp_path), batch_size=batch_size)
-    assert found.to_bytes() == expected(given).to_bytes()
-    weighted = evaluated(SOURCES[kind](given, tmp_path), batch_size=batch_size, weight="weight")
-    assert weighted.to_bytes() == expected(given, weighted=True).to_bytes()
+    value = table()
+    result = evaluated(SOURCES[kind](value, tmp_path), batch_size=batch_size)
+    assert result.to_bytes() == expected(value).to_bytes()
+    weighted = evaluated(SOURCES[kind](value, tmp_path), batch_size=batch_size, weight="weight")
+    assert weighted.to_bytes() == expected(value, weighted=True).to_bytes()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SOURCES if kind != "dictionaries"])
 def test_every_source_can_be_sliced(kind: str, tmp_path: Path):
-    given = table()
-    found = evaluated(SOURCES[kind](given, tmp_path), by="region")
-    assert isinstance(found, se.Sliced)
+    value = table()
+    result = evaluated(SOURCES[kind](value, tmp_path), by="region")
+    assert isinstance(result, se.Sliced)
     for region in ("eu", "us"):
-        rows = given.filter(pa.compute.equal(given["region"], region))
-        assert found[region] == expected(rows)
-    assert found.total() == expected(given)
+        rows = value.filter(pa.compute.equal(value["region"], region))
+        assert result[region] == expected(rows)
+    assert result.total() == expected(value)
 
 
 def test_folders_may_name_the_slices(tmp_path: Path):
-    given = table()
+    value = table()
     for region in ("eu", "us"):
-        rows = given.filter(pa.compute.equal(given["region"], region)).drop_columns("region")
+        rows = value.filter(pa.compute.equal(value["region"], region)).drop_columns("region")
         (tmp_path / f"region={region}").mkdir()
         written(rows, tmp_path / f"region={region}" / "part.parquet")
     (tmp_path / "_SUCCESS").touch()
-    found = evaluated(tmp_path, by="region")
-    assert found == evaluated(given, by="region")
+    result = evaluated(tmp_path, by="region")
+    assert result == evaluated(value, by="region")
 
 
 @pytest.mark.parametrize(
@@ -160,20 +160,20 @@ def test_folders_may_name_the_slices(tmp_path: Path):
 )
 def test_no_rows_are_a_correct_empty_result(kind: str, tmp_path: Path):
     empty = table()[:0] if kind != "pandas" else table()[:0].to_pandas()
-    found = evaluated(SOURCES[kind](empty, tmp_path) if kind != "pandas" else empty)
-    assert found == se.Evaluator(METRICS)
+    result = evaluated(SOURCES[kind](empty, tmp_path) if kind != "pandas" else empty)
+    assert result == se.Evaluator(METRICS)
 
 
 def test_the_metrics_may_be_an_object_which_stays_as_it_is():
-    given = table()
+    value = table()
     own = se.F1(average="macro")
-    found = se.evaluate(given, actual="actual", predicted="predicted", metrics=own)
-    assert isinstance(found, se.F1)
-    assert found.examples == ROWS
+    result = se.evaluate(value, actual="actual", predicted="predicted", metrics=own)
+    assert isinstance(result, se.F1)
+    assert result.examples == ROWS
     assert own.examples == 0
     sliced = se.Sliced(se.Evaluator(METRICS), by="region", values={"region": ["eu"]})
-    found = se.evaluate(given, actual="actual", predicted="predicted", metrics=sliced)
-    assert found["eu"] == evaluated(given, by="region")["eu"]
+    result = se.evaluate(value, actual="actual", predicted="predicted", metrics=sliced)
+    assert result["eu"] == evaluated(value, by="region")["eu"]
 
 
 def test_progress_shows_how_many_rows_were_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -34,8 +34,8 @@ def test_any_cut_into_workers_and_batches_gives_the_same_bytes(rows: list[Any], 
         stop = data.draw(st.integers(start + 1, len(rows)))
         states.append(made.state(table[start:stop].to_batches(max_chunksize=data.draw(st.integers(1, 5)))))
         start = stop
-    found = made.merged(data.draw(st.permutations(states)))
-    assert found.to_bytes() == made.state([table])
+    result = made.merged(data.draw(st.permutations(states)))
+    assert result.to_bytes() == made.state([table])
 
 
 def test_a_job_is_bytes_and_strings_and_knows_what_to_scan():

@@ -47,8 +47,8 @@ def test_tables_may_stand_among_rows():
 
 def test_lists_of_booleans_are_rows_in_the_order_of_the_labels():
     rows = [{"actual": [True, False], "predicted": [True, True]}]
-    found = counted(rows, metrics=se.Evaluator(["f1_micro"], labels=["x", "y"]))
-    assert found.get() == {"f1_micro": 2 / 3}
+    result = counted(rows, metrics=se.Evaluator(["f1_micro"], labels=["x", "y"]))
+    assert result.get() == {"f1_micro": 2 / 3}
 
 
 SCORES: dict[str, Any] = {
@@ -86,10 +86,10 @@ def test_scores_may_go_with_the_labels_of_another_column():
 
 def test_weights_masks_and_slices_are_columns():
     rows = [row | {"w": 2.0, "m": ["c"], "region": "eu"} for row in ROWS]
-    found = counted(rows, weight="w", mask="m", by="region")
+    result = counted(rows, weight="w", mask="m", by="region")
     expected = se.Evaluator(["f1_micro", "f1_macro", "recall_samples"])
     expected.update_many(TRUE, PRED, weights=[2.0] * len(TRUE), mask=[["c"]] * len(TRUE))
-    assert found.total().to_bytes() == expected.to_bytes()
+    assert result.total().to_bytes() == expected.to_bytes()
     with pytest.raises(se.InputError, match="column 'w' holds 5 nulls; every row needs a weight"):
         counted([row | {"w": None} for row in ROWS], weight="w")
 

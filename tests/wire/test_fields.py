@@ -18,8 +18,8 @@ from tests.support.effort import cases
 
 Put = Callable[[list[bytes], Any], None]
 PIECES: dict[str, tuple[Callable[[Source], Any], Put]] = {
-    "varint": (Source.varint, lambda found, value: found.append(parts.varint(value))),
-    "zigzag": (Source.integer_of_64_bits, lambda found, value: found.append(parts.zigzag(value))),
+    "varint": (Source.varint, lambda result, value: result.append(parts.varint(value))),
+    "zigzag": (Source.integer_of_64_bits, lambda result, value: result.append(parts.zigzag(value))),
     "label": (Source.label, parts.put_label),
     "labels": (Source.labels, parts.put_labels),
     "integer": (Source.integer, parts.put_integer),
@@ -27,7 +27,7 @@ PIECES: dict[str, tuple[Callable[[Source], Any], Put]] = {
     "column of 3": (lambda source: source.column(3), parts.put_column),
     "column of 3, a byte at least": (
         lambda source: source.column(3, least=1),
-        lambda found, value: parts.put_column(found, value, least=1),
+        lambda result, value: parts.put_column(result, value, least=1),
     ),
     "2 columns of 3": (lambda source: source.columns(3, 2), parts.put_columns),
 }
@@ -43,9 +43,9 @@ def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
         value = take(source)
     except (se.FormatError, UnicodeDecodeError):
         return
-    found: list[bytes] = []
-    put(found, value)
-    assert b"".join(found) == bytes(data)[: source.place()]
+    result: list[bytes] = []
+    put(result, value)
+    assert b"".join(result) == bytes(data)[: source.place()]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_a_value_in_another_form_is_refused(piece: str, data: bytes):
 def test_columns_of_every_width_are_read_back(values: list[int], shift: int, least: int):
     column = np.array([value >> shift for value in values], np.int64)
     for order in (column, column[::-1]):
-        found: list[bytes] = []
-        parts.put_column(found, order, least)
-        source = Source(b"".join(found), 0)
+        result: list[bytes] = []
+        parts.put_column(result, order, least)
+        source = Source(b"".join(result), 0)
         assert source.column(len(values), least).tolist() == order.tolist()
         assert source.left() == 0
 
@@ -98,12 +98,12 @@ def test_columns_of_every_width_are_read_back(values: list[int], shift: int, lea
     "label", ["", "a", "é" * 40, "a" * 63, "a" * 64, 0, -1, 127, 128, -128, -129, 2**70, -(2**700)]
 )
 def test_labels_of_every_size_are_read_back(label: Label):
-    found: list[bytes] = []
-    parts.put_label(found, label)
+    result: list[bytes] = []
+    parts.put_label(result, label)
     again: list[bytes] = []
     parts.put_labels(again, [label])
-    assert b"".join(again) == b"\1" + b"".join(found)
-    assert Source(b"".join(found), 0).label() == label
+    assert b"".join(again) == b"\1" + b"".join(result)
+    assert Source(b"".join(result), 0).label() == label
     assert Source(b"".join(again), 0).labels() == [label]
 
 
@@ -114,12 +114,12 @@ def test_only_small_values_are_remembered_and_few():
         read.append(source.label())
         return read[-1]
 
-    kept = Cached(label)
+    stored = Cached(label)
 
     def take(value: str) -> None:
-        found: list[bytes] = []
-        parts.put_label(found, value)
-        assert kept.take(Source(b"".join(found), 0)) == value
+        result: list[bytes] = []
+        parts.put_label(result, value)
+        assert stored.take(Source(b"".join(result), 0)) == value
 
     for value in ("a", "b", "ab", "a", "b", "ab"):
         take(value)
@@ -131,4 +131,4 @@ def test_only_small_values_are_remembered_and_few():
         take(f"{number}")
     take("a")
     assert read[-1] == "a"
-    assert len(kept._known) == 8
+    assert len(stored._known) == 8

@@ -82,7 +82,7 @@ class Write(beam.DoFn):
         path.write_text(repr((key, start, state.to_bytes())), encoding="utf-8")
 
 
-def found(folder):
+def result(folder):
     return [eval(path.read_text(encoding="utf-8")) for path in Path(folder).iterdir()]  # noqa: S307  # our own texts
 
 
@@ -96,7 +96,7 @@ def run(source, transform, folder, runner="threads"):
     kind, options = RUNNERS[runner]
     with beam.Pipeline(runner=kind(), options=PipelineOptions(options)) as pipeline:
         _ = pipeline | source | transform | beam.ParDo(Write(str(folder)))
-    return found(folder)
+    return result(folder)
 
 
 # -- the same bytes ---------------------------------------------------------------------------------------------------

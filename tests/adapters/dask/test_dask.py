@@ -100,8 +100,8 @@ def test_a_data_frame_gives_the_bytes_of_one_process(parquet, options):
 
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
 def test_files_give_the_bytes_of_one_process(parquet, scheduler):
-    found = evaluate(f"{parquet}/*.parquet", "actual", "predicted", scheduler=scheduler)
-    assert found.to_bytes() == counted(ROWS)
+    result = evaluate(f"{parquet}/*.parquet", "actual", "predicted", scheduler=scheduler)
+    assert result.to_bytes() == counted(ROWS)
     paths = [Path(parquet) / f"{part}.parquet" for part in (3, 1)]
     sliced = evaluate(paths, "actual", "predicted", by="region", scheduler=scheduler)
     assert sliced.total().to_bytes() == counted(ROWS[3 * FILE :] + ROWS[FILE : 2 * FILE])
@@ -147,11 +147,11 @@ def test_a_worker_killed_in_the_middle_of_the_job_gives_the_same_bytes(parquet, 
     reader = dask.delayed(_read_or_die)
     parts = [reader(parquet, part, str(tmp_path / "killed"), str(tmp_path / "done")) for part in range(4)]
     before = set(cluster.scheduler_info()["workers"])
-    found = evaluate(parts, "actual", "predicted", scheduler=cluster, split_every=2)
+    result = evaluate(parts, "actual", "predicted", scheduler=cluster, split_every=2)
     assert (tmp_path / "killed").exists()
     cluster.wait_for_workers(2)
     assert set(cluster.scheduler_info()["workers"]) != before
-    assert found.to_bytes() == counted(ROWS)
+    assert result.to_bytes() == counted(ROWS)
 
 
 @settings(max_examples=cases(30), deadline=None)
@@ -160,8 +160,8 @@ def test_any_partitioning_order_and_tree_give_the_same_bytes(cuts, split_every, 
     bounds = [0, *sorted(cuts), 300]
     parts = [dask.delayed(FEW[a:b]) for a, b in pairwise(bounds)]
     order.shuffle(parts)
-    found = evaluate(parts, "actual", "predicted", split_every=split_every, scheduler="sync")
-    assert found.to_bytes() == counted(FEW)
+    result = evaluate(parts, "actual", "predicted", split_every=split_every, scheduler="sync")
+    assert result.to_bytes() == counted(FEW)
 
 
 def test_nothing_to_count_gives_a_fresh_object():
@@ -183,8 +183,8 @@ def test_slices_weights_and_metrics_go_to_the_workers(parquet):
 def test_a_state_goes_into_a_larger_computation():
     job = se.Job.of(actual="actual", predicted="predicted")
     halves = [db.from_sequence(FEW[:150], npartitions=2), db.from_sequence(FEW[150:], npartitions=3)]
-    found = dask.compute(*(state(half, job) for half in halves), scheduler="sync")
-    assert job.merged(found).to_bytes() == counted(FEW)
+    result = dask.compute(*(state(half, job) for half in halves), scheduler="sync")
+    assert job.merged(result).to_bytes() == counted(FEW)
 
 
 def test_partitions_are_not_changed_so_that_they_may_be_shared():
@@ -192,8 +192,8 @@ def test_partitions_are_not_changed_so_that_they_may_be_shared():
     job = se.Job.of(actual="actual", predicted="predicted")
     one = state(bag, job).persist(scheduler="sync")
     twice = dask.delayed(lambda *parts: job.merged(parts).to_bytes())(one, one)
-    alone = se.Evaluator.from_bytes(counted(FEW))
-    assert dask.compute(one, twice, one, scheduler="sync") == (counted(FEW), (alone + alone).to_bytes(), counted(FEW))
+    single = se.Evaluator.from_bytes(counted(FEW))
+    assert dask.compute(one, twice, one, scheduler="sync") == (counted(FEW), (single + single).to_bytes(), counted(FEW))
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
@@ -208,20 +208,20 @@ def test_rows_may_hold_sets_mappings_arrays_and_scores():
         {"y": [], "p": []},
     ]
     empty = se.Evaluator(["f1_micro", "ndcg(k=1)"], labels=["a", "b"], threshold=0.5)
-    found = evaluate(db.from_sequence(rows, npartitions=2), "y", scores="p", metrics=empty, scheduler="sync")
+    result = evaluate(db.from_sequence(rows, npartitions=2), "y", scores="p", metrics=empty, scheduler="sync")
     scores = [{"a": 0.9, "b": 0.2}, {"a": 0.1, "b": 0.7}, *[np.array([0.4, 0.6])] * 2, {}]
     empty.update_many([["a"], ["a", "b"], ["b"], ["a", "b"], []], scores)
-    assert found.to_bytes() == empty.to_bytes()
+    assert result.to_bytes() == empty.to_bytes()
 
 
 def test_rows_may_have_labels_beside_scores_masks_and_nulls():
     rows = [{"y": ["a"], "l": ["a", "b"], "s": [0.9, 0.2], "m": ["b"]}, {"y": None, "l": None, "s": None, "m": None}]
     given = {"scores": "s", "mask": "m", "null": "empty", "threshold": 0.5}
     parts = [dask.delayed(rows[:1]), dask.delayed(rows[1:])]
-    found = evaluate(parts, "y", "l", **given)
-    alone = se.Evaluator(threshold=0.5)
-    alone.update_many([["a"], []], [{"a": 0.9, "b": 0.2}, {}], mask=[["b"], []])
-    assert found.to_bytes() == alone.to_bytes()
+    result = evaluate(parts, "y", "l", **given)
+    single = se.Evaluator(threshold=0.5)
+    single.update_many([["a"], []], [{"a": 0.9, "b": 0.2}, {}], mask=[["b"], []])
+    assert result.to_bytes() == single.to_bytes()
 
 
 # -- arrays -----------------------------------------------------------------------------------------------------------
@@ -234,10 +234,10 @@ def dense(seed, rows=1_000, labels=7):
 @pytest.mark.parametrize("chunks", [(300, 7), (1_000, 2), (1, 7), (250, 3)])
 def test_arrays_give_the_bytes_of_one_process_however_they_are_chunked(chunks):
     true, pred = dense(1, 200), dense(2, 200)
-    alone = se.Evaluator()
-    alone.update_many(true, pred)
+    single = se.Evaluator()
+    single.update_many(true, pred)
     arrays = da.from_array(true, chunks=chunks), da.from_array(pred, chunks=(77, 7))
-    assert evaluate_arrays(*arrays).to_bytes() == alone.to_bytes()
+    assert evaluate_arrays(*arrays).to_bytes() == single.to_bytes()
 
 
 def test_scores_weights_masks_and_slices_of_arrays_go_with_their_rows():
@@ -245,7 +245,7 @@ def test_scores_weights_masks_and_slices_of_arrays_go_with_their_rows():
     weights, regions = np.arange(1_000) / 8, np.random.default_rng(4).choice(["eu", "us"], 1_000)
     sliced = se.Sliced(se.Evaluator(threshold=0.5), by="region")
     sliced.update_many(true, scores, weights=weights, mask=mask, where={"region": regions})
-    found = evaluate_arrays(
+    result = evaluate_arrays(
         da.from_array(true, chunks=(200, 7)),
         da.from_array(scores, chunks=(300, 3)),
         weights=da.from_array(weights, chunks=123),
@@ -253,15 +253,15 @@ def test_scores_weights_masks_and_slices_of_arrays_go_with_their_rows():
         where={"region": da.from_array(regions, chunks=500)},
         threshold=0.5,
     )
-    assert found.to_bytes() == sliced.to_bytes()
+    assert result.to_bytes() == sliced.to_bytes()
 
 
 def test_chunks_of_unknown_length_are_taken_as_they_are_if_they_agree():
     true, pred = dense(1), dense(2)
     arrays = [da.from_array(array, chunks=(200, 7))[da.from_array(true[:, 0], chunks=200)] for array in (true, pred)]
-    alone = se.Evaluator()
-    alone.update_many(true[true[:, 0]], pred[true[:, 0]])
-    assert evaluate_arrays(*arrays).to_bytes() == alone.to_bytes()
+    single = se.Evaluator()
+    single.update_many(true[true[:, 0]], pred[true[:, 0]])
+    assert evaluate_arrays(*arrays).to_bytes() == single.to_bytes()
     with pytest.raises(se.InputError, match="compute_chunk_sizes"):
         evaluate_arrays(arrays[0], da.from_array(pred, chunks=(500, 7)))
 

@@ -23,22 +23,22 @@ def table(rows: int = 5_000) -> pa.Table:
     return pa.table(columns | {"id": range(rows)})
 
 
-def expected(given: pa.Table) -> se.Evaluator:
+def expected(source: pa.Table) -> se.Evaluator:
     made = se.Evaluator(METRICS)
-    made.update_many(given["actual"].to_pylist(), given["pre dicted"].to_pylist())
+    made.update_many(source["actual"].to_pylist(), source["pre dicted"].to_pylist())
     return made
 
 
 @pytest.mark.parametrize("batch_size", [None, 100])
 def test_a_relation_gives_the_bytes_of_one_update(batch_size: int | None):
-    given = table()
+    source = table()
     with duckdb.connect() as connection:
-        connection.register("predictions", given)
+        connection.register("predictions", source)
         relation = connection.sql("select * from predictions where id >= 1000")
         options = {"actual": "actual", "predicted": "pre dicted", "metrics": METRICS, "batch_size": batch_size}
-        assert se.evaluate(relation, **options) == expected(given[1000:])
+        assert se.evaluate(relation, **options) == expected(source[1000:])
         sliced = se.evaluate(relation, **options, by='the "region"')
-        assert sliced.total() == expected(given[1000:])
+        assert sliced.total() == expected(source[1000:])
         nothing = connection.sql("select * from predictions where id < 0")
         assert se.evaluate(nothing, **options) == se.Evaluator(METRICS)
 
@@ -55,7 +55,7 @@ def test_null_lists_of_a_relation_are_refused_or_empty():
         relation = connection.sql("select ['a'] as actual, null::varchar[] as predicted")
         with pytest.raises(se.InputError, match="column 'predicted' holds 1 nulls"):
             se.evaluate(relation, actual="actual", predicted="predicted")
-        found = se.evaluate(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
+        result = se.evaluate(relation, actual="actual", predicted="predicted", null="empty", metrics=METRICS)
         made = se.Evaluator(METRICS)
         made.update({"a"}, set())
-        assert found == made
+        assert result == made

@@ -117,23 +117,23 @@ def test_names_are_legal_and_no_value_is_lost(labels: list[str | int], prefix: s
     ev = se.Evaluator(["f1_per_label", "fbeta_macro(beta=0.5, zero_division=1)", "f1_macro"])
     ev.update(labels, labels[:2])
     try:
-        found = metrics_of(ev, prefix=prefix)
+        result = metrics_of(ev, prefix=prefix)
     except se.InputError as error:
         assert "two values would be logged" in str(error)  # noqa: PT017  # rare, and right
         return
-    for name in found:
+    for name in result:
         _validate_metric_name(name)
         assert len(name) <= MAX_ENTITY_KEY_LENGTH
-    assert len(found) == len(ev.labels) + 2
+    assert len(result) == len(ev.labels) + 2
 
 
 def test_labels_that_differ_have_names_that_differ():
     labels = ["7", 7, "a?b", "a!b", "a/b", "a b", ".", "..", "", "é", "b" * 300, "b" * 301]
     ev = se.Evaluator(["f1_per_label"], labels=labels)
     ev.update(labels, labels)
-    found = metrics_of(ev)
-    assert len(found) == len(labels)
-    for name in found:
+    result = metrics_of(ev)
+    assert len(result) == len(labels)
+    for name in result:
         _validate_metric_name(name)
 
 
@@ -142,9 +142,9 @@ def test_the_most_frequent_labels_are_logged_and_nan_is_not():
     assert metrics_of(ev) == {}
     ev.update({"b", "c"}, set())
     ev.update({"c"}, {"c"})
-    found = metrics_of(ev, most=1)
-    assert found == {"f1_per_label/c": 2 / 3, "recall_macro_zero_division_nan": 0.25}
-    assert not any(map(math.isnan, found.values()))
+    result = metrics_of(ev, most=1)
+    assert result == {"f1_per_label/c": 2 / 3, "recall_macro_zero_division_nan": 0.25}
+    assert not any(map(math.isnan, result.values()))
 
 
 def test_the_page_of_the_documentation_runs(client, capsys):

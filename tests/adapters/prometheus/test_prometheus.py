@@ -38,14 +38,14 @@ def exposed(collector: EvaluationCollector) -> Samples:
     registry.register(collector)
     plain = [s for f in parsed(generate_latest(registry).decode()) for s in f.samples]
     opened = [s for f in parsed_openmetrics(openmetrics.generate_latest(registry).decode()) for s in f.samples]
-    found = {(s.name, frozenset(s.labels.items())): s.value for s in plain}
-    assert len(found) == len(plain)
-    assert {(s.name, frozenset(s.labels.items())): s.value for s in opened} == found
-    return found
+    result = {(s.name, frozenset(s.labels.items())): s.value for s in plain}
+    assert len(result) == len(plain)
+    assert {(s.name, frozenset(s.labels.items())): s.value for s in opened} == result
+    return result
 
 
-def one(found: Samples, name: str, **labels: str) -> float:
-    return found[name, frozenset(labels.items())]
+def one(result: Samples, name: str, **labels: str) -> float:
+    return result[name, frozenset(labels.items())]
 
 
 def test_metrics_of_evaluators_and_windows_are_exposed():
@@ -54,15 +54,15 @@ def test_metrics_of_evaluators_and_windows_are_exposed():
     for each in (total, recent):
         each.update({"cat", "bird"}, {"cat", "dog"})
         each.update({"dog"}, {"dog"})
-    found = exposed(EvaluationCollector({"all": total, "last": recent}))
+    result = exposed(EvaluationCollector({"all": total, "last": recent}))
     for window, source in (("all", total), ("last", recent)):
-        assert one(found, "streameval_f1_micro", window=window) == source.get("f1_micro")
-        assert one(found, "streameval_fbeta_macro", window=window, beta="1") == source.get("fbeta_macro")
-        assert one(found, "streameval_fbeta_macro", window=window, beta="2") == source.get("fbeta_macro(beta=2)")
-        assert one(found, "streameval_labels", window=window) == len(source.labels)
-    assert one(found, "streameval_examples_total", window="all") == 2
-    assert one(found, "streameval_window_examples", window="last") == 1
-    assert ("streameval_examples_total", frozenset({("window", "last")})) not in found
+        assert one(result, "streameval_f1_micro", window=window) == source.get("f1_micro")
+        assert one(result, "streameval_fbeta_macro", window=window, beta="1") == source.get("fbeta_macro")
+        assert one(result, "streameval_fbeta_macro", window=window, beta="2") == source.get("fbeta_macro(beta=2)")
+        assert one(result, "streameval_labels", window=window) == len(source.labels)
+    assert one(result, "streameval_examples_total", window="all") == 2
+    assert one(result, "streameval_window_examples", window="last") == 1
+    assert ("streameval_examples_total", frozenset({("window", "last")})) not in result
 
 
 def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
@@ -85,13 +85,13 @@ def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
 def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list[str | int]], most: int):
     ev = se.Evaluator(["recall_per_label"])
     ev.update_many(truths, [truth[:1] for truth in truths])
-    found = exposed(EvaluationCollector(ev, most=most))
-    values = [labels for name, labels in found if name == "streameval_recall_per_label"]
+    result = exposed(EvaluationCollector(ev, most=most))
+    values = [labels for name, labels in result if name == "streameval_recall_per_label"]
     assert len(values) <= most
     support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
     if len({str(label) for label in support}) == len(support):
         assert len(values) == min(most, len(support))
-    assert one(found, "streameval_labels_not_exposed", window="all") == len(support) - len(values)
+    assert one(result, "streameval_labels_not_exposed", window="all") == len(support) - len(values)
 
 
 def test_all_windows_tell_of_the_same_labels():
@@ -99,18 +99,18 @@ def test_all_windows_tell_of_the_same_labels():
     for truth in [{"a"}] * 5 + [{"b"}] * 3 + [{"c"}] * 2:
         total.update(truth, truth)
         recent.update(truth, truth | {"b"})
-    found = exposed(EvaluationCollector({"all": total, "last": recent}, most=2))
-    told = {(dict(labels)["label"], dict(labels)["window"]) for name, labels in found if "per_label" in name}
-    assert told == {("a", "all"), ("b", "all"), ("b", "last")}
-    assert one(found, "streameval_labels_not_exposed", window="last") == 1
+    result = exposed(EvaluationCollector({"all": total, "last": recent}, most=2))
+    pairs = {(dict(labels)["label"], dict(labels)["window"]) for name, labels in result if "per_label" in name}
+    assert pairs == {("a", "all"), ("b", "all"), ("b", "last")}
+    assert one(result, "streameval_labels_not_exposed", window="last") == 1
 
 
 def test_what_has_no_value_is_left_out_and_counted():
     ev = se.Evaluator(["f1_macro(zero_division=nan)", "log_loss_macro", "hamming_loss"], threshold=0.5)
     ev.update({"a"}, {"a": 7.0})
-    found = exposed(EvaluationCollector({"x": ev}, metrics=["recall_micro(zero_division=nan)", "log_loss_macro"]))
-    assert one(found, "streameval_recall_micro", window="x", zero_division="nan") == 1.0
-    assert one(found, "streameval_values_undefined", window="x") == 1
+    result = exposed(EvaluationCollector({"x": ev}, metrics=["recall_micro(zero_division=nan)", "log_loss_macro"]))
+    assert one(result, "streameval_recall_micro", window="x", zero_division="nan") == 1.0
+    assert one(result, "streameval_values_undefined", window="x") == 1
     fresh = exposed(EvaluationCollector(se.Evaluator(["f1_macro(zero_division=nan)"])))
     assert one(fresh, "streameval_values_undefined", window="all") == 1
     assert not any(math.isnan(value) for value in fresh.values())
@@ -140,9 +140,9 @@ def test_a_scrape_sees_the_state_between_updates():
     thread.start()
     try:
         for _ in range(30):
-            found = exposed_twice(collector)
-            assert found["streameval_examples_total"] == found["streameval_window_examples"]
-            assert found["all"] == found["window"]
+            result = exposed_twice(collector)
+            assert result["streameval_examples_total"] == result["streameval_window_examples"]
+            assert result["all"] == result["window"]
     finally:
         stop.set()
         thread.join()
@@ -164,7 +164,7 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "told"),
+    ("arguments", "options", "message"),
     [
         (({},), {}, "sources must be"),
         (({1: se.F1()},), {}, "sources must be"),
@@ -174,8 +174,8 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
         ((se.Evaluator(),), {"metrics": ["f1_marco"]}, "did you mean"),
     ],
 )
-def test_what_cannot_be_exposed_is_told(arguments: tuple, options: dict, told: str):
-    with pytest.raises(se.StreamevalError, match=told):
+def test_what_cannot_be_exposed_is_told(arguments: tuple, options: dict, message: str):
+    with pytest.raises(se.StreamevalError, match=message):
         EvaluationCollector(*arguments, **options)
 
 
@@ -223,11 +223,11 @@ def test_a_server_scrapes_and_answers_queries(tmp_path: Path):
             url = f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(query)}"
             for _ in range(300):
                 try:
-                    found = asked(url)["data"]["result"]
+                    result = asked(url)["data"]["result"]
                 except OSError:
-                    found = []
-                if found:
-                    return {(r["metric"].get("window"), r["metric"].get("label")): float(r["value"][1]) for r in found}
+                    result = []
+                if result:
+                    return {(r["metric"].get("window"), r["metric"].get("label")): float(r["value"][1]) for r in result}
                 assert process.poll() is None, (tmp_path / "log").read_text()
                 time.sleep(0.1)
             raise AssertionError((tmp_path / "log").read_text())
@@ -238,8 +238,8 @@ def test_a_server_scrapes_and_answers_queries(tmp_path: Path):
         }
         assert answer("streameval_examples_total") == {("all", None): 2}
         by_label = total.get("f1_per_label")
-        told = answer('streameval_f1_per_label{window="all"}')
-        assert told == {("all", "cat"): by_label["cat"], ("all", 'a "dog"'): by_label['a "dog"']}
+        message = answer('streameval_f1_per_label{window="all"}')
+        assert message == {("all", "cat"): by_label["cat"], ("all", 'a "dog"'): by_label['a "dog"']}
         assert answer("streameval_labels_not_exposed") == {("all", None): 1, ("last", None): 1}
         help_text = asked(f"http://127.0.0.1:{port}/api/v1/metadata?metric=streameval_f1_macro")["data"]
         assert help_text["streameval_f1_macro"][0]["type"] == "gauge"
@@ -267,5 +267,5 @@ def test_the_page_of_the_documentation_runs():
 
 def test_the_example_runs():
     program = [sys.executable, str(ROOT / "examples" / "prometheus_loop.py"), str(free_port()), "50"]
-    told = subprocess.run(program, capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("50 examples; f1_micro ")
+    message = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert message.stdout.startswith("50 examples; f1_micro ")

@@ -60,7 +60,7 @@ TABLE = pa.Table.from_pylist(rows_of(MANY))
 FEW = TABLE.slice(0, 300)
 
 
-def alone(table, metrics=None, **more):
+def single(table, metrics=None, **more):
     job = se.Job.of(metrics, **{"actual": "actual", "predicted": "predicted", **more})
     return job.state([table])
 
@@ -94,22 +94,22 @@ def cluster():
 @pytest.mark.parametrize("blocks", [1, 7, 40])
 def test_any_number_of_blocks_gives_the_bytes_of_one_process(blocks):
     dataset = blocks_of(TABLE, range(0, MANY, MANY // blocks))
-    assert evaluate(dataset, "actual", "predicted").to_bytes() == alone(TABLE)
+    assert evaluate(dataset, "actual", "predicted").to_bytes() == single(TABLE)
 
 
 @settings(max_examples=cases(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ends=st.lists(st.integers(0, 300), max_size=8), by=st.sampled_from([None, "region"]))
 def test_blocks_of_any_size_also_empty_ones_give_the_bytes_of_one_process(ends, by):
-    found = evaluate(blocks_of(FEW, ends), "actual", "predicted", weight="weight", by=by)
-    assert found.to_bytes() == alone(FEW, weight="weight", by=by)
+    result = evaluate(blocks_of(FEW, ends), "actual", "predicted", weight="weight", by=by)
+    assert result.to_bytes() == single(FEW, weight="weight", by=by)
 
 
 def test_files_are_counted_with_the_columns_that_matter(tmp_path):
     for part in range(4):
         pq.write_table(TABLE.slice(part * MANY // 4, MANY // 4), tmp_path / f"{part}.parquet")
-    found = evaluate(ray.data.read_parquet(str(tmp_path)), "actual", "predicted", metrics=se.F1(average="macro"))
-    assert type(found) is se.F1
-    assert found.to_bytes() == alone(TABLE, se.F1(average="macro"))
+    result = evaluate(ray.data.read_parquet(str(tmp_path)), "actual", "predicted", metrics=se.F1(average="macro"))
+    assert type(result) is se.F1
+    assert result.to_bytes() == single(TABLE, se.F1(average="macro"))
 
 
 def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
@@ -122,15 +122,15 @@ def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path):
 
     middle = TABLE.column("actual")[MANY // 2].as_py()
     dataset = blocks_of(TABLE, range(0, MANY, MANY // 20)).map_batches(dying, batch_format="pyarrow", batch_size=None)
-    assert evaluate(dataset, "actual", "predicted").to_bytes() == alone(TABLE)
+    assert evaluate(dataset, "actual", "predicted").to_bytes() == single(TABLE)
     assert Path(killed).exists()
 
 
 def test_pandas_blocks_and_datasets_without_rows_are_counted():
     frame = pd.DataFrame({name: FEW.column(name).to_pylist() for name in ("actual", "predicted")})
-    assert evaluate(ray.data.from_pandas(frame), "actual", "predicted").to_bytes() == alone(FEW)
+    assert evaluate(ray.data.from_pandas(frame), "actual", "predicted").to_bytes() == single(FEW)
     nothing = blocks_of(FEW, []).filter(lambda _: False)
-    assert evaluate(nothing, "actual", "predicted").to_bytes() == alone(FEW.slice(0, 0))
+    assert evaluate(nothing, "actual", "predicted").to_bytes() == single(FEW.slice(0, 0))
     assert evaluate(blocks_of(FEW.slice(0, 0), []), "actual", "predicted").examples == 0
 
 
@@ -144,9 +144,9 @@ def test_columns_of_tensors_are_rows_in_the_order_of_the_labels(kind):
 
     ev = se.Evaluator(["f1_micro", "ranking_loss"], labels=LABELS[:4], threshold=0.5)
     dataset = ray.data.range(90, override_num_blocks=4).map_batches(model, batch_size=10)
-    found = evaluate(dataset, "truth", scores="score", metrics=ev)
+    result = evaluate(dataset, "truth", scores="score", metrics=ev)
     ev.update_many(truths, scores)
-    assert found.to_bytes() == ev.to_bytes()
+    assert result.to_bytes() == ev.to_bytes()
 
 
 def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
@@ -159,20 +159,20 @@ def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "told"),
+    ("column", "message"),
     [
         (pa.array([["a"], None], pa.list_(pa.string())), "column 'predicted' holds 1 nulls; drop those rows"),
         (pa.array([[1.5], []]), "column 'predicted' holds lists of double; labels are strings or integers"),
         (None, r"there is no column 'predicted' \(predicted\)"),
     ],
 )
-def test_what_only_workers_can_tell_is_one_sentence_without_traces(column, told):
+def test_what_only_workers_can_tell_is_one_sentence_without_traces(column, message):
     def spoilt(block, column=column):
         block = block.select(["actual"])
         return block if column is None else block.append_column("predicted", column)
 
     dataset = blocks_of(FEW.slice(0, 4), [2]).map_batches(spoilt, batch_format="pyarrow", batch_size=None)
-    with pytest.raises(se.InputError, match=f"^{told}") as caught:
+    with pytest.raises(se.InputError, match=f"^{message}") as caught:
         evaluate(dataset, "actual", "predicted")
     assert "\n" not in str(caught.value)
 
@@ -192,8 +192,8 @@ def test_null_lists_count_as_empty_where_that_is_said_whatever_the_blocks_are():
     spoilt = pa.table({"actual": [["a"], None, None], "predicted": [["a"], ["a"], []], "region": ["eu", None, None]})
     for ends in ([], [1], [1, 2]):
         dataset = ray.data.from_items(spoilt.to_pylist(), override_num_blocks=len(ends) + 1)
-        found = evaluate(dataset, "actual", "predicted", null="empty", by="region")
-        assert found.to_bytes() == alone(spoilt, null="empty", by="region")
+        result = evaluate(dataset, "actual", "predicted", null="empty", by="region")
+        assert result.to_bytes() == single(spoilt, null="empty", by="region")
 
 
 @pytest.mark.parametrize("given", [[{"actual": []}], TABLE, None], ids=["list", "table", "None"])
@@ -206,7 +206,7 @@ def test_what_is_no_dataset_is_refused(given):
 
 
 def shards(count):
-    return [alone(TABLE.slice(start, MANY // count)) for start in range(0, MANY, MANY // count)]
+    return [single(TABLE.slice(start, MANY // count)) for start in range(0, MANY, MANY // count)]
 
 
 @pytest.mark.parametrize("at_once", [2, 3, 16])
@@ -214,15 +214,15 @@ def shards(count):
 def test_a_tree_of_any_shape_gives_the_bytes_of_one_process(count, at_once):
     refs = [ray.put(state) for state in shards(count)]
     random.Random(count).shuffle(refs)
-    assert merge(refs, at_once=at_once).to_bytes() == alone(TABLE)
+    assert merge(refs, at_once=at_once).to_bytes() == single(TABLE)
 
 
 def test_objects_are_merged_and_stay_as_they_are():
     refs = [ray.put(se.Evaluator.from_bytes(state)) for state in shards(4)]
-    assert merge(iter(refs), at_once=2) == merge(refs) == se.Evaluator.from_bytes(alone(TABLE))
+    assert merge(iter(refs), at_once=2) == merge(refs) == se.Evaluator.from_bytes(single(TABLE))
     assert [ev.to_bytes() for ev in ray.get(refs)] == shards(4)
-    sliced = [ray.put(alone(FEW.slice(start, 100), by="region")) for start in (0, 100, 200)]
-    assert merge(sliced).to_bytes() == alone(FEW, by="region")
+    sliced = [ray.put(single(FEW.slice(start, 100), by="region")) for start in (0, 100, 200)]
+    assert merge(sliced).to_bytes() == single(FEW, by="region")
 
 
 class Deadly:
@@ -247,7 +247,7 @@ def test_workers_that_are_killed_while_they_count_or_merge_change_nothing(tmp_pa
 
     states = shards(10)
     refs = [counting.remote(state) for state in states[:9]] + [ray.put(Deadly(str(tmp_path / "merging"), states[9]))]
-    assert merge(refs, at_once=3).to_bytes() == alone(TABLE)
+    assert merge(refs, at_once=3).to_bytes() == single(TABLE)
     assert {path.name for path in tmp_path.iterdir()} == {"counting", "merging"}
 
 
@@ -256,7 +256,7 @@ def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
     def failing(error):
         raise error
 
-    good = ray.put(alone(FEW))
+    good = ray.put(single(FEW))
     with pytest.raises(se.MergeError, match=r"^cannot merge: .*threshold"):
         merge([good, ray.put(se.Evaluator(threshold=0.5).to_bytes())])
     with pytest.raises(se.MergeError, match=r"^cannot merge: Evaluator and F1 differ"):
@@ -264,7 +264,7 @@ def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
     with pytest.raises(se.MergeError, match=r"^cannot merge 3; return an Evaluator"):
         merge([good, ray.put(3)])
     with pytest.raises(se.FormatError):
-        merge([good, ray.put(alone(FEW)[:-1])])
+        merge([good, ray.put(single(FEW)[:-1])])
     with pytest.raises(se.InputError, match=r"^of a task$"):
         merge([good, failing.remote(se.InputError("of a task"))])
     with pytest.raises(KeyError):
@@ -272,11 +272,11 @@ def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
 
 
 @pytest.mark.parametrize(
-    ("states", "at_once", "told"),
+    ("states", "at_once", "message"),
     [([], 2, "states is empty"), ([b"x"], 2, "must hold references"), (3, 2, "must be a list"), ([], 1, "at_once")],
 )
-def test_arguments_that_cannot_be_used_are_refused(states, at_once, told):
-    with pytest.raises(se.InputError, match=told):
+def test_arguments_that_cannot_be_used_are_refused(states, at_once, message):
+    with pytest.raises(se.InputError, match=message):
         merge(states, at_once=at_once)
 
 

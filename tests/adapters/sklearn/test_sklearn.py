@@ -41,8 +41,8 @@ PREDICTING = [
 
 
 def probabilities(model: object, data: np.ndarray) -> np.ndarray:
-    given = model.predict_proba(data)
-    return np.column_stack([part[:, 1] for part in given]) if isinstance(given, list) else given
+    source = model.predict_proba(data)
+    return np.column_stack([part[:, 1] for part in source]) if isinstance(source, list) else source
 
 
 @pytest.mark.parametrize("model", PREDICTING, ids=lambda model: type(model).__name__)
@@ -99,11 +99,11 @@ def test_a_search_ranks_by_several_metrics_of_one_prediction():
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=many, refit="f1_macro", cv=3)
     search.fit(X, Y)
     one = scorer("f1_macro", threshold=0.4)
-    alone = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=one, cv=3)
-    alone.fit(X, Y)
-    assert search.cv_results_["mean_test_f1_macro"].tolist() == alone.cv_results_["mean_test_score"].tolist()
+    single = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=one, cv=3)
+    single.fit(X, Y)
+    assert search.cv_results_["mean_test_f1_macro"].tolist() == single.cv_results_["mean_test_score"].tolist()
     assert (search.cv_results_["mean_test_neg_hamming_loss"] <= 0).all()
-    assert search.best_params_ == alone.best_params_
+    assert search.best_params_ == single.best_params_
     assert clone(search).scoring is not None
 
 
@@ -133,14 +133,14 @@ def test_sample_weights_are_used_and_routed():
     theirs = make_scorer(f1_score, average="micro")
     with sklearn.config_context(enable_metadata_routing=True):
         for asked in (True, False):
-            found = [
+            result = [
                 cross_validate(
                     KNeighborsClassifier(), X, Y, params={"sample_weight": weights} if asked else None,
                     scoring=each.set_score_request(sample_weight=asked),
                 )["test_score"]
                 for each in (scorer("f1_micro"), theirs)
             ]  # fmt: skip
-            assert found[0] == pytest.approx(found[1], rel=1e-12)
+            assert result[0] == pytest.approx(result[1], rel=1e-12)
 
 
 def test_sparse_truths_and_predictions_are_scored():
@@ -151,7 +151,7 @@ def test_sparse_truths_and_predictions_are_scored():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "told"),
+    ("options", "error", "message"),
     [
         ({"metric": "f1_per_label"}, se.MetricError, "choose an average"),
         ({"metric": "label_cardinality"}, se.MetricError, "neither better nor worse"),
@@ -163,8 +163,8 @@ def test_sparse_truths_and_predictions_are_scored():
         ({"metric": "roc_auc_macro", "response_method": "predict"}, se.InputError, "need scores"),
     ],
 )
-def test_what_no_scorer_can_be_made_of_is_told(options: dict, error: type[Exception], told: str):
-    with pytest.raises(error, match=told):
+def test_what_no_scorer_can_be_made_of_is_told(options: dict, error: type[Exception], message: str):
+    with pytest.raises(error, match=message):
         scorer(options.pop("metric"), **options)
 
 

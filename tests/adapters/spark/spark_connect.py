@@ -33,16 +33,16 @@ def main(folder: Path) -> None:
     rows = [(["cat"], ["cat", "dog"], "eu"), (["dog"], ["dog"], "us"), ([], ["bird"], "eu")] * 100
     df = spark.createDataFrame(rows, f"{LISTS}, region string").repartition(3)
     assert type(df).__module__.startswith("pyspark.sql.connect")
-    alone = se.Evaluator()
-    alone.update_many([row[0] for row in rows], [row[1] for row in rows])
+    single = se.Evaluator()
+    single.update_many([row[0] for row in rows], [row[1] for row in rows])
 
-    assert evaluate(df, "actual", "predicted").to_bytes() == alone.to_bytes()
-    assert evaluate(df, "actual", "predicted", tasks=2).to_bytes() == alone.to_bytes()
-    assert evaluate(df, "actual", "predicted", by="region").total() == alone
+    assert evaluate(df, "actual", "predicted").to_bytes() == single.to_bytes()
+    assert evaluate(df, "actual", "predicted", tasks=2).to_bytes() == single.to_bytes()
+    assert evaluate(df, "actual", "predicted", by="region").total() == single
     merged = se.Evaluator()
     for row in evaluate_by_key(df, "actual", "predicted", keys="region").collect():
         merged.merge(se.Evaluator.from_bytes(bytes(row["state"])))
-    assert merged == alone
+    assert merged == single
 
     with pytest.raises(se.InputError, match="did you mean 'predicted'"):
         evaluate(df, "actual", "predictd")
@@ -75,7 +75,7 @@ def main(folder: Path) -> None:
     assert "give path=" in str(caught.value.__context__)  # Spark prints it above an error of its own
     evaluation = StreamEvaluation(job, folder / "states")
     run(evaluation)
-    assert evaluation.total() == alone
+    assert evaluation.total() == single
     spark.stop()
     sys.stdout.write("all the same\n")
 

@@ -56,11 +56,11 @@ def multilabel_metrics(df):
     from pyspark.mllib.evaluation import MultilabelMetrics
 
     pairs = df.select("predicted_number", "actual_number").rdd.map(lambda row: (list(row[0]), list(row[1])))
-    found = MultilabelMetrics(pairs)
-    values = [found.accuracy, found.subsetAccuracy, found.hammingLoss, found.f1Measure(), found.precision()]
-    values += [found.recall(), found.microF1Measure, found.microPrecision, found.microRecall]
+    result = MultilabelMetrics(pairs)
+    values = [result.accuracy, result.subsetAccuracy, result.hammingLoss, result.f1Measure(), result.precision()]
+    values += [result.recall(), result.microF1Measure, result.microPrecision, result.microRecall]
     for label in range(LABELS):
-        values += [found.f1Measure(float(label)), found.precision(float(label)), found.recall(float(label))]
+        values += [result.f1Measure(float(label)), result.precision(float(label)), result.recall(float(label))]
     return values
 
 
@@ -74,9 +74,9 @@ def classification_evaluator(df):
 
 
 def ours(df):
-    found = evaluate(df, "actual", "predicted")
-    found.get(), found.per_label()
-    return found
+    result = evaluate(df, "actual", "predicted")
+    result.get(), result.per_label()
+    return result
 
 
 def main(folder: str, rows: str = "1_000_000") -> None:
@@ -90,15 +90,17 @@ def main(folder: str, rows: str = "1_000_000") -> None:
 
     job = se.Job.of(actual="actual", predicted="predicted")
     files = sorted(place.glob("*.parquet"))
-    alone = job.state(batch for file in files for batch in pq.ParquetFile(file).iter_batches(columns=job.columns.names))
+    single = job.state(
+        batch for file in files for batch in pq.ParquetFile(file).iter_batches(columns=job.columns.names)
+    )
     print(
-        f"{job.merged([alone]).examples:,} rows; same bytes as one process:", ours(df).to_bytes() == alone, flush=True
+        f"{job.merged([single]).examples:,} rows; same bytes as one process:", ours(df).to_bytes() == single, flush=True
     )
 
     def files_alone(_):
-        found = se.evaluate(str(place / "*.parquet"), actual="actual", predicted="predicted")
-        found.get(), found.per_label()
-        assert found.to_bytes() == alone
+        result = se.evaluate(str(place / "*.parquet"), actual="actual", predicted="predicted")
+        result.get(), result.per_label()
+        assert result.to_bytes() == single
 
     calls = {
         "ours": ours,

@@ -106,21 +106,21 @@ def test_any_partitioning_gives_the_bytes_of_one_process(df, rows, adapter, part
 
 
 def test_weights_and_metrics_go_to_the_workers(df, rows, adapter):
-    found = adapter.evaluate(df, "actual", "predicted", weight="weight", metrics=se.F1(average="micro"))
-    alone = se.F1(average="micro")
+    result = adapter.evaluate(df, "actual", "predicted", weight="weight", metrics=se.F1(average="micro"))
+    single = se.F1(average="micro")
     lists = [[row[name] for row in rows] for name in ("actual", "predicted", "weight")]
-    alone.update_many(lists[0], lists[1], weights=lists[2])
-    assert found.to_bytes() == alone.to_bytes()
+    single.update_many(lists[0], lists[1], weights=lists[2])
+    assert result.to_bytes() == single.to_bytes()
 
 
 def test_scores_are_read_from_maps(spark, adapter):
     frame = spark.createDataFrame(
         [(["a"], {"a": 0.9, "b": 0.6}), (["b"], {"a": 0.2})], "actual array<string>, scores map<string,double>"
     )
-    found = adapter.evaluate(frame, "actual", scores="scores", metrics=["ndcg(k=1)", "f1_micro"], threshold=0.5)
-    alone = se.Evaluator(["ndcg(k=1)", "f1_micro"], threshold=0.5)
-    alone.update_many([["a"], ["b"]], [{"a": 0.9, "b": 0.6}, {"a": 0.2}])
-    assert found.to_bytes() == alone.to_bytes()
+    result = adapter.evaluate(frame, "actual", scores="scores", metrics=["ndcg(k=1)", "f1_micro"], threshold=0.5)
+    single = se.Evaluator(["ndcg(k=1)", "f1_micro"], threshold=0.5)
+    single.update_many([["a"], ["b"]], [{"a": 0.9, "b": 0.6}, {"a": 0.2}])
+    assert result.to_bytes() == single.to_bytes()
 
 
 def test_no_rows_give_a_fresh_state(spark, df, adapter):
@@ -131,38 +131,38 @@ def test_no_rows_give_a_fresh_state(spark, df, adapter):
 def test_names_with_dots_and_ticks_are_columns(spark, adapter):
     frame = spark.createDataFrame([(["a"], ["a"], "x")], "`a.b` array<string>, `c``d` array<string>, `e.f` string")
     assert adapter.evaluate(frame, "a.b", "c`d", metrics=["f1_micro"]).get() == {"f1_micro": 1.0}
-    found = adapter.evaluate_by_key(frame, "a.b", "c`d", keys="e.f", metrics=["f1_micro"])
-    assert found.columns == ["e.f", "examples", "metrics", "state"]
-    assert found.collect()[0][:3] == ("x", 1, {"f1_micro": 1.0})
+    result = adapter.evaluate_by_key(frame, "a.b", "c`d", keys="e.f", metrics=["f1_micro"])
+    assert result.columns == ["e.f", "examples", "metrics", "state"]
+    assert result.collect()[0][:3] == ("x", 1, {"f1_micro": 1.0})
 
 
 def test_slices_have_the_bytes_of_one_process(df, rows, adapter):
-    found = adapter.evaluate(df, "actual", "predicted", by=("region", "user"))
-    alone = se.Sliced(se.Evaluator(), by=("region", "user"))
+    result = adapter.evaluate(df, "actual", "predicted", by=("region", "user"))
+    single = se.Sliced(se.Evaluator(), by=("region", "user"))
     where = {name: [row[name] for row in rows] for name in ("region", "user")}
-    alone.update_many([row["actual"] for row in rows], [row["predicted"] for row in rows], where=where)
-    assert found.to_bytes() == alone.to_bytes()
+    single.update_many([row["actual"] for row in rows], [row["predicted"] for row in rows], where=where)
+    assert result.to_bytes() == single.to_bytes()
 
 
 @pytest.mark.parametrize("keys", [("region",), ("user", "region")])
 def test_every_key_has_the_state_and_the_values_of_its_rows(df, rows, adapter, monkeypatch, keys):
-    found = adapter.evaluate_by_key(df, "actual", "predicted", keys=keys, metrics=["f1_micro", "hamming_loss"])
-    assert found.columns == [*keys, "examples", "metrics", "state"]
+    result = adapter.evaluate_by_key(df, "actual", "predicted", keys=keys, metrics=["f1_micro", "hamming_loss"])
+    assert result.columns == [*keys, "examples", "metrics", "state"]
     groups = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in keys), []).append(row)
-    answers = {tuple(row[key] for key in keys): row for row in found.collect()}
+    answers = {tuple(row[key] for key in keys): row for row in result.collect()}
     assert answers.keys() == groups.keys()
     for key, answer in answers.items():
-        alone = counted(groups[key], ["f1_micro", "hamming_loss"])
-        assert bytes(answer["state"]) == alone.to_bytes()
-        assert answer["metrics"] == alone.get()
+        single = counted(groups[key], ["f1_micro", "hamming_loss"])
+        assert bytes(answer["state"]) == single.to_bytes()
+        assert answer["metrics"] == single.get()
         assert answer["examples"] == len(groups[key])
 
 
 def test_a_single_metric_is_had_per_key(df, rows, adapter):
-    found = adapter.evaluate_by_key(df, "actual", "predicted", keys="user", metrics=se.F1(average="micro"))
-    values = {row["user"]: row["metrics"] for row in found.collect()}
+    result = adapter.evaluate_by_key(df, "actual", "predicted", keys="user", metrics=se.F1(average="micro"))
+    values = {row["user"]: row["metrics"] for row in result.collect()}
     one = counted([row for row in rows if row["user"] == 3], ["f1_micro"])
     assert values[3] == one.get()
 
@@ -304,9 +304,9 @@ def test_a_replayed_batch_counts_once_and_a_new_process_goes_on(spark, adapter, 
     arrive([4, 5])
     run(evaluation)
     assert seen == [0, 1, 2, 2, 3, 4, 5]
-    alone = counted([row for part in parts for row in part], ["f1_micro"])
-    assert evaluation.total().to_bytes() == alone.to_bytes()
-    assert adapter.StreamEvaluation(JOB, tmp_path / "states").total().to_bytes() == alone.to_bytes()
+    single = counted([row for part in parts for row in part], ["f1_micro"])
+    assert evaluation.total().to_bytes() == single.to_bytes()
+    assert adapter.StreamEvaluation(JOB, tmp_path / "states").total().to_bytes() == single.to_bytes()
 
 
 def test_a_batch_is_checked_before_it_is_counted(spark, adapter):
@@ -475,12 +475,12 @@ def ours(spark, rows, adapter):
 
 def test_one_empty_row_does_not_spoil_the_data_set_as_it_does_in_spark(spark, adapter):
     rows = [([0, 1], [0]), ([], [])]
-    theirs, found = peers(spark, rows), ours(spark, rows, adapter)
+    theirs, result = peers(spark, rows), ours(spark, rows, adapter)
     for value in (theirs.f1Measure(), theirs.accuracy, theirs.recall()):
         assert value != value
-    assert found.get(se.F1(average="samples", empty="one").spec) == pytest.approx((2 / 3 + 1) / 2)
-    assert found.get("jaccard_samples") == pytest.approx((1 / 2 + 0) / 2)
-    assert found.get("recall_samples") == pytest.approx((1 / 2 + 0) / 2)
+    assert result.get(se.F1(average="samples", empty="one").spec) == pytest.approx((2 / 3 + 1) / 2)
+    assert result.get("jaccard_samples") == pytest.approx((1 / 2 + 0) / 2)
+    assert result.get("recall_samples") == pytest.approx((1 / 2 + 0) / 2)
 
 
 def test_hamming_loss_is_at_most_1_while_spark_counts_labels_of_the_truth_alone(spark, adapter):
@@ -499,9 +499,9 @@ def test_labels_that_were_never_right_have_values_while_spark_throws(spark, adap
     from py4j.protocol import Py4JJavaError
 
     rows = [([0, 1], [0, 2])]
-    theirs, found = peers(spark, rows), ours(spark, rows, adapter)
+    theirs, result = peers(spark, rows), ours(spark, rows, adapter)
     for call in (theirs.precision, theirs.recall, theirs.f1Measure):
         with pytest.raises(Py4JJavaError, match="key not found"):
             call(1.0)
     for metric in (se.Precision(average=None), se.Recall(average=None), se.F1(average=None)):
-        assert found.get(metric.spec) == {0: 1.0, 1: 0.0, 2: 0.0}
+        assert result.get(metric.spec) == {0: 1.0, 1: 0.0, 2: 0.0}

@@ -99,18 +99,18 @@ def test_many_rows_give_the_bytes_of_one_process(ranks):
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "told"),
+    ("given", "kind", "message"),
     [
         ([{"threshold": 0.5}, {"threshold": 0.5}, {"threshold": 0.7}], "MergeError", "rank 0 and rank 2 .*threshold"),
         ([{}, {"labels": ["a"]}, {}], "MergeError", "rank 0 and rank 1 .*label"),
         ([{"metrics": ["f1_micro"]}, {}, {}], "MergeError", "rank 0 and rank 1 .*metrics differ"),
     ],
 )
-def test_ranks_that_were_built_differently_all_raise_the_same(ranks, given, kind, told):
+def test_ranks_that_were_built_differently_all_raise_the_same(ranks, given, kind, message):
     answers = ranks.sync([se.Evaluator(**arguments).to_bytes() for arguments in given])
     assert len(set(answers)) == 1
     assert answers[0][:2] == ("error", kind)
-    assert re.search(told, answers[0][2])
+    assert re.search(message, answers[0][2])
 
 
 def test_after_an_error_the_group_still_works(ranks):
@@ -197,10 +197,10 @@ def test_thresholds_are_compared_with_the_value_of_the_tensor(floating):
 @given(bits=st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=50))
 def test_bfloat16_is_converted_exactly(bits):
     tensor = torch.tensor(bits, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
-    found = array_of(tensor, "y_pred")
-    assert found.dtype == np.float32
+    result = array_of(tensor, "y_pred")
+    assert result.dtype == np.float32
     with np.errstate(invalid="ignore"):  # numpy warns of a signaling NaN that it makes wider
-        wide = found.astype(np.float64)
+        wide = result.astype(np.float64)
     np.testing.assert_array_equal(wide, np.array(tensor.tolist(), np.float64))
 
 
@@ -222,13 +222,13 @@ def test_a_tensor_that_requires_a_gradient_shares_its_memory_and_keeps_its_graph
 
 def test_weights_masks_and_best_k_may_be_tensors():
     true, scores = arrays()
-    kept = torch.tensor(scores).bfloat16().requires_grad_()
-    best = torch.topk(kept, 3)
+    stored = torch.tensor(scores).bfloat16().requires_grad_()
+    best = torch.topk(stored, 3)
     weights = torch.arange(40).bfloat16().requires_grad_()
     hidden = torch.tensor(true[::-1].copy())
     one, two = evaluator(EVERYTHING), evaluator(EVERYTHING)
     for ev, form in ((one, lambda tensor: tensor), (two, lambda tensor: tensor.detach().double().numpy())):
-        ev.update_many(true, form(kept), weights=form(weights), mask=hidden)
+        ev.update_many(true, form(stored), weights=form(weights), mask=hidden)
         ev.update_many(true, se.TopK(best.indices, form(best.values)))
     assert one.to_bytes() == two.to_bytes()
 
@@ -245,7 +245,7 @@ def test_a_prediction_that_waits_is_a_copy_of_its_tensor():
 
 @pytest.mark.parametrize("verb", ["update", "update_many"])
 @pytest.mark.parametrize(
-    ("spoilt", "told"),
+    ("spoilt", "message"),
     [
         (lambda tensor: tensor.to("meta"), r"y_pred is a tensor on meta; write y_pred\.cpu\(\)"),
         (
@@ -256,14 +256,14 @@ def test_a_prediction_that_waits_is_a_copy_of_its_tensor():
     ],
 )
 @pytest.mark.parametrize("metrics", [["f1_micro"], EVERYTHING], ids=["decisions", "scores"])
-def test_other_tensors_are_refused_and_change_nothing(metrics, spoilt, told, verb):
+def test_other_tensors_are_refused_and_change_nothing(metrics, spoilt, message, verb):
     true, scores = (torch.tensor(array) for array in arrays())
     ev = evaluator(metrics)
     ev.update_many(true, scores)
     before = ev.to_bytes()
     if verb == "update":
         true, scores = true[0], scores[0]
-    with pytest.raises(se.InputError, match=told):
+    with pytest.raises(se.InputError, match=message):
         getattr(ev, verb)(true, spoilt(scores))
     assert ev.to_bytes() == before
 

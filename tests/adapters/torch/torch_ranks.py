@@ -36,8 +36,8 @@ def _rank(rank, ranks, meeting, orders, answers):
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
     pair = dist.new_group([0, 1])
     while (order := orders.get()) is not None:
-        given, group = order
-        made = restored(given) if isinstance(given, bytes) else given
+        source, group = order
+        made = restored(source) if isinstance(source, bytes) else source
         answers.put(_told(made, pair if group == "pair" else None))
     dist.destroy_process_group()
 
@@ -56,9 +56,9 @@ class Ranks:
         for process in self._processes:
             process.start()
 
-    def sync(self, given, group=None):
+    def sync(self, source, group=None):
         """What each rank is told when it syncs what it is given."""
-        for orders, one in zip(self._orders, given, strict=True):
+        for orders, one in zip(self._orders, source, strict=True):
             orders.put((one, group))
         return [answers.get(timeout=PATIENCE) for answers in self._answers]
 
