@@ -6,18 +6,18 @@ What is not known is the order of scores within a mixed bin. There the bounds ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from streameval.kernel.types import IntArray
 from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.interval import Interval
-from streameval.metrics.spec import Average, MetricSpec, Parameter
+from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
 from streameval.states.curve_view import CurveTables, Path, Steps
 from streameval.states.views import Integers
@@ -27,6 +27,7 @@ _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
 _EXACT_TERMS = 256
 _FINE = 256
+_HIGH = 2
 
 
 curve = partial(metric, state="curves", averages=("micro", "macro", "weighted", None))
@@ -38,9 +39,9 @@ Certified: TypeAlias = Interval | dict[Label, Interval]
 class Bounds(NamedTuple):
     """The same before rounding."""
 
-    low: Fraction
-    value: Fraction
-    high: Fraction
+    low: Fraction | float
+    value: Fraction | float
+    high: Fraction | float
     exact: bool
 
     @classmethod
@@ -59,58 +60,64 @@ class Bounds(NamedTuple):
 
 
 def averaged(
-    labels: Sequence[Label],
-    parts: Iterable[Bounds | None],
-    support: Iterable[int] | None,
-    average: Average,
-    zero_division: float,
+    tables: CurveTables, parts: Iterable[Bounds | None], support: Iterable[int], spec: MetricSpec
 ) -> Certified:
-    """Each label by itself, or their mean, weighted by ``support`` unless that is None. None: ``zero_division``."""
-    instead = None if math.isnan(zero_division) else Bounds.certain(Fraction(zero_division))
+    """Each label by itself, the pool of all, or a mean over labels, weighted by ``support``; None is 0/0."""
+    instead = None if math.isnan(spec.zero_division) else Bounds.certain(Fraction(spec.zero_division))
     known = [instead if part is None else part for part in parts]
-    if average is None:
-        return {label: _rounded(part) for label, part in zip(labels, known, strict=True)}
-    weights = [1] * len(known) if support is None else list(support)
-    defined = [(part, weight) for part, weight in zip(known, weights, strict=True) if part is not None]
-    if not any(weight for _, weight in defined):  # as decisions do: labels without any support weigh the same
-        defined = [(part, 1) for part, _ in defined]
-    whole = sum(weight for _, weight in defined)
-    if not whole:
+    if spec.average is None:
+        return {label: _rounded(part) for label, part in zip(tables.labels, known, strict=True)}
+    defined = [(part, weight) for part, weight in zip(known, support, strict=True) if part is not None and weight]
+    if spec.average != "weighted" or not defined:  # as decisions do: labels without any support weigh the same
+        defined = [(part, 1) for part in known if part is not None]
+    if not defined:
         return _rounded(instead)
-    low = _sum([(part.low, weight) for part, weight in defined], up=False) / whole
-    value = _sum([(part.value, weight) for part, weight in defined], up=False) / whole
-    high = _sum([(part.high, weight) for part, weight in defined], up=True) / whole
-    exact = all(part.exact for part, weight in defined if weight)
-    return Bounds(low, value, high, exact).rounded()
+    low, value, high = (
+        _mean([(part[side], weight) for part, weight in defined], up=side == _HIGH) for side in range(_HIGH + 1)
+    )
+    return Bounds(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
 
 
 def _rounded(part: Bounds | None) -> Interval:
     return Interval(math.nan, math.nan, math.nan, True) if part is None else part.rounded()
 
 
-def _sum(terms: list[tuple[Fraction, int]], *, up: bool) -> Fraction:
-    """The sum; of many terms rounded down or up in the 256th bit, since denominators would grow with every term."""
+def _mean(terms: list[tuple[Fraction | float, int]], *, up: bool) -> Fraction | float:
+    """The mean; of many terms rounded down or up in the 256th bit, since denominators would grow with every term."""
+    whole = sum(weight for _, weight in terms)
+    if math.inf in (part for part, _ in terms):
+        return math.inf
     if len(terms) <= _EXACT_TERMS:
-        return sum((part * weight for part, weight in terms), Fraction(0))
+        return sum((part * weight for part, weight in terms), Fraction(0)) / whole
     units = 0
     for part, weight in terms:
-        numerator = part.numerator * weight << _FINE
-        units += -(-numerator // part.denominator) if up else numerator // part.denominator
-    return Fraction(units, 1 << _FINE)
+        num, den = part.as_integer_ratio()
+        units += -((-num * weight << _FINE) // den) if up else (num * weight << _FINE) // den
+    return Fraction(units, whole << _FINE)
 
 
-def by_path(formula: Callable[..., Bounds | None]) -> Reading:
-    """A formula of one path of steps, with the parameters of a metric: of every label, averaged, or of the pool."""
+Part = TypeVar("Part")
+
+
+def by_part(
+    parts_of: Callable[..., Iterable[Part]], support: Callable[[Part], int], formula: Callable[..., Bounds | None]
+) -> Reading:
+    """A formula of what `parts_of` makes of a label, or once of the pool, with the parameters of a metric."""
 
     def certify(tables: CurveTables, spec: MetricSpec) -> Certified:
-        part = partial(formula, **dict(spec.parameters))
-        if spec.average == "micro":
-            return averaged(("",), [part(tables.pooled.of(0))], None, "macro", spec.zero_division)
-        paths = [tables.steps.of(position) for position in range(tables.size)]
-        support = [int(path.tp[-1]) for path in paths] if spec.average == "weighted" else None
-        return averaged(tables.labels, [part(path) for path in paths], support, spec.average, spec.zero_division)
+        parts = list(parts_of(tables, pooled=spec.average == "micro"))
+        values = [formula(part, **dict(spec.parameters)) for part in parts]
+        return averaged(tables, values, map(support, parts), spec)
 
     return certify
+
+
+def _paths(tables: CurveTables, *, pooled: bool) -> list[Path]:
+    return [tables.pooled.of(0)] if pooled else [tables.steps.of(position) for position in range(tables.size)]
+
+
+by_path = partial(by_part, _paths, lambda path: int(path.tp[-1]))
+"""Reads a formula of one path of steps."""
 
 
 # -- the area under the ROC curve -------------------------------------------------------------------------------------
@@ -131,19 +138,15 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     below 1 the area up to this false positive rate, standardised so that chance is 0.5 (McClish 1989, Analyzing a
     portion of the ROC curve).
     """
-    average, limit = spec.average, Fraction(spec.parameter("max_fpr"))
+    limit = Fraction(spec.parameter("max_fpr"))
     if limit < 1:
         partial_area: Certified = by_path(partial(_partial, limit=limit))(tables, replace(spec, parameters=()))
         return partial_area
-    if average == "micro" or tables.weighted:
-        rows = _pairs(tables.pooled if average == "micro" else tables.steps)
+    if spec.average == "micro" or tables.weighted:
+        rows = _pairs(tables.pooled if spec.average == "micro" else tables.steps)
     else:
         rows = tables.pairs
-    parts = [_area(*row) for row in rows]
-    if average == "micro":
-        return averaged(("",), parts, None, "macro", spec.zero_division)
-    support = [row[1] for row in rows] if average == "weighted" else None
-    return averaged(tables.labels, parts, support, average, spec.zero_division)
+    return averaged(tables, [_area(*row) for row in rows], [row[1] for row in rows], spec)
 
 
 def _area(neg: int, pos: int, least: int, tied: int, most: int) -> Bounds | None:
@@ -202,11 +205,7 @@ def average_precision(tables: CurveTables, spec: MetricSpec) -> Certified:
     """Scores that tie are predicted together, without interpolation: scikit-learn's. Undefined without positives."""
     steps = tables.pooled if spec.average == "micro" else tables.steps
     support = [int(value) for value in steps.over(steps.pos).tolist()]
-    parts = _precisions(steps, support, weighted=tables.weighted)
-    if spec.average == "micro":
-        return averaged(("",), parts, None, "macro", spec.zero_division)
-    weights = support if spec.average == "weighted" else None
-    return averaged(tables.labels, parts, weights, spec.average, spec.zero_division)
+    return averaged(tables, _precisions(steps, support, weighted=tables.weighted), support, spec)
 
 
 def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bounds | None]:
