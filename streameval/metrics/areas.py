@@ -253,13 +253,13 @@ def _worst(pos: Integers, tp: Integers, fp: Integers, *, weighted: bool) -> tupl
     positives come in unknown portions: then the sum is at least the integral of f, and that at least the trapezium.
     """
     edges = pos[:, None] * np.arange(_BLOCKS + 1) // _BLOCKS
-    start, stop = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
+    start, stop = edges[:, :-1].ravel(), edges[:, 1:].ravel()
     below, behind = np.repeat(tp - pos, _BLOCKS), np.repeat(fp, _BLOCKS)
     size = stop - start
     first = below + start + (0 if weighted else np.minimum(size, 1))
     last = below + stop
-    num = np.stack([size * first, size * last], axis=1).reshape(-1)
-    den = np.stack([2 * (first + behind), 2 * (last + behind)], axis=1).reshape(-1)
+    num = np.stack([size * first, size * last], axis=1).ravel()
+    den = np.stack([2 * (first + behind), 2 * (last + behind)], axis=1).ravel()
     return num, den
 
 
@@ -268,7 +268,7 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[li
     bounds = np.searchsorted(owner, np.arange(count + 1))
 
     def by_owner(part: Integers) -> list[int]:
-        sums = np.concatenate([part[:1] * 0, np.cumsum(part)]) if len(part) else np.zeros(1, np.int64)
+        sums = np.insert(np.cumsum(part), 0, 0)
         values: list[int] = (sums[bounds[1:]] - sums[bounds[:-1]]).tolist()
         return values
 

@@ -90,6 +90,11 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
     return Fraction(num, den * whole)
 
 
+def sum_of(num: Integers, den: Integers) -> Fraction:
+    """The sum of ``num / den``, exact or with at least 60 guard bits."""
+    return Fraction(*_sum(num, den, None, root=False))
+
+
 def by_formula(formula: Callable[..., Ratios]) -> Callable[[Tables, MetricSpec], Value | dict[Label, Value]]:
     """A formula of outcomes applied to a view of decisions: per label, pooled, or averaged."""
 

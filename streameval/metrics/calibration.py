@@ -58,8 +58,9 @@ class _Bins:
 
     def __init__(self, bins: IntArray, common: IntArray, moments: Integers) -> None:
         self.bins, self.common = bins, common
-        self.upper = (bins >= _HALF)[:, None]
-        code = np.where(bins >= _HALF, _ONE - bins, bins - _ZERO)
+        upper = bins >= _HALF
+        self.upper = upper[:, None]
+        code = np.where(upper, _ONE - bins, bins - _ZERO)
         exponent = np.maximum(code >> 11, 1)  # subnormal numbers have the unit of the least normal ones
         head, least = (code & 2047) + np.where(code > 2047, 2048, 0), int(exponent.min(initial=1022))
         unit = np.ldexp(1.0, exponent - 1034)
@@ -100,9 +101,9 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
         low, high = words[:, :, ::2].astype(object), words[:, :, 1::2].astype(object)
         moments = np.concatenate([counts.astype(object)[:, :, None], low + (high << 64)], axis=2)
     else:
-        moments = np.array(tables.moments, object).reshape(-1, 2, 3)
+        moments = np.array(tables.moments, object).reshape(len(tables.moments), 2, 3)
         if pooled:
-            parts, moments = moments, np.zeros((len(bins), 2, 3), object)
+            parts, moments = moments, np.zeros((*counts.shape, 3), object)
             np.add.at(moments, np.searchsorted(bins, tables.read[1]), parts)
     for start, stop in pairwise(offsets.tolist()):
         yield _Bins(bins[start:stop], common[start:stop], moments[start:stop])
@@ -153,7 +154,7 @@ def log_loss(held: _Bins, eps: float, cap: float | None) -> Bounds | None:
         return np.where(near, _minus_log_rest(clipped), _minus_log(clipped))
 
     known = held.common != -1
-    cost = loss(shares(held.first.reshape(-1), (held.weight * held.one).reshape(-1)).reshape(-1, 2))
+    cost = loss(shares(held.first.ravel(), (held.weight * held.one).ravel()).reshape(held.first.shape))
     ends = loss(held.least), loss(held.most)
     fewest, greatest = np.minimum(*ends), np.maximum(*ends)
     # The spread of scores in an interval is at most a quarter of its squared width, and the second derivative of the
@@ -292,7 +293,7 @@ def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
         through = np.isin(held.bins, binned.bins_of(inner)[0])
         moved = int(held.weight[(held.common == -1) & through[:, None]].sum())
     order, place = np.unique(group[held.weight > 0], return_inverse=True)
-    sums = np.zeros((len(order), 3), object)
+    sums = np.zeros((*order.shape, 3), object)
     np.add.at(sums, place, np.stack([held.weight, held.weight * _POSITIVE, held.scores], axis=2)[held.weight > 0])
     return order, sums, moved
 

@@ -99,15 +99,13 @@ def _scumble_of(counts: tuple[int, ...]) -> Fraction:
     """1 - G / A of the imbalance ratios; the largest count cancels: the harmonic over the geometric mean of counts."""
     if len(set(counts)) < 2 or not counts[0]:
         return Fraction(0)
-    digits = 40
-    while True:  # where both means are close, most digits cancel
-        with localcontext(prec=digits, Emin=-(10**12), Emax=10**12):
-            logs = sum((_ln(count, digits) for count in counts), Decimal(0))
-            harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))
-            value = 1 - harmonic / (logs / len(counts)).exp()
-            if value > Decimal(10) ** (25 - digits) or digits > 5000:
-                return Fraction(value)
-        digits *= 2
+    digits = 40 + 2 * len(
+        str(max(counts))
+    )  # of counts that differ by one the means share twice as many digits as these
+    with localcontext(prec=digits):
+        logs = sum((_ln(count, digits) for count in counts), Decimal(0))
+        harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))
+        return Fraction(1 - harmonic / (logs / len(counts)).exp())
 
 
 @lru_cache(maxsize=4096)

@@ -38,13 +38,13 @@ def discounts(ranks: int) -> list[int]:
     return _discounts
 
 
-def harmonics(ranks: int) -> list[int]:
-    """For each number of ranks up to ``ranks`` the sum of ``1 / rank`` over the first so many; maybe more."""
-    if len(_harmonics) <= ranks:
+def reciprocals(first: int, stop: int) -> int:
+    """The sum of ``1 / rank`` from rank ``first + 1`` to rank ``stop``."""
+    if len(_harmonics) <= stop:
         with _lock:
-            for rank in range(len(_harmonics), ranks + 1):
+            for rank in range(len(_harmonics), stop + 1):
                 _harmonics.append(_harmonics[-1] + (1 << BITS) // rank)
-    return _harmonics
+    return _harmonics[stop] - _harmonics[first]
 
 
 def _extend_logs(most: int) -> None:

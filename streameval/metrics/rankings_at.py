@@ -16,7 +16,7 @@ import numpy as np
 
 from streameval.errors import MetricError
 from streameval.kernel.types import IntArray
-from streameval.metrics.averaging import Value
+from streameval.metrics.averaging import Value, sum_of
 from streameval.metrics.catalogue import Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, sums_of_discounts
 from streameval.metrics.spec import MetricSpec, Parameter
@@ -35,7 +35,6 @@ from streameval.metrics.ties import (
     ranking,
     ratio_of,
     reciprocal_rank,
-    sum_of,
 )
 from streameval.schema.text import quoted
 from streameval.states.ranking_view import Groups, RankingTables
@@ -56,10 +55,8 @@ def _by_gain(formula: Callable[..., Fraction], usual: Literal["zero", "one"] = "
     """The mean of values that add up to what the formula gives for k, which is endless where it is None."""
 
     def read(tables: RankingTables, spec: MetricSpec) -> Value:
-        parameters = dict(spec.parameters)
+        parameters: dict[str, Any] = {name: ENDLESS if value is None else value for name, value in spec.parameters}
         degenerate = parameters.pop("degenerate")
-        if parameters.get("k", ENDLESS) is None:
-            parameters["k"] = ENDLESS
         sums = formula(tables, **parameters)
         return judged(tables.rows, sums, nothing_true(tables.rows), degenerate, usual, spec.zero_division)
 

@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
-from streameval.metrics.averaging import Ratios, Value, mean
+from streameval.metrics.averaging import Ratios, Value, mean, sum_of
 from streameval.metrics.catalogue import metric
-from streameval.metrics.logarithms import BITS, harmonics
+from streameval.metrics.logarithms import BITS, reciprocals
 from streameval.metrics.spec import Parameter
 from streameval.states.ranking_view import First, Groups, RankingTables, Rows
 from streameval.states.views import Integers, total
@@ -39,7 +39,7 @@ _ONE = 1 << BITS
 def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
     """Tie groups with a true label, with ``"last"`` also those of all labels that are not ranked."""
     groups, rows = tables.groups, tables.rows
-    if unranked == "never" or not (rows.u > 0).any():
+    if unranked == "never":
         return groups
     rows = rows[rows.u > 0]
     t = rows.u * rows.times
@@ -91,34 +91,29 @@ def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
 
 def reciprocal_rank(first: First, k: int) -> Fraction:
     """The sum over examples of the expected reciprocal rank of the best true label, 0 beyond k."""
-    clear = (first.g == first.t) & (first.a < k)
-    settled = mean(Ratios(first.times[clear], first.a[clear] + 1), None, 0.0)
-    sums = (settled or Fraction(0)) * int(np.count_nonzero(clear))
-    tied = (first.g != first.t) & (first.a < k)
+    clear = first[(first.g == first.t) & (first.a < k)]
     units = 0
-    for a, g, t, times in first[tied].tolist():
+    for a, g, t, times in first[first.g != first.t].tolist():
         chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
-        for j in range(1, min(g - t + 1, k - a) + 1):
+        for j in range(1, min(g, k - a) + 1):
             expected += chance // (a + j)
-            chance = chance * (g - j - t + 1) // (g - j) if j < g else 0
+            chance = chance * (g - j - t + 1) // max(1, g - j)
             if not chance:
                 break
         units += times * expected
-    return sums + Fraction(units, _ONE)
+    return sum_of(clear.times, clear.a + 1) + Fraction(units, _ONE)
 
 
 def average_precision_of(groups: Groups, share: IntArray, k: int) -> Fraction:
     """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``share``."""
     plain = groups.g == 1
-    settled = mean(Ratios(groups.upto[plain], (groups.a[plain] + 1) * share[plain]), None, 0.0)
-    sums = (settled or Fraction(0)) * int(np.count_nonzero(plain))
+    sums = sum_of(groups.upto[plain], (groups.a[plain] + 1) * share[plain])
     tied = groups[~plain]
     units = 0
     columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, share[~plain])
     for a, g, t, upto, square, divisor in zip(*(part.tolist() for part in columns), strict=True):
         places = min(g, k - a)
-        table = harmonics(a + places)
-        inverse = table[a + places] - table[a]
+        inverse = reciprocals(a, a + places)
         # Of the i-th label: the true ones before the group, itself, and its share of the i - 1 before it in the group.
         spread = (places << BITS) - (a + 1) * inverse
         units += ((upto - square + t) * inverse * (g - 1) + (square - t) * spread) // (g * (g - 1) * divisor)
@@ -134,19 +129,18 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
     for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
         if cutoff != k:
             continue
-        table = harmonics(a + g)
         for hits_inside, ways in _chances(places, size, true):
             if not sure + hits_inside:
                 continue
             if a + g <= k:
-                inverse = table[a + g] - table[a]
+                inverse = reciprocals(a, a + g)
                 value = (upto - square + t) * inverse
                 if g > 1:
                     value = (value * (g - 1) + (square - t) * ((g << BITS) - (a + 1) * inverse)) // (g - 1)
                 units += value * ways.numerator // (g * (sure + hits_inside) * ways.denominator)
             elif hits_inside:  # this is the group that straddles k; each of its examples has the same t
                 times, before = t // true, (upto - square) // true
-                inverse = table[a + places] - table[a]
+                inverse = reciprocals(a, a + places)
                 value = (before + times) * inverse
                 if places > 1:
                     spread = (places << BITS) - (a + 1) * inverse
@@ -157,13 +151,10 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
 
 def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
     """How many true labels of a group may fall on its first places, and the chance of each."""
-    if not places:
-        return [(0, Fraction(1))]
     whole = math.comb(size, places)
-    most, least = min(places, true), max(0, places - (size - true))
     return [
         (hits_inside, Fraction(math.comb(true, hits_inside) * math.comb(size - true, places - hits_inside), whole))
-        for hits_inside in range(least, most + 1)
+        for hits_inside in range(min(places, true) + 1)
     ]
 
 
@@ -187,12 +178,6 @@ def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str
     if (usual if degenerate == "scikit-learn" else degenerate) == "one":
         sums += total(rows.times[blank])
     return ratio_of(sums, Fraction(total(rows.times)), zero_division)
-
-
-def sum_of(num: Integers, den: Integers) -> Fraction:
-    """The sum of ``num / den``, exact or with at least 60 guard bits."""
-    value = mean(Ratios(num, den), None, 0.0)
-    return value * len(num) if value else Fraction(0)
 
 
 def ratio_of(num: Fraction, den: Fraction, zero_division: float) -> Value:

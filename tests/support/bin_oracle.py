@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tests.support.curve_oracle import DEFINITIONS, Cell, outcomes, totals
+from tests.support.curve_oracle import DEFINITIONS, Cell, minus_log, outcomes, totals
 
 SCORED = ("brier_score", "log_loss", "expected_calibration_error")
 """Metrics of the cells that have a score."""
@@ -126,13 +125,6 @@ def _binned(cells: Sequence[Cell]) -> dict[tuple[Bin, int], list[tuple[Fraction,
     return bins
 
 
-def _loss(p: Fraction) -> Fraction | float:
-    if not p:
-        return math.inf
-    with localcontext(prec=50):
-        return Fraction(Decimal(p.denominator).ln() - Decimal(p.numerator).ln())
-
-
 def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap: float | None) -> End | None:
     """Each class of a bin at its mean; above it an eighth of the square of width over least argument.
 
@@ -149,7 +141,7 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
         far = bin_.upper == bool(true)  # the truth is at the far end from where distances are measured
 
         def loss(distance: Fraction, far: bool = far) -> Fraction | float:
-            return _loss(1 - max(distance, least) if far else max(distance, least))
+            return minus_log(1 - max(distance, least) if far else max(distance, least))
 
         known = len({distance for distance, _ in held}) == 1
         ends = sorted([loss(bin_.low), loss(bin_.high)])

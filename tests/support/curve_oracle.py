@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Context, Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -14,8 +15,6 @@ from streameval.schema.batch import Batch, Dense, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.curve_view import CurveTables
 from tests.support.states import Counted, curves_alone
-
-_DIGITS = Context(prec=60)
 
 Cell = tuple[float, int, Fraction]
 """Score (minus infinity: none), truth, weight."""
@@ -124,6 +123,15 @@ def equal_error_rate(cells: Sequence[Cell]) -> Fraction | None:
     raise AssertionError("the curve ends at (1, 1)")
 
 
+@cache
+def minus_log(p: Fraction) -> Fraction | float:
+    """To 50 digits, also next to 1, where most digits of both logarithms cancel."""
+    if not p:
+        return np.inf
+    with localcontext(prec=60 + (len(str(p.denominator)) if p > 1 - Fraction(1, 10**9) else 0)):
+        return Fraction(Decimal(p.denominator).ln() - Decimal(p.numerator).ln())
+
+
 def log_loss(cells: Sequence[Cell], eps: float, cap: float | None) -> Fraction | float | None:
     scored = [(Fraction(score), true, weight) for score, true, weight in cells if score != -np.inf]
     whole = sum((weight for _, _, weight in scored), Fraction(0))
@@ -133,16 +141,12 @@ def log_loss(cells: Sequence[Cell], eps: float, cap: float | None) -> Fraction |
     for score, true, weight in scored:
         p = max(score if true else 1 - score, Fraction(eps))
         p = min(p, 1 - Fraction(eps))
-        if not p:
-            cost = Decimal("Infinity")
-        else:
-            cost = _DIGITS.subtract(_DIGITS.ln(Decimal(p.denominator)), _DIGITS.ln(Decimal(p.numerator)))
-        cost = cost if cap is None else min(cost, Decimal(cap))
-        if cost.is_infinite():
+        cost = minus_log(p) if cap is None else min(minus_log(p), Fraction(cap))
+        if cost == np.inf:
             if weight:
                 return np.inf
             continue
-        total += weight * Fraction(cost)
+        total += weight * cost
     return total / whole
 
 

@@ -32,7 +32,7 @@ NAMES = {*oracle.NAMES, *ranking_oracle.DEFINITIONS, *ranking_oracle.RATIOS, *cu
 LABELS = ("a", "b", "c", "d")
 SCORES = tuple(step / 8 for step in range(9))
 WEIGHTS = (1.0, 0.5, 2.0, 0.0, 3.0)
-INVERSE = {"a": 1.0, "b": 2.5, "c": 1.125, "d": 4.0}
+INVERSE = {"a": 1.0, "b": 2.5, "c": 1.125, "d": 4.0, "e": 1.5, "f": 3.0, "g": 1.25}
 
 SHARES = (0.5, 0.0, 0.4, 0.75, 1.0)
 GRID: dict[str, tuple[Any, ...]] = {
@@ -115,7 +115,7 @@ def _specs(entry: se.Entry) -> Iterator[se.MetricSpec]:
 UNSAID = ["zero_division"]
 
 
-DISTANCES = (0.0, 2.0**-1034, 0.0498, 0.1, 0.25, 0.3, 0.333, 0.4, 0.4965, 0.125)
+DISTANCES = (0.0, 2.0**-1034, 2.0**-52, 2.0**-52 - 2.0**-65, 0.04978, 0.1, 0.25, 0.3, 0.333, 0.4, 0.4966, 0.125)
 """From 0 or 1: where limits, buckets and bins end."""
 
 
@@ -140,7 +140,10 @@ def mixed_streams() -> tuple[Stream, ...]:
             masked = {label for label in LABELS if seed > 9 and rng.random() < 0.2}
             examples.append(Ranked(true, scores, masked, rng.choice(WEIGHTS) if seed % 2 else 1.0))
         made.append(Stream(examples))
-    return tuple(made)
+    least, edge = 2.0**-1022, 1 - 2184 / 8192  # of normal numbers; the greatest of the bin in which 11/15 lies
+    rows = [(least, edge, 2.0**-1034, edge), (least * (1 - 2.0**-11), edge, 1.5 * 2.0**-1034, edge - 2.0**-20)]
+    examples = [Ranked({"c"}, dict(zip(LABELS, row, strict=True))) for row in rows]
+    return (Stream([*examples, Ranked({"b", "d"}, {"b": 0.7, "d": 0.7})]), *made)
 
 
 def _of_table(cells: Sequence[float], one: str, two: str, labels: list[str]) -> Stream:
@@ -187,15 +190,40 @@ def pair_streams() -> tuple[Stream, ...]:
 
 
 @cache
+def tied_streams() -> tuple[Stream, ...]:
+    """Seven labels in one to three groups of ties, some of them without a score."""
+    levels = {"a": 0.75, "b": 0.5, "c": 0.5, "d": 0.5, "e": 0.25}
+    sets = ({"b", "c"}, {"a", "b", "c"}, {"a", "d", "e"}, {"b", "c", "d"})
+    level = [Ranked({"a", "b", "c"}, dict.fromkeys(levels, 0.5))] * 2
+    made = [Stream([Ranked(true, levels) for true in examples] + more, labels=list(levels))
+            for examples, more in ((sets, level), ([{"e"}], []))]  # fmt: skip
+    for seed in range(4):
+        rng, labels = random.Random(f"tied {seed}"), [*LABELS, "e", "f", "g"]
+        examples = []
+        for _ in range(6):
+            scores = {label: rng.choice((0.25, 0.5, 0.75)[: seed + 1]) for label in labels if rng.random() < 0.9}
+            examples.append(Ranked({label for label in labels if rng.random() < 0.5}, scores))
+        made.append(Stream(examples, labels=labels))
+    return tuple(made)
+
+
+MORE = {"curves": mixed_streams, "pairs": pair_streams, "rankings": tied_streams}
+"""Streams for the entries of a state besides those for all."""
+
+
+@cache
 def cases_of(entry: se.Entry, each: int = 6) -> list[tuple[Stream, list[se.MetricSpec]]]:
     """The streams, and for each some specs: every one takes its turn, and the usual ones are always among them."""
     specs = list(dict.fromkeys(_specs(entry)))
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
     random.Random(entry.name).shuffle(specs)
     turn = itertools.cycle(specs)
-    every = (*{"curves": mixed_streams, "pairs": pair_streams}.get(entry.state, tuple)(), *streams())
+    more = MORE.get(entry.state, tuple)()
     each = max(min(each, len(specs)), -(-len(specs) // len(streams())))
-    return [(stream, list(dict.fromkeys([*usual, *itertools.islice(turn, each)]))) for stream in every]
+    cases = [(stream, list(dict.fromkeys([*usual, *itertools.islice(turn, each)]))) for stream in (*more, *streams())]
+    for at in range({"rankings": 2, "curves": 1}.get(entry.state, 0)):  # what was made for single mistakes
+        cases[at] = (more[at], specs)
+    return cases
 
 
 def evaluator_of(entry: se.Entry, stream: Stream, specs: list[se.MetricSpec]) -> se.Evaluator:

@@ -4,13 +4,6 @@
 from __future__ import annotations
 
 _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
-    ("areas", "both have one length"): (
-        "_pairs: True -> False",
-        "_partial: True -> False",
-        "_sums: True -> False",
-        "_sums: True -> False (2)",
-        "_sums: True -> False (3)",
-    ),
     ("areas", "it moves a bound by some 2**-96, which rounding outwards to a float64 covers"): (
         "_precisions: sum_ + slack[label] + above[label] + above_slack[label] -> sum_ + slack[label] + above[label]",
         "_precisions: sum_ + slack[label] + above[label] + above_slack[label] -> sum_ + slack[label] + above[label] - above_slack[label]",
@@ -35,16 +28,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_partial: 0 -> 1",
         "_partial: 2 -> 1 (4)",
     ),
-    ("areas", "to reshape any negative number is the rest"): (
-        "_worst: 1 -> 2 (2)",
-        "_worst: 1 -> 2 (3)",
-        "_worst: 1 -> 2 (7)",
-        "_worst: 1 -> 2 (9)",
-    ),
-    ("areas", "to reshape any negative number is the rest; or to weigh nothing is to add nothing"): (
-        "_sums: 1 -> 2",
-        "_sums: 1 -> 2 (2)",
-    ),
     ("areas", "up to a rate of 1 both ways give all of the area"): (
         "roc_auc: 1 -> 2",
         "roc_auc: limit < 1 -> limit <= 1",
@@ -53,7 +36,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "equal_error_rate: 0 -> -1 (2)",
         "equal_error_rate: 0 -> 1",
     ),
-    ("curves", "both have one length"): ("_greatest: True -> False",),
     (
         "curves",
         "it decides how many ratios are compared exactly; those of streams are further apart than that, and of one denominator in three entries of four",
@@ -69,7 +51,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "alpha_evaluation: 0 -> -1",
         "alpha_evaluation: 0 -> 1",
     ),
-    ("decisions", "both have one length"): ("alpha_evaluation: True -> False",),
     ("decisions", "it decides how many digits a power has, of which a float64 shows 17"): (
         "_power: 0 -> -1 (2)",
         "_power: 0 -> 1 (2)",
@@ -118,12 +99,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_power: value > _TINY -> value >= _TINY",
         "_power: value.as_integer_ratio() if value > _TINY else (0, 1) -> value.as_integer_ratio()",
     ),
-    ("pairs", "both have one length, or every label is 0/0"): (
-        "confusion_score: True -> False",
-        "confusion_score: True -> False (2)",
-        "dependent_pairs: True -> False",
-        "one_vs_rest: True -> False",
-    ),
     ("pairs", "it decides how many pairs are settled in integers, not what they are"): (
         "dependent_pairs: (joint + expected) ** 2 -> (joint + expected) * 2",
         "dependent_pairs: 2 -> 1 (4)",
@@ -159,13 +134,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "one_vs_rest: rows + columns -> rows",
         "one_vs_rest: rows + columns -> rows - columns",
     ),
-    ("pairs", "it makes wrong predictions, which recall does not read; for precision it is killed"): (
-        "one_vs_rest: 0 -> -1 (2)",
-        "one_vs_rest: 0 -> 1 (2)",
-        "one_vs_rest: columns - tp -> columns",
-        "one_vs_rest: columns - tp -> columns + tp",
-        "one_vs_rest: columns - tp -> tp",
-    ),
     ("pairs", "no pair, or a share of no weight, adds nothing"): (
         "dependent_pairs: 1 -> 0 (3)",
         "dependent_pairs: size - 1 -> size",
@@ -189,8 +157,55 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("rankings_at", "a group behind the first k has no chance"): ("hit_at: first.a < k -> first.a <= k",),
     ("rankings_at", "a group behind the first m adds 0"): ("r_precision: groups.a < groups.m -> groups.a <= groups.m",),
-    ("rankings_at", "dcg does not read this key; for ndcg it is killed"): ("_gained: groups.m -> groups.l",),
-    ("rankings_at", "only the shape of the array is read"): ("_places: groups.l -> groups.m",),
+    ("pairs", "it makes true negatives, which none of the three scores reads (sum)"): ("one_vs_rest: sum -> max",),
+    ("label_sets", "it decides how many digits the means have, of which 17 and those that cancel are read"): (
+        "_scumble_of: 40 -> 41",
+        "_scumble_of: 40 -> 39",
+        "_scumble_of: 2 -> 3 (2)",
+        "_scumble_of: len(str(max(counts))) -> len(str(max(counts))) + 1",
+        "_scumble_of: len(str(max(counts))) -> len(str(max(counts))) - 1",
+    ),
+    ("label_sets", "where the least count has fewer digits than the greatest, the means differ in the first ones"): (
+        "_scumble_of: max -> min",
+    ),
+    ("label_sets", "it decides how many bits a root has, of which a float64 shows 53"): (
+        "_root: 256 -> 257",
+        "_root: 256 -> 255",
+        "_root: 0 -> 1",
+        "_root: 0 -> -1",
+        "_root: value.denominator.bit_length() - value.numerator.bit_length() -> value.denominator.bit_length() + value.numerator.bit_length()",
+        "_root: value.denominator.bit_length() - value.numerator.bit_length() -> value.denominator.bit_length()",
+    ),
+    ("ties", 'it becomes l, which is read only with divisor="ranked", and that refuses unranked="last"'): (
+        "all_groups: rows.l -> rows.m",
+        "all_groups: groups.l -> groups.m",
+    ),
+    ("calibration", "a half is as far from 0 as from 1, and its bin holds nothing else"): (
+        "_Bins: bins >= _HALF -> bins > _HALF",
+    ),
+    ("calibration", "a unit that is finer than the scores need says the same"): (
+        "_Bins: 1022 -> 1023",
+        "_Bins: 1022 -> 1021",
+    ),
+    ("calibration", "no logarithm of a fraction is a float64, so none is exactly the cap"): (
+        "log_loss: greatest > limit -> greatest >= limit",
+        "log_loss: fewest >= limit -> fewest > limit",
+    ),
+    ("calibration", "the residual of scores that differ is replaced by the edge of their bin"): (
+        "_buckets: 0 -> -1 (2)",
+    ),
+    ("calibration", "what has no weight has no quantiles, and one unit of weight is all in the first"): (
+        "_quantiles: 1 -> 2 (2)",
+        "_quantiles: 1 -> 0 (2)",
+    ),
+    ("areas", "of equal weights any do"): ("averaged: 1 -> 2",),
+    ("areas", "it moves a bound by some 2**-256, which no float64 shows"): (
+        "averaged: side == _HIGH -> side != _HIGH",
+    ),
+    ("areas", "what no label owns is not read"): (
+        "_precisions: len(support) -> len(support) + 1 (2)",
+        "_sums: 1 -> 2",
+    ),
 }
 
 EQUIVALENT = {(module, change): reason for (module, reason), changes in _BY_REASON.items() for change in changes}

@@ -1,7 +1,8 @@
 """Formulas made wrong on purpose: each must fail the definition of its entry.
 
-``python -m tests.support.mutants`` tries those of all modules that are not `OPEN`, prints how many each entry killed,
-and fails if one survives that is not among `EQUIVALENT`. Names of entries as arguments try these alone, open or not.
+``python -m tests.support.mutants`` tries all, prints how many each family killed, and fails if one survives that is not
+among `EQUIVALENT`, or if none survives of a change that is. Names of entries or modules as arguments try these alone.
+A change of what several entries share is killed by any of them, since most read only some of what it gives.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import copy
 import importlib
 import inspect
+import resource
 import signal
 import sys
 import warnings
@@ -17,14 +19,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from types import ModuleType
+from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
 
 import streameval as se
 from streameval.metrics import catalogue
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
-from tests.support.definitions import bounds_of, cases_of, evaluator_of, expected, is_near
+from tests.support.definitions import Stream, bounds_of, cases_of, evaluator_of, expected, is_near
 from tests.support.equivalents import EQUIVALENT
 
 BINARY: dict[type, type] = {
@@ -33,21 +36,46 @@ BINARY: dict[type, type] = {
 }  # fmt: skip
 COMPARED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
 NAMED = {
     "tp": "fp", "fp": "fn", "fn": "tn", "tn": "tp", "m": "l", "l": "m", "g": "t", "t": "g", "pos": "neg", "neg": "pos",
     "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "last": "missed", "missed": "last",
-    "wrong": "last", "erring": "missed",
+    "wrong": "last", "erring": "missed", "all": "any", "any": "all", "ones": "zeros", "floor": "ceil", "ceil": "floor",
+    "least": "most", "most": "least", "sets": "labels", "set_times": "sets", "perm": "comb", "sum": "max",
 }  # fmt: skip
+"""Attributes, and what is read in their place."""
+
+CALLED = {"min": "max", "max": "min", "sum": "max", "any": "all", "all": "any", "nothing_true": "one_sided",
+          "one_sided": "nothing_true", "precision": "recall", "recall": "precision", "_minus_log": "_minus_log_rest",
+          "_minus_log_rest": "_minus_log", "groups_to": "all_groups"}  # fmt: skip
+"""Functions, and siblings that are called in their place."""
+
+SYMMETRIC = {"min", "max", "minimum", "maximum", "lcm", "gcd", "partial", "replace", "zip", "range"}
+"""Functions whose first two arguments may change places, or name what is called."""
+
+SHARED = {"_mean", "_minus_log", "_minus_log_rest", "_twice_atanh", "_ln", "_at", "_mlcm", "_share"}
+"""What is no formula of an entry: means of many bounds and arithmetic, which have tests of their own; and entering."""
+
+DECLARED = {"strict", "parameters", "needs", "averages", "default", "zero_division", "bigger_is_better", "high", "low",
+            "aliases", "arguments", "bare", "reported", "state"}  # fmt: skip
+"""Arguments that are no part of a formula: what an entry declares has tests of its own, and lengths that must agree."""
+
+HELPERS = {"rankings": "ties", "rankings_at": "ties", "label_sets": "pairs"}
+"""Modules that hold parts of the formulas of others."""
+
+_ROOM = 1 << 28  # bytes for a mutant, which may shift by a million
+
+TOPS = ast.FunctionDef | ast.ClassDef | ast.Assign
 
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """One change of one entry: another node in its formula, or a parameter that is not heeded."""
+    """One change of one entry: another node in what its formula is made of, or a parameter that is not heeded."""
 
     entry: se.Entry
     change: str
-    functions: tuple[ast.FunctionDef, ...] = ()
+    top: TOPS | None = None
     node: ast.AST | None = None
     other: ast.AST | None = None
     ignored: str | None = None
@@ -58,20 +86,26 @@ class Mutant:
             return replace(
                 self.entry, read=lambda view, spec: self.entry.read(view, _ignoring(self.entry, spec, self.ignored))
             )
-        namespace = dict(vars(_module_of(self.entry)))
+        parts = [(vars(module), _tops_of(self.entry, module)) for module in _modules_of(self.entry)]
         tables: dict[str, dict] = {"_ENTRIES": {}, "_BY_NAME": {}, "_BY_CLASS": {}}
         saved = {name: getattr(catalogue, name) for name in tables}
-        changed = [_Replaced(self.node, self.other).visit(copy.deepcopy(f, {id(self.node): self.node}))
-                   for f in self.functions]  # fmt: skip
-        module = ast.fix_missing_locations(ast.Module(changed, []))
+        made: dict[str, Any] = {}
         try:
             for name, empty in tables.items():
                 setattr(catalogue, name, empty)
-            exec(compile(module, "mutant", "exec"), namespace)  # noqa: S102
+            for names, tops in parts:
+                namespace = {**names, **{n: v for n, v in made.items() if n in names and not n.startswith("__")}}
+                for top in tops:
+                    exec(self._changed() if top is self.top else _code(top), namespace)  # noqa: S102
+                made = namespace
         finally:
             for name, table in saved.items():
                 setattr(catalogue, name, table)
         return tables["_BY_NAME"][self.entry.name]
+
+    def _changed(self) -> CodeType:
+        top = copy.deepcopy(self.top, {id(self.node): self.node})
+        return _compiled(_Replaced(self.node, self.other).visit(top))
 
 
 class _Replaced(ast.NodeTransformer):
@@ -80,6 +114,15 @@ class _Replaced(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         return ast.copy_location(self.other, node) if node is self.node else self.generic_visit(node)
+
+
+def _compiled(top: TOPS) -> CodeType:
+    return compile(ast.fix_missing_locations(ast.Module([top], [])), "mutant", "exec")
+
+
+@cache
+def _code(top: TOPS) -> CodeType:
+    return _compiled(top)
 
 
 def _ignoring(entry: se.Entry, spec: se.MetricSpec, name: str) -> se.MetricSpec:
@@ -94,49 +137,75 @@ def _ignoring(entry: se.Entry, spec: se.MetricSpec, name: str) -> se.MetricSpec:
     )
 
 
+# -- what a formula is made of ----------------------------------------------------------------------------------------
+
+
+def _module(family: str) -> ModuleType:
+    return importlib.import_module(f"streameval.metrics.{family}")
+
+
 @cache
 def _homes() -> dict[str, str]:
     """The module of each entry."""
     se.catalogue()
-    found = {}
-    for family in catalogue.FAMILIES:
-        module = importlib.import_module(f"streameval.metrics.{family}")
-        for entry in catalogue._ENTRIES[module.__name__]:
-            found[entry.name] = module.__name__
-    return found
+    families = {family: catalogue._ENTRIES[_module(family).__name__] for family in catalogue.FAMILIES}
+    return {entry.name: family for family, entries in families.items() for entry in entries}
 
 
-def _module_of(entry: se.Entry) -> ModuleType:
-    return sys.modules[_homes()[entry.name]]
+def _place_of(mutant: Mutant) -> str:
+    """The module of what is changed."""
+    home = home_of(mutant.entry)
+    helper = HELPERS.get(home)
+    return helper if helper and mutant.top in _names_in(_module(helper)).values() else home
+
+
+def home_of(entry: se.Entry) -> str:
+    """The module of its formula."""
+    return _homes()[entry.name]
+
+
+def _modules_of(entry: se.Entry) -> list[ModuleType]:
+    home = home_of(entry)
+    return [_module(family) for family in (HELPERS.get(home), home) if family]
 
 
 @cache
-def _functions_in(module: ModuleType) -> dict[str, ast.FunctionDef]:
-    tree = ast.parse(inspect.getsource(module))
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+def _names_in(module: ModuleType) -> dict[str, TOPS]:
+    """Functions, classes, and what is applied to them."""
+    tops: dict[str, TOPS] = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            tops[node.name] = node
+        elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("partial("):
+            tops[ast.unparse(node.targets[0])] = node
+    return tops
 
 
 @cache
-def _formula_names(entry: se.Entry) -> list[str]:
-    """The formula, then the functions that it calls in its module."""
-    functions = _functions_in(_module_of(entry))
-    order = [n for n, node in functions.items() if any(_names_entry(part, entry) for part in node.decorator_list)]
+def _formula_of(entry: se.Entry) -> dict[str, TOPS]:
+    """The formula, then what it is made of."""
+    tops = {name: top for module in _modules_of(entry) for name, top in _names_in(module).items()}
+    decorated = {name: top.decorator_list for name, top in tops.items() if isinstance(top, ast.FunctionDef)}
+    order = [name for name, decorators in decorated.items() if any(_names_entry(each, entry) for each in decorators)]
     for name in order:
-        parts = (part for statement in functions[name].body for part in ast.walk(statement))
-        used = dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name))
-        order += [other for other in used if other in functions and other not in order and other not in SHARED]
-    return order
+        used = dict.fromkeys(part.id for part in ast.walk(tops[name]) if isinstance(part, ast.Name))
+        order += [
+            each for each in used if each in tops and each not in order and each not in SHARED
+            and not decorated.get(each) and not isinstance(tops[each], ast.ClassDef) | (each == "Matrix")
+        ]  # fmt: skip
+        if name == "_each":
+            order.append("_Bins")
+    return {name: tops[name] for name in order}
 
 
-def _functions_of(entry: se.Entry) -> tuple[ast.FunctionDef, ...]:
-    """The functions of the formula, the last one first, after all others that decorators may use."""
-    functions, order = _functions_in(_module_of(entry)), _formula_names(entry)
-    plain = [node for name, node in functions.items() if not node.decorator_list and name not in order]
-    return (*plain, *(functions[name] for name in reversed(order)))
-
-
-SHARED = {"averaged", "_sum", "_rounded", "_minus_log", "_minus_log_rest", "_twice_atanh", "_ln"}
-"""What is no formula of an entry: means of bounds, and arithmetic; both have tests of their own."""
+@cache
+def _tops_of(entry: se.Entry, module: ModuleType) -> list[TOPS]:
+    """What is made anew of a module, in its order: the formula, what it is made of, and what may call these."""
+    formula = set(map(id, _formula_of(entry).values()))
+    return [
+        top for top in _names_in(module).values()
+        if id(top) in formula or (isinstance(top, ast.FunctionDef) and not top.decorator_list)
+    ]  # fmt: skip
 
 
 def _names_entry(decorator: ast.expr, entry: se.Entry) -> bool:
@@ -145,28 +214,38 @@ def _names_entry(decorator: ast.expr, entry: se.Entry) -> bool:
     return decorator.args[0].value in (entry.name, entry.name.removeprefix("mlcm_"))
 
 
-def _changes(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.AST]]:
-    """Nodes of the body, and what may stand in their place."""
-    for statement in function.body:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            continue  # a docstring
-        inside_raise = {id(n) for part in ast.walk(statement) if _is_refusal(part)
-                        for n in ast.walk(part)}  # fmt: skip
-        annotations = {id(n) for part in ast.walk(statement) if isinstance(part, ast.AnnAssign)
-                       for n in ast.walk(part.annotation)}  # fmt: skip
-        for node in ast.walk(statement):
-            if id(node) in inside_raise or id(node) in annotations:
-                continue
-            for other in _alternatives(node):
-                if ast.dump(other) != ast.dump(node):
-                    yield node, f"{ast.unparse(node)} -> {ast.unparse(other)}", other
+# -- changes ----------------------------------------------------------------------------------------------------------
 
 
-def _is_refusal(node: ast.AST) -> bool:
-    """Whether a node is a message, or a branch that only raises: refusals have tests of their own."""
-    return isinstance(node, ast.Raise | ast.JoinedStr) or (
-        isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)
-    )
+def _changes(top: TOPS, entry: se.Entry) -> Iterator[tuple[ast.AST, str, ast.AST]]:
+    """Nodes, and what may stand in their place."""
+    for node in _walk(top, entry):
+        for other in _alternatives(node):
+            if ast.dump(other) != ast.dump(node):
+                yield node, f"{ast.unparse(node)} -> {ast.unparse(other)}", other
+
+
+def _walk(node: ast.AST, entry: se.Entry) -> Iterator[ast.AST]:
+    """What computes: neither annotations, docstrings and refusals, which have tests of their own, nor other entries."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.arguments):
+        return
+    if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    if isinstance(node, ast.keyword) and node.arg in DECLARED:
+        return
+    yield node
+    if isinstance(node, ast.FunctionDef):
+        decorators = [each for each in node.decorator_list if _names_entry(each, entry)]
+        chosen = [word for each in decorators for word in each.keywords if word.arg in ("read", "certify", "usual")]
+        parts: list[ast.AST] = [*(word.value for word in chosen), *node.body]
+    elif isinstance(node, ast.AnnAssign):
+        parts = [] if node.value is None else [node.value]
+    else:
+        parts = list(ast.iter_child_nodes(node))
+    for part in parts:
+        yield from _walk(part, entry)
 
 
 def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
@@ -178,11 +257,13 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
             yield node.right
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARED:
         yield ast.Compare(node.left, [COMPARED[type(node.ops[0])]()], node.comparators)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield ast.Constant(node.value + 1)
         yield ast.Constant(node.value - 1)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and node.value in ("one", "zero"):
+        yield ast.Constant("zero" if node.value == "one" else "one")
     elif isinstance(node, ast.IfExp):
         yield node.body
         yield node.orelse
@@ -192,78 +273,121 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
         yield node.operand
     elif isinstance(node, ast.Attribute) and node.attr in NAMED:
         yield ast.Attribute(node.value, NAMED[node.attr], node.ctx)
-    elif isinstance(node, ast.Name) and node.id in ("min", "max"):
-        yield ast.Name(NAMED[node.id], node.ctx)
+    elif isinstance(node, ast.Name) and node.id in CALLED and isinstance(node.ctx, ast.Load):
+        yield ast.Name(CALLED[node.id], node.ctx)
+    elif isinstance(node, ast.Call):
+        yield from _other_calls(node)
+
+
+def _other_calls(node: ast.Call) -> Iterator[ast.AST]:
+    """Two arguments in the other order, a length moved by one, a size with its sign."""
+    name, arguments = ast.unparse(node.func).rpartition(".")[2], node.args
+    if name == "len":
+        yield ast.BinOp(node, ast.Add(), ast.Constant(1))
+        yield ast.BinOp(node, ast.Sub(), ast.Constant(1))
+    elif name == "abs":
+        yield arguments[0]
+    elif name == "where" and len(arguments) == 3:
+        yield ast.Call(node.func, [arguments[0], arguments[2], arguments[1]], node.keywords)
+    elif len(arguments) >= 2 and name not in SYMMETRIC and not any(isinstance(a, ast.Starred) for a in arguments[:2]):
+        yield ast.Call(node.func, [arguments[1], arguments[0], *arguments[2:]], node.keywords)
 
 
 def mutants_of(entry: se.Entry) -> list[Mutant]:
     """All mutants of an entry."""
-    found = [Mutant(entry, f"{p.name} ignored", ignored=p.name) for p in entry.parameters]
+    mutants = [Mutant(entry, f"{p.name} ignored", ignored=p.name) for p in entry.parameters]
     if len(entry.averages) > 1:
-        found.append(Mutant(entry, "average ignored", ignored="average"))
-    functions = _functions_of(entry)
-    for function in (each for each in functions if each.name in _formula_names(entry)):
+        mutants.append(Mutant(entry, "average ignored", ignored="average"))
+    for name, top in _formula_of(entry).items():
         times: Counter[str] = Counter()
-        for node, change, other in _changes(function):
+        for node, change, other in _changes(top, entry):
             times[change] += 1
             place = f" ({times[change]})" if times[change] > 1 else ""
-            found.append(Mutant(entry, f"{function.name}: {change}{place}", functions, node, other))
-    return found
+            mutants.append(Mutant(entry, f"{name}: {change}{place}", top, node, other))
+    return mutants
+
+
+# -- trying them ------------------------------------------------------------------------------------------------------
+
+
+class _Case:
+    """A stream with one spec: its view, and what the definition gives."""
+
+    def __init__(self, entry: se.Entry, stream: Stream, specs: list[se.MetricSpec], spec: se.MetricSpec) -> None:
+        self.entry, self.stream, self.specs, self.spec = entry, stream, specs, spec
+        self.answer: tuple[Any, Any] | None = None
+        self.view: Any = None
+
+    def prepare(self) -> None:
+        """Count the stream and compute what the definition gives."""
+        if self.answer is None:
+            self.view = _views_of(self.entry, self.stream, tuple(self.specs)).of(self.spec)
+            bounds = bounds_of(self.entry, self.stream, self.spec) if self.entry.certify else None
+            self.answer = bounds, expected(self.entry, self.stream, self.spec)
+
+    def tells(self, entry: se.Entry, *, bounded: bool) -> bool:
+        """Whether an entry gives something else than the definition."""
+        if entry.state == "pairs":
+            self.view._made.clear()
+        view, (bounds, exact) = self.view, self.answer
+        if bounded and bounds is not None:
+            return not bounds(entry.certify(view, self.spec))
+        ulps = 64 if entry.name == "log_loss" else 1
+        return not is_near(_rounded(entry.read(view, self.spec)), exact, ulps=ulps)
 
 
 @cache
-def _answers(entry: se.Entry) -> list[tuple[Any, se.MetricSpec, Any, Any]]:
-    """Views, specs, what the definition gives, and the bounds of curves; streams that tell most come first."""
-    found = []
-    for stream, specs in reversed(cases_of(entry)):
-        views = evaluator_of(entry, stream, specs)._views()
-        for spec in specs:
-            bounds = bounds_of(entry, stream, spec) if entry.certify else None
-            found.append((views.of(spec), spec, expected(entry, stream, spec), bounds))
-    return found
+def _views_of(entry: se.Entry, stream: Stream, specs: tuple[se.MetricSpec, ...]) -> Any:
+    return evaluator_of(entry, stream, list(specs))._views()
+
+
+@cache
+def _cases(entry: se.Entry) -> list[_Case]:
+    """Streams that tell most come first; what has told something moves to the front."""
+    return [_Case(entry, stream, specs, spec) for stream, specs in reversed(cases_of(entry)) for spec in specs]
 
 
 def is_killed(mutant: Mutant) -> bool:
-    """Whether some value or bound differs from the definition, or cannot be computed."""
-    answers = _answers(mutant.entry)
-    ulps = 64 if mutant.entry.name == "log_loss" else 1
+    """Whether some value or bound differs from the definition, or cannot be computed in the room and time for it."""
+    cases = _cases(mutant.entry)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         signal.signal(signal.SIGVTALRM, _stop)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 10)  # a table of all ranks that can be takes for ever
+        resource.setrlimit(resource.RLIMIT_AS, (_memory() + _ROOM, limits[1]))
         try:
             entry = mutant.made()
-            for view, spec, exact, bounds in answers:
-                if entry.state == "pairs":
-                    view._made.clear()
-                if bounds is not None and mutant.ignored is None:
-                    if not bounds(entry.certify(view, spec)):
-                        return True
-                elif not is_near(_rounded(entry.read(view, spec)), exact, ulps=ulps):
+            for at, case in enumerate(cases):
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                case.prepare()
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)  # a table of all ranks is endless
+                if case.tells(entry, bounded=mutant.ignored is None):
+                    cases.insert(0, cases.pop(at))
                     return True
         except Exception:
             return True
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            resource.setrlimit(resource.RLIMIT_AS, limits)
     return False
+
+
+def _memory() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def _stop(*_: object) -> None:
     raise TimeoutError
 
 
-OPEN = {"calibration", "label_sets"}
-"""Modules with survivors that are neither killed nor explained yet; trying all of these takes long."""
-
-
-def _home_of(entry: se.Entry) -> str:
-    """The module of its formula."""
-    return _homes()[entry.name].rpartition(".")[2]
-
-
 def is_equivalent(mutant: Mutant) -> bool:
     """Whether a mutant is among those that compute the same."""
-    return (_home_of(mutant.entry), mutant.change) in EQUIVALENT
+    return (_place_of(mutant), mutant.change) in EQUIVALENT
+
+
+def is_shared(mutant: Mutant) -> bool:
+    """Whether what is changed is a part that other entries may use, not the formula of this one alone."""
+    return isinstance(mutant.top, ast.Assign | ast.ClassDef) or bool(mutant.top and not mutant.top.decorator_list)
 
 
 def _rounded(value: Any) -> Any:
@@ -274,29 +398,45 @@ def _rounded(value: Any) -> Any:
 
 def main() -> int:
     """Try all mutants and print the table."""
-    lost: list[Mutant] = []
-    sums = [0, 0, 0]
-    only = sys.argv[1:]
-    print("| entry | mutants | killed | equivalent |\n|---|---|---|---|")  # noqa: T201
+    only, killed, alive = sys.argv[1:], set(), []
+    families: dict[str, Counter[str]] = {}
     for entry in se.catalogue():
-        if entry.name not in only if only else _home_of(entry) in OPEN:
+        if only and entry.name not in only and home_of(entry) not in only:
             continue
-        if is_killed(Mutant(entry, "nothing", _functions_of(entry))):
+        if is_killed(Mutant(entry, "nothing")):
             print(f"{entry.name} fails its definition as it is")  # noqa: T201
             return 1
-        every = mutants_of(entry)
-        alive = [mutant for mutant in every if not is_killed(mutant)]
-        same = [mutant for mutant in alive if is_equivalent(mutant)]
-        row = [len(every), len(every) - len(alive), len(same)]
-        sums = [a + b for a, b in zip(sums, row, strict=True)]
-        print(f"| {entry.name} | {row[0]} | {row[1]} | {row[2]} |", flush=True)  # noqa: T201
-        for mutant in alive:
-            if mutant not in same:
-                lost.append(mutant)
-                print(f"survived: {_home_of(entry)} {entry.name}: {mutant.change}", flush=True)  # noqa: T201
-        _answers.cache_clear()
-    print(f"| sum | {sums[0]} | {sums[1]} | {sums[2]} |")  # noqa: T201
-    return bool(lost)
+        row = families.setdefault(home_of(entry), Counter())
+        row["entries"] += 1
+        for mutant in mutants_of(entry):
+            row["mutants"] += 1
+            if is_killed(mutant):
+                row["killed"] += 1
+                killed.add((_place_of(mutant), mutant.change))
+            else:
+                alive.append(mutant)
+        _cases.cache_clear()
+        _views_of.cache_clear()
+    lost = []
+    for mutant in alive:
+        place, row = _place_of(mutant), families[home_of(mutant.entry)]
+        if (place, mutant.change) in killed:
+            row["killed by an entry that shares it"] += 1
+        elif is_equivalent(mutant):
+            row["equivalent"] += 1
+        else:
+            row["survived"] += 1
+            lost.append(mutant)
+            print(f"survived: {place} {mutant.entry.name}: {mutant.change}")  # noqa: T201
+    families["all"] = sum(families.values(), Counter())
+    columns = ("entries", "mutants", "killed", "killed by an entry that shares it", "equivalent", "survived")
+    print(f"| family | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")  # noqa: T201
+    for family, row in families.items():
+        print(f"| {family} | {' | '.join(str(row[column]) for column in columns)} |")  # noqa: T201
+    stale = [] if only else sorted(set(EQUIVALENT) - {(_place_of(mutant), mutant.change) for mutant in alive})
+    for place, change in stale:
+        print(f"killed by now: {place} {change}")  # noqa: T201
+    return bool(lost or stale)
 
 
 if __name__ == "__main__":
