@@ -33,7 +33,7 @@ from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
 from streameval.kernel.types import Ragged as Offsets
 from streameval.schema.batch import Batch, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
+from streameval.states.weights import ExactSums, Margins, SumCells, changed, common_scale, joined
 
 COUNT_MAX = 2**63 - 1
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
@@ -99,7 +99,7 @@ class State(ABC, Generic[K]):
     )
     """What is wrong where counts would overflow."""
 
-    __slots__ = ("decisions", "labels", "options", "root", "table", "weights")
+    __slots__ = ("_margins", "decisions", "labels", "options", "root", "table", "weights")
 
     def __init__(
         self, labels: LabelIndex, options: Any = None, root: Any = None, decisions: State[Any] | None = None
@@ -110,6 +110,7 @@ class State(ABC, Generic[K]):
         self.decisions = decisions
         self.table: Any = self._empty_table()
         self.weights: SumCells[K] = SumCells(self.root)
+        self._margins: Margins | None = None
 
     # -- what a kind says; the first three unless it counts in its own way ---------------------------------------------
 
@@ -147,10 +148,10 @@ class State(ABC, Generic[K]):
     def _moved(self, sums: dict[K, int], columns: IntArray) -> dict[K, int]:
         """The same sums, none of them 0, where columns are other ones."""
 
-    def _outweighs(self, after: ExactSums[K], removed: ExactSums[K]) -> bool:
-        """Whether a label would weigh more than all examples together, once something is taken back."""
-        del after, removed
-        return False
+    def _by_column(self, sums: dict[K, int]) -> tuple[dict[int, int], int]:
+        """What weight sums come to for each column and for all examples, where no label may weigh more than these."""
+        del sums
+        return {}, 0
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -232,8 +233,16 @@ class State(ABC, Generic[K]):
         left, gone = counted.at(scale).sums, units.at(scale).sums
         if any(
             value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in checked.items()
-        ) or self._outweighs(ExactSums(before.scale, {**before.sums, **after}), removed):
+        ) or self._outweighs(before, after, removed):
             raise refusal()
+
+    def _outweighs(self, before: ExactSums[K], after: dict[K, int], removed: ExactSums[K]) -> bool:
+        """Whether a label would weigh more than all examples together, once something is taken back."""
+        margins, scale = self._margins, before.scale
+        gone, total = self._by_column(removed.at(scale).sums)
+        if margins is None or margins.scale != scale or not margins.lower(gone, total):
+            self._margins = margins = Margins.of(scale, *self._by_column({**before.sums, **after}))
+        return margins is None
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""

@@ -120,17 +120,22 @@ class Curves(State[Place]):
         return self._units_of(np.arange(len(self.labels)))
 
     def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
-        return self._units_of(np.unique(np.array([column for column, _ in keys if column >= 0], np.int64)))
+        columns = np.unique(np.array([column for column, _ in keys if column >= 0], np.int64))
+        return self._units_of(columns, np.array([(what - _FIRST) // 6 for _, what in keys if what >= _FIRST], np.int64))
 
-    def _units_of(self, columns: IntArray) -> ExactSums[Place]:
-        """The sums of some columns and of all examples."""
+    def _units_of(self, columns: IntArray, only: IntArray | None = None) -> ExactSums[Place]:
+        """The sums of some columns, or of a few of their bins, and of all examples."""
         offsets, bins, counts, _, words = self.read(columns, sums=True)
         assert words is not None  # noqa: S101  # sums were asked for
         sums: dict[Place, int] = {_ALL: self.examples}
         for column, (_, positive, masked) in zip(columns.tolist(), self.sides(columns).tolist(), strict=True):
             sums[column, _POSITIVE], sums[column, _MASKED] = positive, masked
-        owners = np.repeat(columns, np.diff(offsets)).tolist()
-        for column, bin_, pair, pair_words in zip(owners, bins.tolist(), counts.tolist(), words.tolist(), strict=True):
+        owners = np.repeat(columns, np.diff(offsets))
+        rows: tuple[Any, ...] = (owners, bins, counts, words)
+        if only is not None:
+            chosen = np.isin(bins, only)
+            rows = tuple(part[chosen] for part in rows)
+        for column, bin_, pair, pair_words in zip(*(part.tolist() for part in rows), strict=True):
             for part in range(2):
                 low, high, square, square_high = pair_words[part]
                 first = _weighed(bin_, part)
@@ -162,13 +167,12 @@ class Curves(State[Place]):
         place = [*columns.tolist(), -1]  # so that -1 leads to itself
         return {(place[column], what): value for (column, what), value in sums.items()}
 
-    def _outweighs(self, after: ExactSums[Place], removed: ExactSums[Place]) -> bool:
-        del removed
-        by_column: dict[int, int] = {}
-        for (column, what), value in after.sums.items():
+    def _by_column(self, sums: dict[Place, int]) -> tuple[dict[int, int], int]:
+        columns: dict[int, int] = {}
+        for (column, what), value in sums.items():
             if column >= 0 and (what < _FIRST or (what - _FIRST) % 3 == 0):
-                by_column[column] = by_column.get(column, 0) + value
-        return max(by_column.values(), default=0) > after.sums.get(_ALL, 0)
+                columns[column] = columns.get(column, 0) + value
+        return columns, sums.get(_ALL, 0)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from streameval.kernel.types import FloatArray, IntArray, RowKey
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.labels import Label
 from streameval.states.base import Content, Part, State
-from streameval.states.weights import ExactSums, Margins, common_scale, exact_integers, units_of
+from streameval.states.weights import ExactSums, common_scale, exact_integers, units_of
 
 Key: TypeAlias = int | RowKey
 
@@ -59,11 +59,7 @@ class Decisions(State[Key]):
     """Per-label and per-example counts of decisions, exact under any order, batching, merging and reverting."""
 
     reads = "decisions"
-    __slots__ = ("_margins",)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._margins: Margins | None = None
+    __slots__ = ()
 
     def _empty_table(self) -> Any:
         return kernel.Counts(self.root, len(self.labels))
@@ -151,12 +147,15 @@ class Decisions(State[Key]):
         place = columns.tolist()
         return {key if _is_row_key(key) else 5 * place[key // 5] + key % 5: value for key, value in sums.items()}  # type: ignore[operator]
 
-    def _outweighs(self, after: ExactSums[Key], removed: ExactSums[Key]) -> bool:
-        margins = self._margins
-        gone, total = _by_column(removed.at(after.scale).sums)
-        if margins is None or margins.scale != after.scale or not margins.lower(gone, total):
-            self._margins = margins = Margins.of(after.scale, *_by_column(after.sums))
-        return margins is None
+    def _by_column(self, sums: dict[Key, int]) -> tuple[dict[int, int], int]:
+        columns: dict[int, int] = {}
+        total = 0
+        for key, value in sums.items():
+            if isinstance(key, tuple):
+                total += value
+            else:
+                columns[key // 5] = columns.get(key // 5, 0) + value
+        return columns, total
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -211,18 +210,6 @@ class Decisions(State[Key]):
 
 def _is_row_key(key: Key) -> TypeGuard[RowKey]:
     return isinstance(key, tuple)
-
-
-def _by_column(sums: dict[Key, int]) -> tuple[dict[int, int], int]:
-    """What the sums come to for each column, and for all examples."""
-    columns: dict[int, int] = {}
-    total = 0
-    for key, value in sums.items():
-        if isinstance(key, tuple):
-            total += value
-        else:
-            columns[key // 5] = columns.get(key // 5, 0) + value
-    return columns, total
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:
