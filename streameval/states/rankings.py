@@ -130,7 +130,8 @@ class Rankings(State[Key]):
         """An empty state, made once, since a new one takes room for every label."""
         scratch, self._scratch = self._scratch or self._empty(), None
         scratch.table.clear()
-        scratch.root.commit([*scratch.optional.prepare(ExactSums()), *scratch.weights.prepare(None)])
+        if scratch.weights.present or self.options.has_optional:
+            scratch.root.commit([*scratch.optional.prepare(ExactSums()), *scratch.weights.prepare(None)])
         self._scratch = scratch
         return scratch
 
@@ -144,12 +145,12 @@ class Rankings(State[Key]):
             raise refusal()
         self._reserve()
         parts = [self._part(self.table.prepare_merge(other.table, *place)) for other, *place in merges]
-        added = [(self._placed(other._optional, columns), sign) for other, columns, sign in merges]
-        before = self._optional.at(max(self._optional.scale, common_scale(*(sums.scale for sums, _ in added))))
-        after = changed(before, added)
-        if removed and min(after.values(), default=0) < 0:
-            raise refusal()
-        if after:
+        if self.options.has_optional:
+            added = [(self._placed(other._optional, columns), sign) for other, columns, sign in merges]
+            before = self._optional.at(max(self._optional.scale, common_scale(*(sums.scale for sums, _ in added))))
+            after = changed(before, added)
+            if removed and min(after.values(), default=0) < 0:
+                raise refusal()
             parts += self.optional.prepare_changes(before, after)
         if self.weights.present or any(other.weights.present for other, _, _ in merges):
             weighed = [(self._placed(other._weights_at(0), columns), sign) for other, columns, sign in merges]

@@ -61,8 +61,10 @@ class ExactSums(Generic[K]):
 
 
 def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
-    """New sums: those of all."""
+    """The sums of all, which must not be changed."""
     parts = list(sums)
+    if len(parts) == 1:
+        return parts[0]
     total: ExactSums[K] = ExactSums(max((part.scale for part in parts), default=0))
     for part in parts:
         for key, value in part.at(total.scale).sums.items():
