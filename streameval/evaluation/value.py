@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError
+from streameval.schema.text import quoted
 from streameval.wire.files import write_file
 
 
@@ -101,6 +102,16 @@ class Mergeable(Saveable):
         if differing := differences(self, other):
             same = "the same configuration" if type(other) is type(self) else "the same class"
             raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")
+
+
+def parameter_differences(mine: dict[str, object], theirs: dict[str, object]) -> list[str]:
+    """Which arguments of two objects of one class differ, in words."""
+    return [
+        f"{name} differs ({quoted(value)} and {quoted(theirs.get(name))})"
+        for name, value in mine.items()
+        # 3 examples and 3.0 seconds are not the same.
+        if value != theirs.get(name) or type(value) is not type(theirs.get(name))
+    ]
 
 
 def differences(one: Mergeable, other: Mergeable) -> list[str]:

@@ -140,21 +140,21 @@ class Together:
 
     def update(self, example: tuple[object, ...], part: Part) -> None:
         """Count an example, and commit a part of a change with it."""
-        parts, others = [part], list[Target]()
+        parts, foreign = [part], list[Target]()
         for target in self._targets:
             prepared = target.prepare(*example)
             if prepared is None:
-                others.append(target)
+                foreign.append(target)
             else:
                 parts += prepared
-        if others:
-            self._count(others, example, parts)
+        if foreign:
+            self._count(foreign, example, parts)
         else:
             commit.Root.commit(parts)
 
-    def _count(self, others: list[Target], example: tuple[object, ...], parts: list[Part]) -> None:
-        reversible = [target for target in others if target.can_revert]
-        irreversible = [target for target in others if not target.can_revert]
+    def _count(self, foreign: list[Target], example: tuple[object, ...], parts: list[Part]) -> None:
+        reversible = [target for target in foreign if target.can_revert]
+        irreversible = [target for target in foreign if not target.can_revert]
         if self._shadows.keys() != set(irreversible[1:]):
             self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
         done: list[Target] = []

@@ -1,4 +1,4 @@
-"""The arguments of slices, checked, and what one slice answers."""
+"""The arguments of slices, checked."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError
-from streameval.evaluation.counting import Accumulator
-from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.metric import Metric
-from streameval.schema.labels import Label
 from streameval.schema.text import quoted, suggestion
 from streameval.slices.values import Key, Other, Value, typed
 
-Reading: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
+ANSWERS = "slices of a single metric answer"
 Where: TypeAlias = Value | Other | tuple[Value, ...]
 
 
@@ -76,15 +72,3 @@ def value_of(where: Any, name: str) -> Any:
         hint = suggestion(name, [known for known in names if isinstance(known, str)])
         raise InputError(f"where has no {name!r}{hint or ';'} give a value for each name that slices are by")
     return where[name]
-
-
-def read(part: Accumulator, metric: MetricLike | None) -> Reading:
-    """What one slice answers."""
-    whole: object = part
-    if isinstance(whole, Evaluator):
-        return whole.get() if metric is None else whole.get(metric)
-    if metric is not None:
-        raise InputError(f"slices of a single metric answer for it alone, not for {quoted(metric)}")
-    if not isinstance(whole, Metric):
-        raise InputError(f"a slice is an Evaluator or a metric, not {quoted(whole)}")
-    return whole.get()

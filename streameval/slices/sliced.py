@@ -17,19 +17,19 @@ from streameval.errors import (
     StreamevalError,
     public,
 )
-from streameval.evaluation.counting import Accumulator, core_of, from_saved, saved_empty
-from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.counting import Accumulator, core_of, saved_empty
+from streameval.evaluation.evaluator import MetricLike
+from streameval.evaluation.holding import Reading, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Mergeable, differences
+from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.schema.text import check_number, quoted, suggestion
 from streameval.slices.arguments import (
-    Reading,
+    ANSWERS,
     Where,
     combinations_of,
     declared_of,
     names_of,
-    read,
     value_of,
 )
 from streameval.slices.axis import Axis, AxisSlices
@@ -38,7 +38,7 @@ from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices
 from streameval.slices.gathering import gathered
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX, Part
-from streameval.wire.envelope import METRIC, SLICED
+from streameval.wire.envelope import SLICED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -112,18 +112,10 @@ class Sliced(Mergeable, Generic[A]):
         most: int = 1000,
         values: Mapping[str, Iterable[Value]] | None = None,
     ) -> None:
-        if not isinstance(evaluator, Evaluator | Metric):
-            raise InputError(f"Sliced takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
-        if evaluator.examples:
-            raise InputError(
-                f"Sliced starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
-                "give one that has counted nothing"
-            )
+        self._empty = template_of(evaluator, "Sliced")
         check_number("most", most, 1, 2**63 - 1)
         self._by, self._most = names_of(by, "by"), most
         self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
-        self._empty = evaluator.copy()  # type: ignore[assignment]  # of the class that was given
-        self._empty.reset()
         self.reset()
 
     def reset(self) -> None:
@@ -307,17 +299,11 @@ class Sliced(Mergeable, Generic[A]):
         self._become(changed)
 
     def _differences(self, other: Self) -> list[str]:
-        found = [
-            f"{name} differs ({quoted(mine)} and {quoted(theirs)})"
-            for name, mine, theirs in (
-                ("by", self._by, other._by),
-                ("cross", self._cross, other._cross),
-                ("most", self._most, other._most),
-                ("values", self._declared, other._declared),
-            )
-            if mine != theirs
-        ]
-        return found or differences(self._empty, other._empty)
+        differing = parameter_differences(self._parameters(), other._parameters())
+        return differing or differences(self._empty, other._empty)
+
+    def _parameters(self) -> dict[str, object]:
+        return {"by": self._by, "cross": self._cross, "most": self._most, "values": self._declared}
 
     def _add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> None:
         """Add examples to the slices of each axis: by key, and those of the overflow."""
@@ -415,7 +401,7 @@ class Sliced(Mergeable, Generic[A]):
         answers: dict[str | tuple[str, ...], dict[Where, Reading]] = {}
         for group in self._selected(by):
             parts, names = group.ordered(), group.axis.names
-            values = {OTHER if key is None else values_of(key): read(part, metric) for key, part in parts}
+            values = {OTHER if key is None else values_of(key): answer_of(part, metric, ANSWERS) for key, part in parts}
             if len(values) < len(parts):
                 raise InputError(
                     f"{group.axis.describe()} holds booleans beside 0 and 1, which are the same keys to Python; read "
@@ -430,7 +416,7 @@ class Sliced(Mergeable, Generic[A]):
         from streameval.schema.text import printable
 
         def row(title: str, name: str, part: A) -> SliceRow:
-            answer: Any = read(part, None)
+            answer: Any = answer_of(part, None, ANSWERS)
             values = {part.spec.key: answer} if isinstance(part, Metric) else answer
             return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}
 
@@ -472,9 +458,8 @@ class Sliced(Mergeable, Generic[A]):
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
         saved = decode_slices(data)
-        kind: type[Accumulator] = Metric if saved.empty.holder == METRIC else Evaluator
         try:
-            return cls._restored(from_saved(kind, saved.empty), saved)
+            return cls._restored(saved_template(saved.empty), saved)
         except StreamevalError as error:
             raise FormatError(f"the bytes are damaged: {error}") from None
 
@@ -483,11 +468,11 @@ class Sliced(Mergeable, Generic[A]):
         values = {name: known for name, known in zip(saved.by, saved.declared, strict=True) if known is not None}
         made = cls(empty, by=saved.by, cross=saved.cross, most=saved.most, values=values)
         made._become(restored_slices(fresh, axis) for fresh, axis in zip(made._slices, saved.axes, strict=True))
-        first, *others = made._slices
+        first, *further = made._slices
         if first.examples() > COUNT_MAX:
             raise FormatError("the slices have more examples together than can be counted")
-        whole = first.total(empty) if others else None
-        if any(group.total(empty) != whole for group in others):
+        whole = first.total(empty) if further else None
+        if any(group.total(empty) != whole for group in further):
             raise FormatError("the slices by different names are not of the same examples")
         return made
 

@@ -42,15 +42,15 @@ class Recording:
         order, there = labels.order(), np.zeros(len(labels), np.bool_)
         there[slots // 5] = True
         there[: labels.fixed] = True
-        kept = order[there[order]]
+        present = order[there[order]]
         rank = np.zeros(len(labels), np.int64)
-        rank[kept] = np.arange(len(kept))
+        rank[present] = np.arange(len(present))
         row = rows_of(lengths)
         placed = 5 * rank[slots // 5] + slots % 5
         placed = placed[np.lexsort((placed, row))].astype(np.int32)
         if weights is not None and (weights == 1.0).all():
             weights = None
-        names = tuple(map(labels.labels.__getitem__, kept.tolist()))
+        names = tuple(map(labels.labels.__getitem__, present.tolist()))
         scores = None if scores is None else scores.moved(rank).ordered()
         return cls(names, labels.fixed, lengths, placed, weights, stamps, scores)._with_ties_sorted()
 

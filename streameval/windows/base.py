@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import Accumulator, from_saved
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Mergeable, differences
+from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
 from streameval.windows.encoding import SavedWindow, decode_window, encode_window
-from streameval.wire.envelope import METRIC, decoding
+from streameval.wire.envelope import decoding
 
 A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
@@ -26,24 +26,6 @@ class Window(Mergeable, ABC, Generic[A]):
     __slots__ = ("_template",)
     _holder: ClassVar[int]
     _template: A
-
-    def _start(self, evaluator: A) -> None:
-        """Take the configuration of an object that has counted nothing."""
-        name = type(self).__name__
-        if isinstance(evaluator, type):
-            raise InputError(
-                f"{name} takes an object, not the class {evaluator.__name__}; write {evaluator.__name__}()"
-            )
-        if not isinstance(evaluator, Evaluator | Metric):
-            raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
-        if evaluator.examples:
-            raise InputError(
-                f"{name} starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
-                "give one that has counted nothing"
-            )
-        fresh = evaluator.copy()
-        fresh.reset()
-        self._template = fresh  # type: ignore[assignment]
 
     @property
     def timed(self) -> bool:
@@ -75,12 +57,7 @@ class Window(Mergeable, ABC, Generic[A]):
         metric
             One metric to ask an evaluator for; without it, all of its metrics by name.
         """
-        current: object = self._current()
-        if isinstance(current, Evaluator):
-            return current.get() if metric is None else current.get(metric)
-        if metric is not None:
-            raise InputError(f"a window over a single metric answers for it alone, not for {quoted(metric)}")
-        return current.get() if isinstance(current, Metric) else None
+        return answer_of(self._current(), metric, "a window over a single metric answers")
 
     @property
     def examples(self) -> int:
@@ -160,14 +137,8 @@ class Window(Mergeable, ABC, Generic[A]):
         return twin
 
     def _differences(self, other: Self) -> list[str]:
-        theirs = other._parameters()
-        found = [
-            f"{name} differs ({quoted(mine)} and {quoted(theirs.get(name))})"
-            for name, mine in self._parameters().items()
-            # 3 examples and 3.0 seconds are not the same.
-            if mine != theirs.get(name) or type(mine) is not type(theirs.get(name))
-        ]
-        return found or differences(self._template, other._template)
+        differing = parameter_differences(self._parameters(), other._parameters())
+        return differing or differences(self._template, other._template)
 
     def to_bytes(self) -> bytes:
         """The window as bytes; equal windows have equal bytes, on every machine."""
@@ -177,7 +148,7 @@ class Window(Mergeable, ABC, Generic[A]):
     def _decoded(cls, data: bytes) -> Self:
         saved = decode_window(data, cls._holder)
         window = cls.__new__(cls)
-        window._template = from_saved(Metric if saved.empty.holder == METRIC else Evaluator, saved.empty)  # type: ignore[assignment]
+        window._template = saved_template(saved.empty)
         with decoding():
             window._restore(saved)
             if window.to_bytes() != bytes(data):

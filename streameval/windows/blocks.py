@@ -16,6 +16,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS
 from streameval.evaluation.counting import core_of, from_contents, saved_empty
+from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
@@ -84,7 +85,7 @@ class Blocks(Window[A]):
     def _begin(self, evaluator: A, clock: Clock | None, size: int, keep: int, origin: int, zone: bool | None) -> None:
         self._clock, self._size, self._keep, self._origin, self._zone = clock, size, keep, origin, zone
         self._bounds = _NOWHERE
-        self._start(evaluator)
+        self._template = template_of(evaluator, type(self).__name__)
         self.reset()
 
     def reset(self) -> None:

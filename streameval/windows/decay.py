@@ -48,5 +48,5 @@ def powers(x: FloatArray) -> FloatArray:
     step = (x * _STEPS).astype(np.int64)
     rest = x - step / _STEPS
     base = _table()[1][step]
-    found: FloatArray = base + base * (rest * (_C1 + rest * (_C2 + rest * (_C3 + rest * (_C4 + rest * _C5)))))
-    return found
+    result: FloatArray = base + base * (rest * (_C1 + rest * (_C2 + rest * (_C3 + rest * (_C4 + rest * _C5)))))
+    return result

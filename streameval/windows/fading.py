@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import timedelta
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from streameval.states.history import ALWAYS
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.decay import power, powers
-from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import clock_of, whole
 from streameval.wire.envelope import FADING
 
@@ -75,11 +74,10 @@ class Fading(Blocks[A]):
     __slots__ = ("_past", "_read")
     _holder: ClassVar[int] = FADING
     _fades: ClassVar[bool] = True
-    _past: _Read | None
-    _read: _Read | None
+    _past: _Read  # not there before the first reading
+    _read: _Read
 
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
-        self._past = self._read = None
         if number_or_none(half_life) is not None and isinstance(half_life, int | np.integer):
             self._begin(evaluator, None, whole(half_life, "half_life"), _KEEP, 0, None)
         else:
@@ -127,7 +125,7 @@ class Fading(Blocks[A]):
         past = sum(block.examples for index, block in state.blocks.items() if index != now[0])
         block = state.blocks.get(now[0])
         examples = past + (0 if block is None else block.examples)
-        read = self._read
+        read: _Read | None = getattr(self, "_read", None)
         if read is not None and read.blocks is state.blocks and (read.examples, read.at) == (examples, now):
             return read.made  # type: ignore[return-value]
         made = self._before(state, past, now[0])
@@ -141,7 +139,7 @@ class Fading(Blocks[A]):
 
     def _before(self, state: WindowState[A], examples: int, newest: int) -> A:
         """All blocks but the newest, in weights that hold at its start."""
-        past = self._past
+        past: _Read | None = getattr(self, "_past", None)
         if past is not None and past.blocks is state.blocks and (past.examples, past.at) == (examples, (newest, 0.0)):
             return past.made.copy()  # type: ignore[attr-defined,no-any-return]
         made = self._template.copy()
@@ -165,16 +163,6 @@ class Fading(Blocks[A]):
         return fits and self._keep == _KEEP and not self._origin and self._zone is None
 
     # -- as a value ---------------------------------------------------------------------------------------------------
-
-    def _restore(self, saved: SavedWindow) -> None:
-        self._past = self._read = None
-        super()._restore(saved)
-
-    def copy(self) -> Self:
-        """An independent window with the same content."""
-        twin = super().copy()
-        twin._past = twin._read = None
-        return twin
 
     @property
     def _span_name(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import core_of, saved_empty, with_states
+from streameval.evaluation.holding import template_of
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -180,7 +181,7 @@ class Rolling(_Recent[A]):
 
     def __init__(self, evaluator: A, size: int = 1000) -> None:
         self._size = whole(size, "size")
-        self._start(evaluator)
+        self._template = template_of(evaluator, type(self).__name__)
         self.reset()
 
     @property
@@ -289,7 +290,7 @@ class TimeRolling(_Recent[A]):
         self._clock = clock_of(period, "period")
         self._period: Period = self._clock.span()
         self._size, self._aware = _ALL, None
-        self._start(evaluator)
+        self._template = template_of(evaluator, type(self).__name__)
         self.reset()
 
     @property

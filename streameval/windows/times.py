@@ -1,7 +1,7 @@
 """Times and spans of time, as integers that sort alike.
 
-With a period that is a `datetime.timedelta` times are dates, kept as microseconds since 1970; with a number they are
-float64 numbers, kept as their bits, so that nothing is rounded.
+With a period that is a `datetime.timedelta` times are dates, stored as microseconds since 1970; with a number they are
+float64 numbers, stored as their bits, so that nothing is rounded.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Calendar:
 
     def keys(self, times: object) -> tuple[IntArray, bool | None]:
         """Many times as integers."""
-        given = times if isinstance(times, list | tuple) else _as_array(times)
-        if isinstance(given, np.ndarray) and given.dtype.kind == "M":
-            return self._of_array(given, "times"), False if len(given) else None
-        pairs = [self.key(t, f"times[{position}]") for position, t in enumerate(given)]
+        listed = times if isinstance(times, list | tuple) else _as_array(times)
+        if isinstance(listed, np.ndarray) and listed.dtype.kind == "M":
+            return self._of_array(listed, "times"), False if len(listed) else None
+        pairs = [self.key(t, f"times[{position}]") for position, t in enumerate(listed)]
         kinds = {aware for _, aware in pairs}
         if len(kinds) > 1:
             raise InputError("times mix times with and without time zone; give all alike")
@@ -133,7 +133,7 @@ class Calendar:
         return self.kind, self.period
 
     def span(self) -> timedelta:
-        """The period as given."""
+        """The period, as the user has it."""
         return timedelta(microseconds=self.period)
 
     def value(self, exact: int | Fraction, aware: bool | None) -> datetime:
@@ -164,11 +164,11 @@ class Line:
 
     def keys(self, times: object) -> tuple[IntArray, bool | None]:
         """Many times as integers."""
-        given = times if isinstance(times, list | tuple) else _as_array(times)
-        if isinstance(given, np.ndarray) and given.dtype == np.float64 and np.isfinite(given).all():
-            bits = (np.asarray(given, np.float64) + 0.0).view(np.int64)
+        listed = times if isinstance(times, list | tuple) else _as_array(times)
+        if isinstance(listed, np.ndarray) and listed.dtype == np.float64 and np.isfinite(listed).all():
+            bits = (np.asarray(listed, np.float64) + 0.0).view(np.int64)
             return np.where(bits < 0, bits ^ np.int64(_LOW), bits), None
-        return np.array([self.key(t, f"times[{position}]")[0] for position, t in enumerate(given)], np.int64), None
+        return np.array([self.key(t, f"times[{position}]")[0] for position, t in enumerate(listed)], np.int64), None
 
     def before(self, key: int) -> int:
         """The latest time that does not belong to the period which ends at ``key``."""
@@ -211,11 +211,11 @@ class Line:
     def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
         """In which period each time is, and how far into it, from 0 to 1."""
         period = Fraction(self.period)
-        found = [divmod(self.exact(key) - origin, period) for key in keys.tolist()]
-        if any(abs(index) >= _FAR for index, _ in found):
+        pairs = [divmod(self.exact(key) - origin, period) for key in keys.tolist()]
+        if any(abs(index) >= _FAR for index, _ in pairs):
             raise InputError(f"times are more than 2**62 periods of {self.period} from the origin")
-        fractions = np.array([_ratio(part, period) for _, part in found], np.float64)
-        return np.array([index for index, _ in found], np.int64), fractions
+        fractions = np.array([_ratio(part, period) for _, part in pairs], np.float64)
+        return np.array([index for index, _ in pairs], np.int64), fractions
 
     def holds(self, key: int) -> bool:
         """Whether an integer is the key of a time."""
@@ -226,7 +226,7 @@ class Line:
         return self.kind, _key_of(self.period)
 
     def span(self) -> float:
-        """The period as given."""
+        """The period, as the user has it."""
         return self.period
 
     def value(self, exact: int | Fraction, aware: bool | None) -> float:  # noqa: ARG002
