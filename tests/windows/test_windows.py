@@ -875,3 +875,22 @@ def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: 
     assert everything(counts, len(names)) == before
     assert counts.place_example(reader.labels.columns, fixed, {"stranger"}, pred, None) is None
     assert everything(counts, len(names)) == before
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_windows_prepare_what_they_count_at_once(timed: bool):
+    """What a `Trace` of several windows does: sliding by parts, of common forms and of others."""
+    rng = random.Random(0)
+
+    def made() -> list[se.Rolling | se.TimeRolling]:
+        rolling = (lambda ev: se.TimeRolling(ev, 3.0)) if timed else (lambda ev: se.Rolling(ev, 3))
+        return [rolling(se.Evaluator(["f1_micro"])), rolling(se.Evaluator(keep=["pairs"]))]
+
+    apart, together = made(), se.Trace(dict(zip("xy", made(), strict=True)))
+    for place in range(60):
+        example = [set(rng.sample("abcd", rng.randrange(4))) for _ in range(2)]
+        weight = rng.choice([1.0, 1.0, 1.0, 0.5]) if place > 20 else 1.0
+        for window in apart:
+            window.update(*example, weight=weight, **({"t": place / 2} if timed else {}))
+        together.update(*example, weight=weight, t=place / 2)
+        assert list(together.evaluators.values()) == apart

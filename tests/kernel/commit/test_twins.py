@@ -57,6 +57,17 @@ def test_parts_are_committed_in_their_order(commit: Any):
 
 
 @both_twins
+def test_one_commit_changes_cells_of_several_roots(commit: Any):
+    roots = [commit.Root() for _ in range(3)]
+    cells = [root.cell(place) for place, root in enumerate(roots)]
+    commit.Root.commit([cell.prepare_store(cell.value + 10) for cell in cells[:2]])
+    assert [cell.value for cell in cells] == [10, 11, 2]
+    cells.append(roots[0].cell("added"))
+    roots[2].commit([cells[0].prepare_store("a"), cells[2].prepare_store("b")])
+    assert [cell.value for cell in cells] == ["a", 11, "b", "added"]
+
+
+@both_twins
 def test_parts_that_are_never_committed_change_nothing(commit: Any):
     root = commit.Root()
     old, new = Value(), Value()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streameval import kernel
 from streameval.kernel.commit import numpy as commit_numpy
 from streameval.kernel.decisions import numpy as twin
-from streameval.kernel.types import FULL, REFUSED
+from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 from tests.kernel.decisions.test_twins import everything
 from tests.support.effort import cases
 
@@ -124,3 +124,29 @@ def test_many_parts_with_keys_of_their_own_have_room(root_of: Any, counts_of: An
     root.commit(parts)
     assert counts.examples == counts.held() == len(parts)
     assert sorted(counts.row_keys()[0][:, 0].tolist()) == [number for number in range(500) if number % 3]
+
+
+@both_twins
+@settings(max_examples=cases(100), deadline=None)
+@given(st.lists(st.tuples(*[st.lists(st.booleans(), min_size=3, max_size=3)] * 2), max_size=9), st.integers(0, 3))
+def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
+    root_of: Any, counts_of: Any, examples: list[tuple[list[bool], list[bool]]], fixed: int
+):
+    columns = {"a": 0, "b": 1, "c": 2}
+    rows = [[dict(zip(columns, side, strict=True)) for side in example] for example in examples]
+    root, expected = root_of(), counts_of(root_of(), 3)
+    counts = counts_of(root, 3)
+    before = everything(counts, 3)
+    parts = [counts.prepare_plain(columns, fixed, *row, None, 1) for row in rows]
+    assert everything(counts, 3) == before
+    root.commit(parts)
+    for row in rows:
+        assert expected.count_example(columns, fixed, *row, None, 1) == DONE
+    assert everything(counts, 3) == everything(expected, 3)
+    root.commit([counts.prepare_plain(columns, fixed, *row, None, -1) for row in rows[:1]])
+    for row in rows[:1]:
+        expected.count_example(columns, fixed, *row, None, -1)
+    assert everything(counts, 3) == everything(expected, 3)
+    assert counts.prepare_plain(columns, fixed, {"new": 1}, {"new": 1}, None, 1) == OTHER
+    if not rows:
+        assert counts.prepare_plain(columns, fixed, {"a": 1}, {"a": 1}, None, -1) == REFUSED
