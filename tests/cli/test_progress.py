@@ -150,6 +150,7 @@ def test_ctrl_c_ends_a_stream_where_there_is_no_terminal(tmp_path):
             feed(process, LINES)
             while waiting(process):
                 assert process.poll() is None
+                time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         told, error = process.stdout.read(), process.stderr.read().decode()
         assert process.wait(PATIENCE) == 130
