@@ -34,7 +34,7 @@ class _Recent(Window[A]):
 
     __slots__ = ("_now", "_size")
     _timed: ClassVar[bool]
-    _now: tuple[History, A]  # replaced as a whole
+    _now: tuple[History, A, Core]  # replaced as a whole
     _size: int
 
     def _limit(self, latest: int) -> int:  # noqa: ARG002
@@ -44,22 +44,22 @@ class _Recent(Window[A]):
     def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
         """Replace what is in the window by a recording."""
         history = History(recording, core_of(self._template).states, clock=clock)
-        self._now = history, with_states(self._template, history.states)
+        inner = with_states(self._template, history.states)
+        self._now = history, inner, core_of(inner)
 
     def _history(self) -> tuple[History, Core]:
         """What is in the window, without labels that have left once they are most, and how examples are read."""
-        history, inner = self._now
+        history, _, core = self._now
         if history.needs_compaction():
             self._adopt(self._recording(history), history.clock.value)
-            history, inner = self._now
-        return history, core_of(inner)
+            history, _, core = self._now
+        return history, core
 
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
     def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
-        history, inner = self._now
-        core = core_of(inner)
+        history, _, core = self._now
         # As in `Accumulator.update`: the common case in as few steps as can be.
         if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
             labels = core.labels
@@ -99,7 +99,7 @@ class _Recent(Window[A]):
             raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
         if not recent.examples:
             return
-        history, _ = self._now
+        history = self._now[0]
         if stamps is not None and stamps[0] < history.latest:
             raise changed_while_reading()
         if recent.examples > size or (recent.examples == size and not self._timed):
@@ -136,8 +136,8 @@ class _Recent(Window[A]):
         """An independent window with the same content."""
         twin = self._empty_like()
         history = self._now[0].copy()
-        twin._size = self._size
-        twin._now = history, with_states(self._template, history.states)
+        inner = with_states(self._template, history.states)
+        twin._size, twin._now = self._size, (history, inner, core_of(inner))
         return twin
 
 
