@@ -287,9 +287,7 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
 
 def bounds_of(entry: se.Entry, stream: Stream, spec: se.MetricSpec) -> Any:
     """A check of the interval of a curve metric: its ends are those of the definition, and hold the exact value."""
-    weights = [Fraction(example.weight) for example in stream.examples]
-    unit = None if set(weights) <= {1} else math.lcm(*(weight.denominator for weight in weights))
-    exact, ends = _of_curves(stream, spec), _ends(stream, spec, unit)
+    exact, ends = _of_curves(stream, spec), _ends(stream, spec)
     if dict(spec.parameters).get("strategy") == "quantile" and stream in mixed_streams():
         exact = None  # the scores of a bin are never parted
     return lambda interval: _holds(interval, ends, exact)
@@ -322,27 +320,38 @@ def _cells(stream: Stream) -> dict[str, list[Cell]]:
 
 
 def _of_curves(stream: Stream, spec: se.MetricSpec) -> Any:
-    return _averaged(stream, spec, curve_oracle.DEFINITIONS[spec.name], _constant(spec), _mean)
+    return _averaged(stream, spec, False, _constant(spec), _mean)
 
 
-def _ends(stream: Stream, spec: se.MetricSpec, unit: int | None) -> Any:
+def _ends(stream: Stream, spec: se.MetricSpec) -> Any:
     instead = _constant(spec)
     instead = None if instead is None else End(instead, instead, instead, True)
-    return _averaged(stream, spec, ends_of(spec.name, unit), instead, _mean_of_ends)
+    return _averaged(stream, spec, True, instead, _mean_of_ends)
 
 
-def _averaged(stream: Stream, spec: se.MetricSpec, define: Any, instead: Any, mean: Any) -> Any:
-    by_label, parameters = _cells(stream), dict(spec.parameters)
-    if spec.average == "micro":
-        value = define([cell for cells in by_label.values() for cell in cells], **parameters)
-        return instead if value is None else value
-    values = {label: define(cells, **parameters) for label, cells in by_label.items()}
+@cache
+def _defined(stream: Stream, name: str, parameters: tuple, pooled: bool, bounded: bool) -> dict[str, Any]:
+    """What the definition gives for each label, or for all together."""
+    weights = [Fraction(example.weight) for example in stream.examples]
+    unit = None if set(weights) <= {1} else math.lcm(*(weight.denominator for weight in weights))
+    define = ends_of(name, unit) if bounded else curve_oracle.DEFINITIONS[name]
+    by_label = _cells(stream)
+    if pooled:
+        by_label = {"": [cell for cells in by_label.values() for cell in cells]}
+    return {label: define(cells, **dict(parameters)) for label, cells in by_label.items()}
+
+
+def _averaged(stream: Stream, spec: se.MetricSpec, bounded: bool, instead: Any, mean: Any) -> Any:
+    pooled = spec.average == "micro"
+    values = _defined(stream, spec.name, spec.parameters, pooled, bounded)
     values = {label: instead if value is None else value for label, value in values.items()}
+    if pooled:
+        return values[""]
     if spec.average is None:
         return values
     support = {
         label: curve_oracle.totals(c for c in cells if spec.name not in SCORED or c[0] != -np.inf)[0]
-        for label, cells in by_label.items()
+        for label, cells in _cells(stream).items()
     }
     terms = [(v, support[n] if spec.average == "weighted" else Fraction(1)) for n, v in values.items() if v is not None]
     if not sum(weight for _, weight in terms):
