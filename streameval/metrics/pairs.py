@@ -145,7 +145,7 @@ def confusion_matrix(pairs: Counted, *, values: Values = "counts") -> Matrix:
     row, column = (np.where(keys[:, side] < 0, none, keys[:, side]) for side in (1, 2))
     place, inverse = np.unique(row * (none + 1) + column, return_inverse=True)
     num = np.zeros(len(place), object)
-    np.add.at(num, inverse.reshape(-1), added)
+    np.add.at(num, inverse.ravel(), added)
     return Matrix((*content.labels, None), *np.divmod(place, none + 1), num, common << (content.scale or 0))
 
 

@@ -13,9 +13,9 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_precisions: sum_ + slack[label] -> sum_ (2)",
         "_precisions: sum_ + slack[label] -> sum_ - slack[label]",
         "_precisions: sum_ + slack[label] -> sum_ - slack[label] (2)",
-        "_sums: 0 -> -1 (2)",
+        "_sums: 0 -> -1 (4)",
         "_sums: 0 -> -1 (3)",
-        "_sums: 0 -> 1 (2)",
+        "_sums: 0 -> 1 (4)",
         "_sums: 0 -> 1 (3)",
         "_sums: n * _UNIT % d != 0 -> n * _UNIT % d == 0",
         "_sums: n * _UNIT -> _UNIT (2)",
@@ -73,14 +73,9 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "fbeta: missed + wrong -> wrong",
         "fbeta: missed + wrong > 1024 -> missed + wrong >= 1024",
     ),
-    ("decisions", "one 0/0, or none at all, is 0/0"): (
-        "fbeta_of_averages: 1 -> 0",
-        "fbeta_of_averages: 1 -> 0 (2)",
-    ),
+    ("decisions", "one 0/0, or none at all, is 0/0"): ("fbeta_of_averages: 1 -> 0 (2)",),
     ("decisions", "only the shape of the array is read"): (
-        "label_cardinality: c.tp -> c.fp",
         "label_cardinality: c.tp -> c.fp (2)",
-        "predicted_cardinality: c.tp -> c.fp",
         "predicted_cardinality: c.tp -> c.fp (2)",
     ),
     ("decisions", "the greatest count of no label"): ("imbalance_ratio: 0 -> -1",),
@@ -131,6 +126,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "one_vs_rest: rows + columns - tp -> rows + columns + tp",
         "one_vs_rest: rows + columns - tp -> tp",
         "one_vs_rest: rows + columns -> columns",
+        "one_vs_rest: sum -> max",
         "one_vs_rest: rows + columns -> rows",
         "one_vs_rest: rows + columns -> rows - columns",
     ),
@@ -157,7 +153,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("rankings_at", "a group behind the first k has no chance"): ("hit_at: first.a < k -> first.a <= k",),
     ("rankings_at", "a group behind the first m adds 0"): ("r_precision: groups.a < groups.m -> groups.a <= groups.m",),
-    ("pairs", "it makes true negatives, which none of the three scores reads (sum)"): ("one_vs_rest: sum -> max",),
     ("label_sets", "it decides how many digits the means have, of which 17 and those that cancel are read"): (
         "_scumble_of: 40 -> 41",
         "_scumble_of: 40 -> 39",
@@ -205,6 +200,26 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("areas", "what no label owns is not read"): (
         "_precisions: len(support) -> len(support) + 1 (2)",
         "_sums: 1 -> 2",
+    ),
+    ("decisions", "it decides how many digits a power has; a float64 shows 17 of some 60"): (
+        "_power: len(str(den)) -> len(str(den)) + 1",
+        "_power: len(str(den)) -> len(str(den)) - 1",
+    ),
+    ("rankings_at", "only the shape of the array is read"): ("_places: groups.l -> groups.m",),
+    ("pairs", "where no row has weight every label is 0/0, weighted or not"): ("confusion_score: True -> False",),
+    ("pairs", "it names the part that is read, which is refused or counted in full"): (
+        "confusion_matrix: 'contributions' if values == 'contributions' else 'confusions' -> 'contributions'",
+        "confusion_matrix: 'contributions' if values == 'contributions' else 'confusions' -> 'confusions'",
+        "confusion_matrix: values == 'contributions' -> values != 'contributions'",
+    ),
+    ("pairs", "of no cell, or of one, scores read only whether it has weight"): (
+        "confusion_matrix: weights.astype(object) * nums * (common // dens.astype(object)) if len(keys) else weights -> weights.astype(object) * nums * (common // dens.astype(object))",
+        "confusion_matrix: len(keys) -> len(keys) + 1 (2)",
+        "confusion_matrix: len(keys) -> len(keys) - 1 (2)",
+    ),
+    ("pairs", "the unit of a matrix cancels in every score"): (
+        "confusion_matrix: common << (content.scale or 0) -> common >> (content.scale or 0)",
+        "confusion_matrix: 0 -> 1 (2)",
     ),
 }
 

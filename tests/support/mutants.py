@@ -54,7 +54,7 @@ CALLED = {"min": "max", "max": "min", "sum": "max", "any": "all", "all": "any", 
 SYMMETRIC = {"min", "max", "minimum", "maximum", "lcm", "gcd", "partial", "replace", "zip", "range"}
 """Functions whose first two arguments may change places, or name what is called."""
 
-SHARED = {"_mean", "_minus_log", "_minus_log_rest", "_twice_atanh", "_ln", "_at", "_mlcm", "_share"}
+SHARED = {"_mean", "_minus_log", "_minus_log_rest", "_twice_atanh", "_ln", "_at", "_mlcm", "_needs", "_share"}
 """What is no formula of an entry: means of many bounds and arithmetic, which have tests of their own; and entering."""
 
 DECLARED = {"strict", "parameters", "needs", "averages", "default", "zero_division", "bigger_is_better", "high", "low",
@@ -189,12 +189,8 @@ def _formula_of(entry: se.Entry) -> dict[str, TOPS]:
     order = [name for name, decorators in decorated.items() if any(_names_entry(each, entry) for each in decorators)]
     for name in order:
         used = dict.fromkeys(part.id for part in ast.walk(tops[name]) if isinstance(part, ast.Name))
-        order += [
-            each for each in used if each in tops and each not in order and each not in SHARED
-            and not decorated.get(each) and not isinstance(tops[each], ast.ClassDef) | (each == "Matrix")
-        ]  # fmt: skip
-        if name == "_each":
-            order.append("_Bins")
+        order += [each for each in used if each in tops and each not in order and not decorated.get(each)
+                  and (each.startswith("_") or not isinstance(tops[each], ast.ClassDef))]  # fmt: skip
     return {name: tops[name] for name in order}
 
 
@@ -299,6 +295,8 @@ def mutants_of(entry: se.Entry) -> list[Mutant]:
     if len(entry.averages) > 1:
         mutants.append(Mutant(entry, "average ignored", ignored="average"))
     for name, top in _formula_of(entry).items():
+        if name in SHARED:
+            continue
         times: Counter[str] = Counter()
         for node, change, other in _changes(top, entry):
             times[change] += 1
