@@ -115,6 +115,9 @@ class Rankings(State[Key]):
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1), those of each sign as a state."""
+        detailed = self.weights.present or self.options.has_optional
+        if not detailed and all((known or sign > 0) and example.weight == 1.0 for example, sign in changes):
+            return super().prepare(changes, known=known)
         merges: list[tuple[Rankings, int]] = []
         for wanted in (1, -1):
             batches = [example.scored for example, sign in changes if sign == wanted]
@@ -125,6 +128,12 @@ class Rankings(State[Key]):
                     state.count(batch)
                 merges.append((state, wanted))
         return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
+
+    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+        batch = example.scored
+        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
+        prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
+        return prepare(*self._read(batch), sign)
 
     def _reused(self) -> Rankings:
         """An empty state, made once, since a new one takes room for every label."""
@@ -190,15 +199,18 @@ class Rankings(State[Key]):
 
     def _rank(self, batch: Batch, detailed: bool) -> Records | None:
         """Count a batch; what its examples are by themselves, where more than counts is wanted."""
-        place = self._places() if self.options.ties == "last" else None
-        fixed = self.labels.fixed
+        if isinstance(batch, Dense):
+            return self.table.count_rows(*self._read(batch), detailed)  # type: ignore[no-any-return]
+        return self.table.count_lists(batch.examples, *self._read(batch), detailed)  # type: ignore[no-any-return]
+
+    def _read(self, batch: Batch) -> tuple[Any, ...]:
+        """What the table takes of a batch, of rows or of lists."""
+        place, fixed = self._places() if self.options.ties == "last" else None, self.labels.fixed
         if isinstance(batch, Dense):
             batch = batch if place is None else _in_order(batch, place)
-            rows = batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask
-            return self.table.count_rows(*rows, place is not None, detailed)  # type: ignore[no-any-return]
+            return batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask, place is not None
         true, ranked, mask = offsets_of_lists(batch)
-        lists = batch.examples, fixed, true, ranked, batch.scores, mask
-        return self.table.count_lists(*lists, place, detailed)  # type: ignore[no-any-return]
+        return fixed, true, ranked, batch.scores, mask, place
 
     def _add(self, records: Records, weights: FloatArray | None) -> None:
         """Sum what the optional tables keep, and all weights."""

@@ -414,16 +414,20 @@ cdef class Counts:
         """Note a 0/1 row in the order of the declared labels."""
         cdef Py_buffer view
         cdef Py_ssize_t column, stride
-        cdef const uint8_t* data
-        cdef int value
-        if given.dtype.char not in "?B" or given.ndim != 1 or len(given) != fixed:
+        cdef const char* data
+        cdef uint64_t value
+        cdef bint wide = given.dtype.char in "lq" and given.dtype.itemsize == 8
+        if not (wide or given.dtype.char in "?B") or given.ndim != 1 or len(given) != fixed:
             return 0
         PyObject_GetBuffer(given, &view, PyBUF_STRIDES)
         try:
-            data = <const uint8_t*>view.buf
+            data = <const char*>view.buf
             stride = view.strides[0]
             for column in range(fixed):
-                value = data[column * stride]
+                if wide:
+                    memcpy(&value, data + column * stride, sizeof(value))
+                else:
+                    value = (<const uint8_t*>data)[column * stride]
                 if value > 1:
                     return 0
                 if value:

@@ -281,22 +281,70 @@ cdef class RankCounts:
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, mask, place,
                     bint detailed=False):
         cdef sr_sink sink
-        cdef Py_ssize_t width = self.width if place is None else min(self.width, <Py_ssize_t>len(place))
-        if self.marked < self.width:
-            free(self.mark)
-            self.marked, self.turn = 0, 0
-            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            if self.mark == NULL:
-                raise MemoryError
-            self.marked = self.width
         self.into(&sink, detailed)
         try:
-            rank_sparse(examples, fixed, width, true, ranked, scores, mask, place, self.mark, &self.turn,
-                        self.mention, &sink)
+            self.rank_lists(examples, fixed, true, ranked, scores, mask, place, self.mention, &sink)
             self.n += examples
             return records(&sink) if detailed else None
         finally:
             drop(&sink)
+
+    cdef int rank_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, mask, place,
+                        int64_t* mentions, sr_sink* sink) except -1:
+        """Rank lists into a sink; without ``mentions``, these are marked behind `mark`."""
+        cdef Py_ssize_t width = self.width if place is None else min(self.width, <Py_ssize_t>len(place))
+        if self.marked < self.width:
+            free(self.mark)
+            self.marked, self.turn = 0, 0
+            self.mark = <int64_t*>calloc(2 * self.width, sizeof(int64_t))
+            if self.mark == NULL:
+                raise MemoryError
+            self.marked = self.width
+        try:
+            return rank_sparse(examples, fixed, width, true, ranked, scores, mask, place, self.mark, &self.turn,
+                               self.mark + self.marked if mentions == NULL else mentions, sink)
+        except MemoryError:
+            self.marked = 0  # some marks may be left
+            raise
+
+    # -- one example, as counts of its own whose columns are those that it mentions ------------------------------------
+
+    def prepare_row(self, columns, Py_ssize_t fixed, true, scores, ranked, mask, bint strict, int sign):
+        cdef sr_sink sink
+        cdef const int64_t[::1] column = columns
+        cdef RankCounts one = RankCounts(None, column.shape[0])
+        cdef Py_ssize_t j
+        one.into(&sink, False)
+        rank_matrix(columns, true, scores, ranked, mask, strict, &sink)
+        for j in range(column.shape[0]):
+            one.mention[j] = column[j] >= fixed
+        one.n = 1
+        return self.prepare_merge(one, columns, sign)
+
+    def prepare_lists(self, Py_ssize_t fixed, true, ranked, scores, mask, place, int sign):
+        cdef sr_sink sink
+        cdef const int64_t[::1] side
+        cdef const int64_t[::1] offsets
+        cdef Py_ssize_t j, count = 0, most = len(true[1]) + len(ranked[1]) + (0 if mask is None else len(mask[1]))
+        cdef RankCounts one = RankCounts(None, most)
+        cdef int64_t* mentions
+        one.into(&sink, False)
+        self.rank_lists(1, fixed, true, ranked, scores, mask, place, NULL, &sink)
+        mentions = self.mark + self.marked
+        columns = np.empty(most, np.int64)
+        cdef int64_t[::1] column = columns
+        for lists in (true, ranked, mask):
+            if lists is None:
+                continue
+            offsets, side = lists
+            for j in range(offsets[0], offsets[1]):
+                if mentions[side[j]]:
+                    mentions[side[j]] = 0
+                    column[count] = side[j]
+                    one.mention[count] = 1
+                    count += 1
+        one.n = 1
+        return self.prepare_merge(one, columns[:count], sign)
 
     cdef object merging(self, RankCounts other, columns, int sign):
         """All that a merge needs, prepared; or why it is declined."""

@@ -264,6 +264,37 @@ class RankCounts:
         self._add(records, np.arange(width), mentions)
         return records if detailed else None
 
+    def prepare_row(
+        self,
+        columns: IntArray,
+        fixed: int,
+        true: UInt8Array,
+        scores: ScoreArray,
+        ranked: UInt8Array | None,
+        mask: UInt8Array | None,
+        strict: bool,
+        sign: int,
+    ) -> Part | int:
+        """Count one dense row (sign 1), or take it back (sign -1)."""
+        one = RankCounts(Root(), len(self._cell.value.mentions))
+        one.count_rows(columns, fixed, true, scores, ranked, mask, strict)
+        return self.prepare_merge(one, None, sign)
+
+    def prepare_lists(
+        self,
+        fixed: int,
+        true: Ragged,
+        ranked: Ragged,
+        scores: FloatArray,
+        mask: Ragged | None,
+        place: IntArray | None,
+        sign: int,
+    ) -> Part | int:
+        """Count one example of lists (sign 1), or take it back (sign -1)."""
+        one = RankCounts(Root(), len(self._cell.value.mentions))
+        one.count_lists(1, fixed, true, ranked, scores, mask, place)
+        return self.prepare_merge(one, None, sign)
+
     def _add(self, records: Records, columns: IntArray, mentions: IntArray) -> None:
         rows, groups, _ = records
         _, a, g, t, upto = groups.T

@@ -392,7 +392,8 @@ def test_twins_count_lists_of_examples_all_or_none(data: st.DataObject):
     [
         ({"x": True}, {"a": True}), ({"a": 2}, {"a": True}), ({"a": 1.0}, {"a": 1}), ({"a": None}, {"a": True}),
         ({1.0}, {"a"}), ({True}, {"a"}), ("a", {"a"}), (iter(["a"]), {"a"}),
-        (np.array([1, 0]), np.array([1, 0])), (np.array([2, 0], np.uint8), np.array([1, 0], np.uint8)), (None, None),
+        (np.array([1, 0], np.int32), {"a"}), (np.array([2, 0]), {"a"}),
+        (np.array([2, 0], np.uint8), np.array([1, 0], np.uint8)), (None, None),
         (["a", None], []), (("a", "z"), ()), ({"a"}, {"z"}), ({"a": 1}, {"a": np.int64(1)}),
         (np.zeros((1, 2), np.uint8), {"a"}), (np.zeros(3, np.uint8), {"a"}),
     ],
@@ -407,7 +408,7 @@ def test_twins_leave_unusual_examples_to_others_and_change_nothing(true: object,
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", [np.uint8, np.bool_])
+@pytest.mark.parametrize("kind", [np.uint8, np.bool_, np.int64])
 def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
     counts, columns = _compiled.Counts(Root(), 4), {label: column for column, label in enumerate("abcd")}
     wide = np.array([1, 0, 0, 1, 1, 0, 1, 1], kind)
@@ -415,6 +416,46 @@ def test_rows_of_declared_labels_are_read_with_any_stride(kind: type):
     for row in rows:
         assert counts.count_example(columns, 4, row, row, None, 1) == DONE
     assert counts.cells(4)[:, 3].tolist() == [sum(int(row[column]) for row in rows) for column in range(4)]
+
+
+SCORED = st.one_of(
+    st.floats(-1, 2), st.sampled_from([0, 1, 0.5, -3, 2**53 + 1, True, None, float("nan"), float("inf")])
+)
+
+
+@needs_compiled
+@given(st.data())
+def test_the_parts_of_a_scored_example_are_those_that_the_twin_makes_of_it(data: st.DataObject):
+    labels = st.sampled_from(["a", "b", "c", "d", 7, "unknown"])
+    columns = {"a": 3, "b": 0, "c": 1, "d": 4, 7: 2}
+    fixed, threshold = data.draw(st.sampled_from([0, 2, 5])), data.draw(st.sampled_from([None, 0.5, 0.0]))
+    true = data.draw(st.one_of(st.sets(labels), st.lists(labels), st.dictionaries(labels, st.sampled_from([0, 1, 2]))))
+    pred = data.draw(st.dictionaries(labels, SCORED))
+    values = true.values() if isinstance(true, dict) else ()
+    numbers = (float,) if threshold is not None else (float, int)
+    common = {*true, *pred} <= {*columns} and 2 not in values and all(
+        type(score) in numbers and np.isfinite(score) and abs(score) <= 2**53 for score in pred.values()
+    )  # fmt: skip
+    counts, twin = both(5)
+    assert twin.place_scores(columns, fixed, true, pred, threshold) is None  # it gains nothing
+    placed = counts.place_scores(columns, fixed, true, pred, threshold)
+    assert (placed is not None) == common
+    if placed is None:
+        return
+    positive = {label for label in true if not isinstance(true, dict) or true[label]}
+    slots, key, truths, ranked, scores = placed
+    assert sorted(truths.flat().tolist()) == sorted(columns[label] for label in positive)
+    assert (ranked.flat().tolist(), scores.tolist()) == ([columns[label] for label in pred], list(pred.values()))
+    for lists in (truths, ranked):
+        assert lists.offsets.tolist() == [0, len(lists.places)]
+    decided = {label for label in pred if threshold is not None and pred[label] >= threshold}
+    lists = [
+        Lists(np.array([0, len(side)]), np.array([columns[label] for label in side], np.int64))
+        for side in (positive, decided, {*true, *pred})
+    ]
+    twin.count_lists(1, fixed, lists[0], lists[1], None, lists[2], np.zeros(0, np.int64))
+    assert count_slots(counts, slots, key, fixed, 1) == DONE
+    assert everything(counts, 5) == everything(twin, 5)
 
 
 @needs_compiled

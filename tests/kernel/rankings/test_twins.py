@@ -198,6 +198,52 @@ def test_twins_merge_unmerge_copy_and_restore_alike():
     assert histories[0] == histories[-1]
 
 
+def lists_at(lists: tuple, row: int) -> tuple:
+    start, end = lists[0][row : row + 2]
+    return np.array([0, end - start]), lists[1][start:end]
+
+
+@pytest.mark.parametrize("seed", range(cases(20)))
+def test_examples_one_by_one_are_counted_as_a_batch_and_taken_back(seed: int):
+    rng = np.random.default_rng(seed)
+    width, fixed = int(rng.choice([1, 9, 70])), int(rng.integers(0, 3))
+    true, scores = (rng.random((6, width)) < 0.4).astype(np.uint8), rng.integers(0, 4, (6, width)).astype(float)
+    ranked, mask = ((rng.random((6, width)) < share).astype(np.uint8) for share in (0.8, 0.1))
+    columns, place = rng.permutation(width + 3)[:width], rng.permutation(width + 3)
+    truths, values, hides = (lists_of(rng, 6, width, 9, distinct) for distinct in (False, True, False))
+    heights = rng.integers(0, 3, len(values[1])).astype(float)
+    histories = []
+    for batch in both(width + 3):
+        strict, steps = bool(seed % 2), []
+        one, order = Twin(*batch.made, width + 3), place if strict else None
+        batch.table.count_rows(columns, fixed, true, scores, ranked, mask, strict)
+        batch.table.count_lists(6, fixed, truths, values, heights, hides, order)
+        examples = [
+            ("prepare_row", columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask)), strict)
+            for row in range(6)
+        ] + [
+            ("prepare_lists", fixed, lists_at(truths, row), lists_at(values, row),
+             heights[values[0][row] : values[0][row + 1]], lists_at(hides, row), order)
+            for row in range(6)
+        ]  # fmt: skip
+        for example in examples:
+            assert one.change(*example, 1) == DONE
+            steps.append(everything(one.table, width + 3))
+        assert steps[-1] == everything(batch.table, width + 3)
+        for example in examples[:7]:
+            assert one.change(*example, -1) == DONE
+            steps.append(everything(one.table, width + 3))
+        steps.append(one.change(*examples[0], -1))
+        one.root.commit([part for example in examples[7:] if not isinstance(part := prepared(one, example, -1), int)])
+        assert everything(one.table, width + 3) == everything(Twin(*batch.made, width + 3).table, width + 3)
+        histories.append(steps)
+    assert histories[0] == histories[-1]
+
+
+def prepared(twin: Twin, example: tuple, sign: int) -> object:
+    return getattr(twin.table, example[0])(*example[1:], sign)
+
+
 def test_several_parts_of_one_table_stand_in_one_commit():
     rng = np.random.default_rng(8)
     for twin in both(4):
