@@ -204,7 +204,7 @@ def lists_of(batch: Dense) -> Ragged:
     hidden = None if batch.mask is None else _lists(batch.columns, batch.mask != 0)
     scores = batch.scores[shown].astype(np.float64)
     true, ranked = _lists(batch.columns, batch.true != 0), _lists(batch.columns, shown)
-    return Ragged(batch.examples, true, mask=hidden, weights=batch.weights, ranked=ranked, scores=scores)
+    return Ragged(batch.examples, true, None, hidden, ranked, weights=batch.weights, ranked=ranked, scores=scores)
 
 
 def _lists(columns: np.ndarray, where: np.ndarray) -> Lists:
