@@ -138,7 +138,8 @@ def encoded_strings(values: Any, name: str) -> tuple[Any, list[Any]]:
     codes_of: Any
     are_bounded: Any
     if kind in _OFFSETS:
-        arrays, codes_of, are_bounded = _strings(values, _OFFSETS[kind], name), strings.text_codes, strings.are_texts
+        arrays = _strings(values, _OFFSETS[kind], name)
+        codes_of, are_bounded = strings.string_codes, strings.are_strings
     elif kind == "string_view":
         arrays, codes_of, are_bounded = _views(values, name), strings.view_codes, strings.are_views
     else:

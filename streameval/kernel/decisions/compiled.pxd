@@ -36,8 +36,8 @@ cdef class Counts:
     cdef int says(self, PyObject* value, bint scored) except -2
     cdef Py_ssize_t remembered(self, dict columns, PyObject* key, Py_ssize_t place) except -2
     cdef Py_ssize_t in_step(self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2
-    cdef int side(self, dict columns, Py_ssize_t fixed, object given, int bit, Py_ssize_t* count) except -1
-    cdef int row(self, object given, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1
+    cdef int side(self, dict columns, Py_ssize_t fixed, object argument, int bit, Py_ssize_t* count) except -1
+    cdef int row(self, object argument, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1
     cdef int begin(self, dict columns, object threshold) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2
     cdef Py_ssize_t outcomes_of(self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil

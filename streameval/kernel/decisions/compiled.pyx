@@ -194,7 +194,7 @@ def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named
     cdef int64_t* cells = NULL
     cdef se_sums rows
     cdef int written
-    kept = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
+    arrays = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
     rows.places = NULL
     try:
         mark, cells = <int64_t*>calloc(width + 1, sizeof(int64_t)), <int64_t*>calloc(5 * width + 1, sizeof(int64_t))
@@ -291,14 +291,14 @@ cdef class Counts:
 
     cdef Py_ssize_t column_of(self, dict columns, PyObject* label) except -2:
         """The column of a label that is known and needs no conversion, else -1."""
-        cdef PyObject* found
+        cdef PyObject* known
         cdef Py_ssize_t column
         if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
             return -1
-        found = PyDict_GetItemWithError(columns, <object>label)
-        if found == NULL:
+        known = PyDict_GetItemWithError(columns, <object>label)
+        if known == NULL:
             return -1
-        column = PyLong_AsLong(<object>found)
+        column = PyLong_AsLong(<object>known)
         return column if column < self.width else -1
 
     cdef int note(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
@@ -349,11 +349,11 @@ cdef class Counts:
         cdef PyObject* other
         cdef PyObject* actual
         cdef PyObject* guess
-        cdef Py_ssize_t here = 0, there = 0, position = 0, slots = 0, column
+        cdef Py_ssize_t at = 0, place = 0, position = 0, slots = 0, column
         cdef int true, pred
         if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > min(self.width, REMEMBERED):
             return -1
-        while PyDict_Next(y_true, &here, &key, &actual) and PyDict_Next(y_pred, &there, &other, &guess):
+        while PyDict_Next(y_true, &at, &key, &actual) and PyDict_Next(y_pred, &place, &other, &guess):
             if key != other:
                 return -1
             true, pred = self.says(actual, False), self.says(guess, self.scored)
@@ -371,15 +371,15 @@ cdef class Counts:
             totals[2] += true & pred
         return slots
 
-    cdef int side(self, dict columns, Py_ssize_t fixed, object given, int bit, Py_ssize_t* count) except -1:
+    cdef int side(self, dict columns, Py_ssize_t fixed, object argument, int bit, Py_ssize_t* count) except -1:
         """Note one side of an example. 0 if the fast path does not handle its form, a label or a value."""
         cdef PyObject* key
         cdef PyObject* value
         cdef Py_ssize_t at = 0, position = 0, column
         cdef Py_hash_t hashed
         cdef int says
-        if PyDict_CheckExact(given):
-            while PyDict_Next(given, &at, &key, &value):
+        if PyDict_CheckExact(argument):
+            while PyDict_Next(argument, &at, &key, &value):
                 says = self.says(value, self.scored and bit == 2)
                 if says < 0:
                     return 0
@@ -392,34 +392,34 @@ cdef class Counts:
                 position += 1
                 self.note(column, bit * says, count)
             return 1
-        if PySet_CheckExact(given) or PyFrozenSet_CheckExact(given):
-            while _PySet_NextEntry(given, &at, &key, &hashed):
+        if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
+            while _PySet_NextEntry(argument, &at, &key, &hashed):
                 column = self.column_of(columns, key)
                 if column < 0:
                     return 0
                 self.note(column, bit, count)
             return 1
-        if PyList_CheckExact(given) or PyTuple_CheckExact(given):
-            for position in range(PySequence_Fast_GET_SIZE(given)):
-                column = self.column_of(columns, PySequence_Fast_GET_ITEM(given, position))
+        if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
+            for position in range(PySequence_Fast_GET_SIZE(argument)):
+                column = self.column_of(columns, PySequence_Fast_GET_ITEM(argument, position))
                 if column < 0:
                     return 0
                 self.note(column, bit, count)
             return 1
-        if fixed and type(given) is np.ndarray and not (self.scored and bit == 2 and given.dtype.char != "?"):
-            return self.row(given, fixed, bit, count)
+        if fixed and type(argument) is np.ndarray and not (self.scored and bit == 2 and argument.dtype.char != "?"):
+            return self.row(argument, fixed, bit, count)
         return 0
 
-    cdef int row(self, object given, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:
+    cdef int row(self, object argument, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:
         """Note a 0/1 row in the order of the declared labels."""
         cdef Py_buffer view
         cdef Py_ssize_t column, stride
         cdef const char* data
         cdef uint64_t value
-        cdef bint wide = given.dtype.char in "lq" and given.dtype.itemsize == 8
-        if not (wide or given.dtype.char in "?B") or given.ndim != 1 or len(given) != fixed:
+        cdef bint wide = argument.dtype.char in "lq" and argument.dtype.itemsize == 8
+        if not (wide or argument.dtype.char in "?B") or argument.ndim != 1 or len(argument) != fixed:
             return 0
-        PyObject_GetBuffer(given, &view, PyBUF_STRIDES)
+        PyObject_GetBuffer(argument, &view, PyBUF_STRIDES)
         try:
             data = <const char*>view.buf
             stride = view.strides[0]
@@ -887,7 +887,7 @@ cdef class Counts:
         if pairs:
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
-        kept = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
+        arrays = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
         before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
         try:
             if not pairs:
@@ -1160,7 +1160,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
         return
     for one in counts:
         one.reserve(width)
-    kept = borrow_all(sides, true, pred, None, None, True, wide, examples, width)
+    arrays = borrow_all(sides, true, pred, None, None, True, wide, examples, width)
     rows.places = NULL
     try:
         memory = se_pairs_init(&pairs, &code[0], groups, width)

@@ -30,7 +30,7 @@ SE_INLINE int se_count_pairs_of(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int grouped,
     const se_pairs *pairs, se_sums *h) {
     const se_lists t = *in_true, p = *in_pred;
-    uint32_t *const stamps = pairs->in_true, *const others = pairs->in_pred;
+    uint32_t *const stamps = pairs->in_true, *const predicted = pairs->in_pred;
     uint32_t *trues = pairs->true_;
     uint64_t *preds = pairs->pred, group = 0;
     int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
@@ -60,8 +60,8 @@ SE_INLINE int se_count_pairs_of(
             uint64_t column = se_place_at(p.places, wide, p_start);
             if (column >= (uint64_t)p.limit) return -2;
             if (p.columns) column = (uint64_t)p.columns[column];
-            const uint64_t again = repeats && others[column] == stamp, hit = stamps[column] == stamp && !again;
-            if (repeats) others[column] = stamp;
+            const uint64_t again = repeats && predicted[column] == stamp, hit = stamps[column] == stamp && !again;
+            if (repeats) predicted[column] = stamp;
             preds[column] += (1 - again) | hit << 32;
             np -= again;
             nb += hit;

@@ -496,9 +496,9 @@ static int se_count_blocks(
             scores->finite &= se_decide(scores, vector, start, part.rows, part.columns, decided);
         }
         if (part.columns > SE_LONG) {
-            const int found = se_count_long(&part, vector, to, tally->h);
-            if (found < 0) return -1;
-            seen |= found;
+            const int bytes = se_count_long(&part, vector, to, tally->h);
+            if (bytes < 0) return -1;
+            seen |= bytes;
         } else {
             seen |= se_count_block(&part, vector, to);
             /* Bytes that are neither 0 nor 1 make wild keys. */
@@ -511,10 +511,10 @@ static int se_count_blocks(
 
 /* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or something above 1 if that is above 1:
    then the counts are of no use; or -1 if memory ran out. Scores, unless NULL, take the place of `pred`. */
-static int se_dense(const se_rows *given, se_scores *scores, int vector, int64_t *cells, se_sums *h) {
-    const ptrdiff_t columns = given->columns, wide = (columns + 63) / 64 * 64;
+static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *cells, se_sums *h) {
+    const ptrdiff_t columns = all->columns, wide = (columns + 63) / 64 * 64;
     uint64_t keys[SE_KEYS];
-    se_rows in = *given;
+    se_rows in = *all;
     if (scores) in.pred_stride = columns;
     se_block block = {se_room(&in, vector), 0, NULL, wide, keys};
     ptrdiff_t rows = block.room ? SE_ROWS * vector / block.room : SE_ROWS;

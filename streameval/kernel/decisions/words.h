@@ -96,7 +96,7 @@ SE_INLINE uint64_t se_ones(uint64_t word, int counts) {
 }
 
 /* Of each column in how many rows of a load it is, as bytes: byte b of number j is of column 8 * b + j. */
-SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *others, int64_t rows, uint64_t *bytes) {
+SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *second, int64_t rows, uint64_t *bytes) {
     se_lanes sums[8], many[4], in[SE_TREE], twos[7], fours[3];
     memset(sums, 0, sizeof sums);
     /* The sum of three bits: which of them is left, and which is carried. */
@@ -107,8 +107,8 @@ SE_INLINE void se_sum_words(const uint64_t *words, const uint64_t *others, int64
         (left) = either_ ^ z_;                                                                                         \
     } while (0)
     for (int64_t row = 0; row < rows; row += SE_TREE * (int64_t)SE_LANES) {
-        const se_lanes *from = (const se_lanes *)(words + row), *beside = (const se_lanes *)(others + row);
-        for (int i = 0; i < SE_TREE; i++) in[i] = from[i] & beside[i];
+        const se_lanes *from = (const se_lanes *)(words + row), *other = (const se_lanes *)(second + row);
+        for (int i = 0; i < SE_TREE; i++) in[i] = from[i] & other[i];
         many[0] = in[0];
         for (int i = 0; i < 7; i++) SE_ADD(twos[i], many[0], many[0], in[2 * i + 1], in[2 * i + 2]);
         many[1] = twos[0];

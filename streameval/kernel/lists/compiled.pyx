@@ -40,7 +40,7 @@ def list_order(offsets, places, int64_t limit):
     cdef bint wide = offsets.dtype != np.int32 or places.dtype != np.int32
     if rows < 0:
         return DAMAGED
-    kept = borrow(&lists, (offsets, places, None, False), wide, rows, limit)
+    arrays = borrow(&lists, (offsets, places, None, False), wide, rows, limit)
     with nogil:
         order = se_order(rows, &lists, wide)
     if order < 0:
@@ -52,7 +52,7 @@ def score_lists(dict columns, list examples):
     cdef Py_ssize_t total = 0, place = 0, at, row = 0
     cdef PyObject* key
     cdef PyObject* value
-    cdef PyObject* found
+    cdef PyObject* column
     cdef double score
     cdef bint spelled = False
     cdef int64_t[::1] ends, places
@@ -61,11 +61,11 @@ def score_lists(dict columns, list examples):
         if not PyDict_CheckExact(example):
             return None
         total += PyDict_Size(example)
-    offsets, chosen, given = np.zeros(len(examples) + 1, np.int64), np.empty(total, np.int64), np.empty(total, np.float64)
-    ends, places, scores = offsets, chosen, given
+    offsets, chosen, values = np.zeros(len(examples) + 1, np.int64), np.empty(total, np.int64), np.empty(total, np.float64)
+    ends, places, scores = offsets, chosen, values
     for example in examples:
         at = 0
-        # Nothing here runs code of the user, who could change the dict: labels and scores are plain.
+        # Nothing in this loop runs code of the user, who could change the dict: labels and scores are plain.
         while PyDict_Next(example, &at, &key, &value):
             if PyUnicode_CheckExact(<object>key):
                 spelled = True
@@ -77,15 +77,15 @@ def score_lists(dict columns, list examples):
                 score = PyLong_AsDouble(<object>value) if -EXACT <= <object>value <= EXACT else INFINITY
             else:
                 return None
-            found = PyDict_GetItemWithError(columns, <object>key)
-            if not isfinite(score) or found is NULL:
+            column = PyDict_GetItemWithError(columns, <object>key)
+            if not isfinite(score) or column is NULL:
                 return None
-            places[place] = PyLong_AsLong(<object>found)
+            places[place] = PyLong_AsLong(<object>column)
             scores[place] = score
             place += 1
         row += 1
         ends[row] = place
-    return offsets, chosen, given, spelled
+    return offsets, chosen, values, spelled
 
 
 def from_zero(offsets, kind):
@@ -96,10 +96,10 @@ def from_zero(offsets, kind):
     cdef bint rises
     if kind is not np.int32:  # for more entries than nearly anybody has
         return twin.from_zero(offsets, kind)
-    found = np.empty(count, np.int32)
-    to = found
+    result = np.empty(count, np.int32)
+    to = result
     if not count:
-        return found
+        return result
     if offsets.dtype == np.int64:
         long_ = offsets
         with nogil:
@@ -108,7 +108,7 @@ def from_zero(offsets, kind):
         narrow = offsets
         with nogil:
             rises = se_from_narrow(&narrow[0], count, &to[0])
-    return found if rises else None
+    return result if rises else None
 
 
 def grouped(codes, int64_t groups):
@@ -156,19 +156,19 @@ def taken(offsets, places, rows):
         raise IndexError("a row or a list is out of range")
     if not wide and total > 0x7FFFFFFF:
         raise IndexError("the lists are too long for 32 bits")
-    ends, found = np.zeros(count + 1, kind), np.empty(total, kind)
+    ends, result = np.zeros(count + 1, kind), np.empty(total, kind)
     if not total:
-        return ends, found
+        return ends, result
     if wide:
-        wide_ends, wide_taken = ends, found
+        wide_ends, wide_taken = ends, result
         with nogil:
             se_take_wide(
                 &wide_offsets[0], &wide_places[0], held, &row[0], count, &wide_ends[0], &wide_taken[0], total
             )
     else:
-        narrow_ends, narrow_taken = ends, found
+        narrow_ends, narrow_taken = ends, result
         with nogil:
             se_take_narrow(
                 &narrow_offsets[0], &narrow_places[0], held, &row[0], count, &narrow_ends[0], &narrow_taken[0], total
             )
-    return ends, found
+    return ends, result

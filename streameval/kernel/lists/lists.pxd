@@ -52,10 +52,10 @@ cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t 
 cdef inline borrow_all(se_lists* sides, true, pred, hidden, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
     """Point to all lists; unless `led`, to the columns where they lead."""
     cdef Py_ssize_t side
-    kept = []
+    arrays = []
     for side, lists in enumerate((true, pred, hidden, named)):
         sides[side].offsets = NULL
         if lists is not None:
             lists = lists if led else (lists.offsets, lists.flat(), None, False)
-            kept.append(borrow(&sides[side], lists, wide, examples, width))
-    return kept
+            arrays.append(borrow(&sides[side], lists, wide, examples, width))
+    return arrays

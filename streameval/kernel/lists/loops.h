@@ -10,8 +10,8 @@
 
 /* Whether the lists are 0 damaged, 1 distinct, 2 with repeats; -1 if memory ran out.
 
-   Where places do not rise, a list starts or the order is broken. So rows in order, as they mostly are, are told by two
-   loops without a branch: how often does a place not exceed the one before, and how often where a list starts? */
+   Where places do not rise, a list starts or the order is broken. So rows in order, as they mostly are, are recognised by
+   two loops without a branch: how often does a place not exceed the one before, and how often where a list starts? */
 SE_INLINE int se_order_of(ptrdiff_t rows, const se_lists *in, int wide) {
     const int64_t first = se_at(in->offsets, wide, 0), last = se_at(in->offsets, wide, rows);
     int64_t outside = 0;

@@ -49,8 +49,8 @@ def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArr
 
 def from_zero(offsets: Places, kind: Any) -> Places | None:
     """Offsets less the first of them, as int32 or int64, into which they fit; None if one is less than that before."""
-    found: Places = (offsets - offsets[:1]).astype(kind)
-    return None if (offsets[1:] < offsets[:-1]).any() else found
+    shifted: Places = (offsets - offsets[:1]).astype(kind)
+    return None if (offsets[1:] < offsets[:-1]).any() else shifted
 
 
 def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
@@ -64,7 +64,7 @@ def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
 
 
 def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Places]:
-    """The lists of these rows, one behind the other: offsets and entries, both of int32 if those given are."""
+    """The lists of these rows, one behind the other: offsets and entries, both of int32 if the arguments are."""
     if len(rows) and (rows.min() < 0 or rows.max() >= len(offsets) - 1):
         raise IndexError("a row or a list is out of range")
     starts, stops = offsets[:-1][rows].astype(np.int64), offsets[1:][rows].astype(np.int64)

@@ -79,17 +79,17 @@ def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t length, Py_ssize_t colu
 def can_be(int64_t examples, Py_ssize_t fixed, cells, keys, times):
     cdef const int64_t[::1, :] cell, key
     cdef const int64_t[::1] time
-    cdef sp_marginals given
+    cdef sp_marginals marginals
     cdef int part
     cell, key, time = np.asfortranarray(cells), np.asfortranarray(keys), np.ascontiguousarray(times)
-    given.examples, given.fixed, given.labels, given.distinct = examples, fixed, cell.shape[0], time.shape[0]
+    marginals.examples, marginals.fixed, marginals.labels, marginals.distinct = examples, fixed, cell.shape[0], time.shape[0]
     if cell.shape[1] != 5 or key.shape[1] != 4 or key.shape[0] != time.shape[0] or not 0 <= fixed <= cell.shape[0]:
         raise IndexError("marginals are of other shapes")
     for part in range(5):
-        given.cells[part] = &cell[0, part] if given.labels else NULL
+        marginals.cells[part] = &cell[0, part] if marginals.labels else NULL
     for part in range(4):
-        given.keys[part] = &key[0, part] if given.distinct else NULL
-    given.times = &time[0] if given.distinct else NULL
-    if not sp_addable(&given):
+        marginals.keys[part] = &key[0, part] if marginals.distinct else NULL
+    marginals.times = &time[0] if marginals.distinct else NULL
+    if not sp_addable(&marginals):
         return twin.can_be(examples, fixed, cells, keys, times)
-    return bool(sp_can_be(&given))
+    return bool(sp_can_be(&marginals))

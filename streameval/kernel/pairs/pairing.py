@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 20
 
 
 def pairs_of(missed: Sequence[int], both: Sequence[int], wrong: Sequence[int], parts: int) -> Iterator[Pair]:
-    """The pairs of one example, given the columns of the labels missed, hit and wrongly predicted.
+    """The pairs of one example, from the columns of the labels missed, hit and wrongly predicted.
 
     Confusions follow Heydarian, Doyle & Samavi 2022; of a row, all pairs of an example have the same denominator, which
     is how many they are. Contributions follow Krstinić, Braović, Šerić & Božić-Štulić 2020.
@@ -119,20 +119,20 @@ def _pairs(
     examples: int, rows: IntArray, columns: IntArray, outcomes: IntArray, parts: int, first: int
 ) -> tuple[IntArray, IntArray]:
     def side(*wanted: int) -> _Side:
-        kept = np.isin(outcomes, wanted)
-        sizes = np.bincount(rows[kept], minlength=examples)
-        return _Side(np.cumsum(sizes) - sizes, sizes, columns[kept])
+        chosen = np.isin(outcomes, wanted)
+        sizes = np.bincount(rows[chosen], minlength=examples)
+        return _Side(np.cumsum(sizes) - sizes, sizes, columns[chosen])
 
     none = _Side(np.arange(examples), np.ones(examples, np.int64), np.full(examples, NONE))
     true, pred, missed, both, wrong = side(1, 3), side(2, 3), side(1), side(3), side(2)
     t, p, m, w = true.sizes, pred.sizes, missed.sizes, wrong.sizes
-    found: list[tuple[IntArray, IntArray]] = []
+    crossed: list[tuple[IntArray, IntArray]] = []
 
     def add(kind: int, where: Flags, left: _Side, right: _Side, num: IntArray | int, den: IntArray | int) -> None:
-        found.append(_crossed(kind, where, left, right, num, den))
+        crossed.append(_crossed(kind, where, left, right, num, den))
 
     def diagonal(kind: int, where: Flags, num: IntArray | int, den: IntArray | int) -> None:
-        found.append(_crossed(kind, where, both, both, num, den, same=True))
+        crossed.append(_crossed(kind, where, both, both, num, den, same=True))
 
     always = np.ones(examples, np.bool_)
     surplus = (m == 0) & (w > 0) & (t > 0)
@@ -154,11 +154,11 @@ def _pairs(
     if parts & COOCCURRENCE:
         for kind, left, right in ((TRUE_TRUE, true, true), (TRUE_PRED, true, pred), (PRED_PRED, pred, pred)):
             pairs, row = _crossed(kind, always, left, right, 1, 1)
-            kept = pairs[:, 1] != pairs[:, 2] if kind == TRUE_PRED else pairs[:, 1] < pairs[:, 2]
-            found.append((pairs[kept], row[kept]))
+            chosen = pairs[:, 1] != pairs[:, 2] if kind == TRUE_PRED else pairs[:, 1] < pairs[:, 2]
+            crossed.append((pairs[chosen], row[chosen]))
     empty = (np.zeros((0, 5), np.int64), np.zeros(0, np.int64))
-    return np.concatenate([pairs for pairs, _ in found or [empty]]), first + np.concatenate(
-        [row for _, row in found or [empty]]
+    return np.concatenate([pairs for pairs, _ in crossed or [empty]]), first + np.concatenate(
+        [row for _, row in crossed or [empty]]
     )
 
 

@@ -12,7 +12,7 @@ import os
 cimport numpy as cnp
 import numpy as np
 
-from streameval.kernel.strings.numpy import are_texts, are_views  # which need no loops of their own
+from streameval.kernel.strings.numpy import are_strings, are_views  # which need no loops of their own
 
 cnp.import_array()
 
@@ -22,27 +22,27 @@ cdef extern from "Python.h":
 cdef extern from "strings/coding.h" nogil:
     ctypedef struct sc_place:
         pass
-    ctypedef struct sc_texts:
+    ctypedef struct sc_table:
         int64_t used
         int64_t* firsts
         uint64_t mask
     int SC_MEMORY
     int SC_DAMAGED
-    int sc_begin(sc_texts*, uint64_t)
-    void sc_end(sc_texts*)
+    int sc_begin(sc_table*, uint64_t)
+    void sc_end(sc_table*)
     ctypedef struct sc_views:
         const uint8_t* views
         const uint8_t** data
         const int64_t* sizes
         int64_t buffers
-    int sc_view_codes(sc_texts*, const sc_views*, int64_t, int32_t*)
-    int sc_codes(sc_texts*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
+    int sc_view_codes(sc_table*, const sc_views*, int64_t, int32_t*)
+    int sc_codes(sc_table*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
 
-# It decides where texts stand in a table, and nothing that is returned.
+# It decides where strings stand in a table, and nothing that is returned.
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
-def text_codes(offsets, data):
+def string_codes(offsets, data):
     cdef const int32_t[::1] narrow_offsets
     cdef const int64_t[::1] wide_offsets
     cdef const uint8_t[::1] held = data
@@ -52,7 +52,7 @@ def text_codes(offsets, data):
     cdef int32_t* to = NULL
     cdef int64_t count = len(offsets) - 1, size = held.shape[0]
     cdef bint wide = offsets.dtype == np.int64
-    cdef sc_texts texts
+    cdef sc_table table
     cdef int done
     if count < 0:
         return None
@@ -69,25 +69,25 @@ def text_codes(offsets, data):
     if count:
         to = &code[0]
     try:
-        if sc_begin(&texts, SEED):
+        if sc_begin(&table, SEED):
             raise MemoryError
         with nogil:
-            done = sc_codes(&texts, bounds, wide, count, start, size, to)
-        return result(&texts, done, codes)
+            done = sc_codes(&table, bounds, wide, count, start, size, to)
+        return result(&table, done, codes)
     finally:
-        sc_end(&texts)
+        sc_end(&table)
 
 
-cdef result(const sc_texts* texts, int done, codes):
+cdef result(const sc_table* table, int done, codes):
     cdef int64_t[::1] first
     if done == SC_MEMORY:
         raise MemoryError
     if done == SC_DAMAGED:
         return None
-    firsts = np.empty(texts.used, np.int64)
+    firsts = np.empty(table.used, np.int64)
     first = firsts
-    if texts.used:
-        memcpy(&first[0], texts.firsts, texts.used * sizeof(int64_t))
+    if table.used:
+        memcpy(&first[0], table.firsts, table.used * sizeof(int64_t))
     return codes, firsts
 
 
@@ -96,46 +96,46 @@ def view_codes(views, list buffers):
     cdef int32_t[::1] code
     cdef int64_t[::1] size
     cdef int64_t count = view.shape[0] // 16, place
-    cdef sc_texts texts
-    cdef sc_views given
+    cdef sc_table table
+    cdef sc_views viewed
     cdef int done
     codes, sizes = np.empty(count, np.int32), np.zeros(len(buffers) + 1, np.int64)
     if not count:
         return codes, np.zeros(0, np.int64)
     code, size = codes, sizes
-    given.views, given.sizes, given.buffers = &view[0], &size[0], len(buffers)
-    given.data = <const uint8_t**>malloc((len(buffers) + 1) * sizeof(uint8_t*))
+    viewed.views, viewed.sizes, viewed.buffers = &view[0], &size[0], len(buffers)
+    viewed.data = <const uint8_t**>malloc((len(buffers) + 1) * sizeof(uint8_t*))
     try:
-        if sc_begin(&texts, SEED) or given.data == NULL:
+        if sc_begin(&table, SEED) or viewed.data == NULL:
             raise MemoryError
         for place in range(len(buffers)):
             held = buffers[place]
             size[place] = held.shape[0]
-            given.data[place] = &held[0] if held.shape[0] else NULL
+            viewed.data[place] = &held[0] if held.shape[0] else NULL
         with nogil:
-            done = sc_view_codes(&texts, &given, count, &code[0])
-        return result(&texts, done, codes)
+            done = sc_view_codes(&table, &viewed, count, &code[0])
+        return result(&table, done, codes)
     finally:
-        sc_end(&texts)
-        free(given.data)
+        sc_end(&table)
+        free(viewed.data)
 
 
 cdef Py_ssize_t MOST = 2**58  # 32-bit codes for as many would not fit into memory
 
 
-cdef Py_ssize_t size_of(given) noexcept:
+cdef Py_ssize_t size_of(entries) noexcept:
     """How many objects a list or an array holds; -1 if it is neither, or an array within packed records."""
-    if PyList_CheckExact(given):
-        return PyList_GET_SIZE(given)
-    if not cnp.PyArray_CheckExact(given) or cnp.PyArray_TYPE(given) != cnp.NPY_OBJECT or cnp.PyArray_NDIM(given) != 1:
+    if PyList_CheckExact(entries):
+        return PyList_GET_SIZE(entries)
+    if not cnp.PyArray_CheckExact(entries) or cnp.PyArray_TYPE(entries) != cnp.NPY_OBJECT or cnp.PyArray_NDIM(entries) != 1:
         return -1
-    return cnp.PyArray_DIM(given, 0) if cnp.PyArray_CHKFLAGS(given, cnp.NPY_ARRAY_ALIGNED) else -1
+    return cnp.PyArray_DIM(entries, 0) if cnp.PyArray_CHKFLAGS(entries, cnp.NPY_ARRAY_ALIGNED) else -1
 
 
 def listed_codes(list rows):
     cdef Py_ssize_t count = PyList_GET_SIZE(rows), row, place, length, step, total = 0, at = 0
-    cdef object given
-    cdef PyObject* text
+    cdef object entries
+    cdef PyObject* string
     cdef PyObject* known
     cdef char* start
     cdef int64_t[::1] end
@@ -158,21 +158,21 @@ def listed_codes(list rows):
     if PyList_GET_SIZE(rows) != count:
         return None
     for row in range(count):
-        given = <object>PyList_GET_ITEM(rows, row)
+        entries = <object>PyList_GET_ITEM(rows, row)
         length = end[row + 1] - end[row]
-        if size_of(given) != length:
+        if size_of(entries) != length:
             return None
         start, step = NULL, 0
-        if not PyList_CheckExact(given):
-            start, step = cnp.PyArray_BYTES(given), cnp.PyArray_STRIDE(given, 0)
+        if not PyList_CheckExact(entries):
+            start, step = cnp.PyArray_BYTES(entries), cnp.PyArray_STRIDE(entries, 0)
         for place in range(length):
-            text = PyList_GET_ITEM(given, place) if start == NULL else (<PyObject**>(start + place * step))[0]
-            if text == NULL or not PyUnicode_CheckExact(<object>text):
+            string = PyList_GET_ITEM(entries, place) if start == NULL else (<PyObject**>(start + place * step))[0]
+            if string == NULL or not PyUnicode_CheckExact(<object>string):
                 return None
-            known = PyDict_GetItemWithError(places, <object>text)
+            known = PyDict_GetItemWithError(places, <object>string)
             if known == NULL:
                 code[at] = len(places)
-                places[<object>text] = len(places)
+                places[<object>string] = len(places)
             else:
                 code[at] = <object>known
             at += 1

@@ -49,7 +49,7 @@ def coded(twin: Any, array: pa.Array) -> Any:
     kind = np.int32 if array.type == pa.string() else np.int64
     _, bounds, data = array.buffers()
     offsets = np.frombuffer(bounds, kind, len(array) + 1, array.offset * np.dtype(kind).itemsize)
-    return twin.text_codes(
+    return twin.string_codes(
         offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
     )
 
@@ -110,7 +110,7 @@ def test_no_texts_at_all_have_no_codes(kind: pa.DataType):
 @pytest.mark.parametrize("offsets", [[-1, 2], [0, 3, 2], [0, 4], [4], [-1], [0, 2**31 - 1], [2, 1, 3], []], ids=str)
 def test_offsets_that_do_not_bound_texts_are_told(offsets: list[int], kind: type):
     for twin in TWINS:
-        assert twin.text_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
+        assert twin.string_codes(np.array(offsets, kind), np.zeros(3, np.uint8)) is None
 
 
 def view(length: int, *rest: int | bytes) -> bytes:
@@ -423,7 +423,7 @@ for length in range(41):
             data = between_guards(np.arange(length * count, dtype=np.uint8), at_end)
             for kind in (np.int32, np.int64):
                 offsets = between_guards(np.arange(count + 1, dtype=kind) * length, at_end)
-                codes, firsts = _codes.text_codes(offsets, data)
+                codes, firsts = _codes.string_codes(offsets, data)
                 assert len(codes) == count and len(firsts) == (count if length else 1)
                 places = between_guards(np.arange(length * count, dtype=kind), at_end)
                 views = np.zeros((count, 4), np.int32)
