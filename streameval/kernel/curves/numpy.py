@@ -129,8 +129,13 @@ class Bins:
             sides = np.concatenate([old.sides, np.zeros((more, 3), np.int64)])
             self._store(old._replace(sides=sides, bins=old.bins + ({},) * more))
 
-    def _store(self, counted: _Counted) -> int:
+    def _store(self, counted: _Counted) -> None:
         self._root.commit([self._cell.prepare_store(counted)])
+
+    def _committed(self, part: Part | int) -> int:
+        if isinstance(part, int):
+            return part
+        self._root.commit([part])
         return DONE
 
     # -- examples ------------------------------------------------------------------------------------------------------
@@ -146,7 +151,15 @@ class Bins:
         sign: int,
     ) -> Part | int:
         """Count one row (sign 1) or take it back (sign -1); see `count_rows`."""
-        return self._prepared(self._rows(columns, fixed, true, scores, ranked, mask, sign))
+        self._check(columns)
+        visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
+        scored = visible if ranked is None else visible & (ranked != 0)
+        _, column = np.nonzero(scored)
+        place = np.broadcast_to(columns, true.shape)
+        unscored = visible & ~scored
+        wide = scores[scored].astype(np.float64)
+        sides = [place[side] for side in (unscored & (true == 0) & (place >= fixed), unscored & (true != 0), ~visible)]
+        return self._prepared(_change(len(true), columns[column], wide, true[scored], sides, sign))
 
     def prepare_lists(
         self,
@@ -158,7 +171,7 @@ class Bins:
         sign: int,
     ) -> Part | int:
         """Count one example of lists (sign 1) or take it back (sign -1); see `count_lists`."""
-        return self._prepared(self._lists(1, true, ranked, scores, mask, sign))
+        return self._lists(1, true, ranked, scores, mask, sign)
 
     def count_rows(
         self,
@@ -174,7 +187,7 @@ class Bins:
         ``columns`` says where each column counts; those below ``fixed`` belong to declared labels. Where ``ranked`` is
         0 there is no score, and where ``mask`` is 1 nothing counts.
         """
-        return self._counted(self._rows(columns, fixed, true, scores, ranked, mask, 1))
+        return self._committed(self.prepare_row(columns, fixed, true, scores, ranked, mask, 1))
 
     def count_lists(
         self,
@@ -186,31 +199,11 @@ class Bins:
         mask: Ragged | None,
     ) -> int:
         """Count lists of columns that are true, that have a score, and that are masked."""
-        return self._counted(self._lists(examples, true, ranked, scores, mask, 1))
-
-    def _rows(
-        self,
-        columns: IntArray,
-        fixed: int,
-        true: UInt8Array,
-        scores: ScoreArray,
-        ranked: UInt8Array | None,
-        mask: UInt8Array | None,
-        sign: int,
-    ) -> _Change:
-        self._check(columns)
-        known = np.ones(true.shape, np.bool_) if mask is None else mask == 0
-        scored = known if ranked is None else known & (ranked != 0)
-        _, column = np.nonzero(scored)
-        place = np.broadcast_to(columns, true.shape)
-        unscored = known & ~scored
-        wide = scores[scored].astype(np.float64)
-        sides = (unscored & (true == 0) & (place >= fixed), unscored & (true != 0), ~known)
-        return _change(len(true), columns[column], wide, true[scored], [place[side] for side in sides], sign)
+        return self._committed(self._lists(examples, true, ranked, scores, mask, 1))
 
     def _lists(
         self, examples: int, true: Ragged, ranked: Ragged, scores: FloatArray, mask: Ragged | None, sign: int
-    ) -> _Change:
+    ) -> Part | int:
         width = len(self._cell.value.sides)
         for lists in (true, ranked, *([] if mask is None else [mask])):
             self._check(lists[1])
@@ -221,7 +214,7 @@ class Bins:
         unscored = np.setdiff1d(np.setdiff1d(trues, masked), scored)
         positive = np.isin(scored, trues).astype(np.uint8)
         sides = [np.zeros(0, np.int64), unscored % width, masked % width]
-        return _change(examples, scored % width, scores[known], positive, sides, sign)
+        return self._prepared(_change(examples, scored % width, scores[known], positive, sides, sign))
 
     def _check(self, columns: IntArray) -> None:
         if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.sides):
@@ -238,10 +231,6 @@ class Bins:
         ):
             return REFUSED
         return self._cell.prepare(change.applied)
-
-    def _counted(self, change: _Change) -> int:
-        new = change.applied(self._cell.value)
-        return FULL if new.examples > _COUNT_MAX or new.scores > SCORE_MAX else self._store(new)
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
@@ -344,7 +333,7 @@ class Bins:
             for part, (n, (low, high, square, square_high)) in enumerate(zip(times, pair, strict=True))
             if n
         ]
-        self._counted(_Change(examples, int(counts.sum()), np.arange(len(sides)), sides, parts, 1))
+        self._committed(self._prepared(_Change(examples, int(counts.sum()), np.arange(len(sides)), sides, parts, 1)))
 
     def copy(self, root: Root) -> Bins:
         """An independent copy."""
@@ -361,26 +350,14 @@ def _cells(examples: int, width: int, lists: Ragged) -> IntArray:
 def _summed(columns: IntArray, bins: IntArray, residuals: IntArray, positive: UInt8Array) -> list[tuple[_Place, _Part]]:
     """By column, bin and class: how many scores, the sum of their residuals, the sum of the squares."""
     key = (columns * BINS + bins) * 2 + positive  # fits as long as there are fewer than 2**39 columns
-    order = np.argsort(key, kind="stable")
-    key, residuals = key[order], residuals[order]
-    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, np.int64)
-    if not len(key):
-        return []
-    # Sums of fewer than 2**21 products below 2**42 fit; longer runs go through Python integers.
-    times = np.diff(starts, append=len(key))
-    kind = np.int64 if int(times.max()) < 2**21 else object
-    high, low = (residuals >> 21).astype(kind), (residuals & (2**21 - 1)).astype(kind)
-    totals, squares, cross, lows = (
-        np.add.reduceat(part, starts).tolist() for part in (residuals.astype(kind), high * high, high * low, low * low)
-    )
-    distinct, classes = np.divmod(key[starts], 2)
-    column, bin_ = np.divmod(distinct, BINS)
-    places = zip(column.tolist(), bin_.tolist(), classes.tolist(), strict=True)
-    sums = zip(times.tolist(), totals, squares, cross, lows, strict=True)
-    return [
-        (place, (n, total, (square << 42) + (mixed << 22) + rest))
-        for place, (n, total, square, mixed, rest) in zip(places, sums, strict=True)
-    ]
+    distinct, which, times = np.unique(key, return_inverse=True, return_counts=True)
+    totals, squares = np.zeros(len(distinct), object), np.zeros(len(distinct), object)
+    exact = residuals.astype(object)
+    np.add.at(totals, which, exact)
+    np.add.at(squares, which, exact * exact)
+    column, bin_, part = distinct // (2 * BINS), distinct // 2 % BINS, distinct % 2
+    places = zip(column.tolist(), bin_.tolist(), part.tolist(), strict=True)
+    return list(zip(places, zip(times.tolist(), totals.tolist(), squares.tolist(), strict=True), strict=True))
 
 
 def _common(n: int, total: int, squares: int) -> int:

@@ -83,11 +83,10 @@ class Counts:
     ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy.
     """
 
-    __slots__ = ("_cell", "_last", "scratch")
+    __slots__ = ("_cell", "scratch")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
-        self._last: tuple[tuple[object, ...], IntArray] = ((), np.zeros(0, np.int64))
         self.scratch = False
 
     @property
@@ -113,10 +112,6 @@ class Counts:
             more = max(width, 2 * len(cells)) - len(cells)
             self._commit(self._cell.prepare_store(self._value._replace(cells=np.pad(cells, ((0, more), (0, 0))))))
 
-    def forget_columns(self) -> None:
-        """Forget remembered columns of labels, since some labels have lost theirs."""
-        self._last = ((), np.zeros(0, np.int64))
-
     # -- one example ---------------------------------------------------------------------------------------------------
 
     def prepare_plain(
@@ -139,9 +134,12 @@ class Counts:
         predicted = [y_pred[label] for label in y_true]
         if threshold is not None or not {*map(type, y_true.values()), *map(type, predicted)} <= {bool, int}:
             return OTHER
-        first = self._first_slots(columns, tuple(y_true))
-        if first is None or not {*y_true.values(), *predicted} <= {0, 1}:
+        # Before comparing: what is not plain may equal anything.
+        if set(map(type, y_true)) != {str} or not columns.keys() >= y_true.keys():
             return OTHER
+        if not {*y_true.values(), *predicted} <= {0, 1}:
+            return OTHER
+        first = 5 * np.array([columns[label] for label in y_true], np.int64)
         outcomes = np.array([*y_true.values()], np.int64) + 2 * np.array(predicted, np.int64)
         _, missed, wrong, hits = np.bincount(outcomes, minlength=4).tolist()
         counted = (outcomes > 0) | (first >= 5 * fixed)
@@ -198,17 +196,6 @@ class Counts:
     ) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
         """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None
-
-    def _first_slots(self, columns: Mapping[Any, int], labels: tuple[object, ...]) -> IntArray | None:
-        """Where the five counts of each label start; remembered, since a stream names the same labels again."""
-        if set(map(type, labels)) != {str}:  # before comparing: what is not plain may equal anything
-            return None
-        if self._last[0] != labels:
-            known = [columns.get(label) for label in labels]
-            if None in known:
-                return None
-            self._last = (labels, 5 * np.array(known, np.int64))
-        return self._last[1]
 
     def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int) -> Part | int:
         """Prepare to count one example whose cells are already placed, or to take it back with sign -1."""

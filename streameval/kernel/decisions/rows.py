@@ -36,69 +36,28 @@ def list_rows(
 
     Returns the row keys, shape (examples, 4); then the row and the slot of each distinct cell.
     """
-    said = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
-    nothing = [np.zeros(0, np.int64)]
-    rows = np.concatenate([np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in said] or nothing)
-    columns = np.concatenate([lists.flat() for lists, _ in said] or nothing)
-    bits = np.concatenate([np.full(len(lists.places), bit, np.uint8) for lists, bit in said] or nothing).astype(
-        np.uint8
-    )
-    width = len(cells)
-    cell = rows * width + columns
-    order = np.argsort(cell, kind="stable")
-    cell = cell[order]
-    first = np.ones(len(cell), np.bool_)
-    np.not_equal(cell[1:], cell[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    outcome = np.bitwise_or.reduceat(bits[order], starts) if len(starts) else np.zeros(0, np.uint8)
+    sides = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
+    none, width = np.zeros(0, np.int64), len(cells)
+    rows = np.concatenate([none, *(np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in sides)])
+    columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
+    bits = np.concatenate([none, *(np.full(len(lists.places), bit) for lists, bit in sides)])
+    cell, which = np.unique(rows * width + columns, return_inverse=True)
+    outcome = np.zeros(len(cell), np.int64)
+    np.bitwise_or.at(outcome, which, bits)
     outcome = np.minimum(outcome, 4)
-    row, column = np.divmod(cell[starts], max(width, 1))
+    row, column = np.divmod(cell, max(width, 1))
     slots = 5 * column + outcome
     counted = np.bincount(slots, minlength=5 * width).reshape(width, 5)
     cells += counted
     cells[everywhere, 0] += examples - counted[everywhere].sum(axis=1)
-    keys = np.zeros((examples, 4), np.int64)
-    by_row = np.bincount(5 * row + outcome, minlength=5 * examples).reshape(examples, 5)
-    keys[:, 0] = by_row[:, 1] + by_row[:, 3]
-    keys[:, 1] = by_row[:, 2] + by_row[:, 3]
-    keys[:, 2] = by_row[:, 3]
-    keys[:, 3] = by_row[:, 4]
-    return keys, row, slots
+    _, missed, wrong, hits, masked = np.bincount(5 * row + outcome, minlength=5 * examples).reshape(examples, 5).T
+    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1), row, slots
 
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """The distinct rows of ``keys`` in lexicographic order, how often each occurs, and which one each row is."""
-    if not len(keys):
-        return keys, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    spans = [int(top) + 1 for top in keys.max(axis=0)]
-    # Packing four columns into one integer keeps the sort on a single key; spans are small in practice.
-    if spans[0] * spans[1] * spans[2] * spans[3] >= 2**62:
-        distinct, inverse, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-        return distinct, counts, inverse.reshape(-1)
-    packed = ((keys[:, 0] * spans[1] + keys[:, 1]) * spans[2] + keys[:, 2]) * spans[3] + keys[:, 3]
-    if spans[0] * spans[1] * spans[2] * spans[3] <= 4 * len(keys) + 65536:
-        full = np.bincount(packed)
-        present = np.flatnonzero(full)
-        counts = full[present]
-        rank = np.zeros(len(full), np.int64)
-        rank[present] = np.arange(len(present))
-        inverse = rank[packed]
-    else:
-        order = np.argsort(packed, kind="stable")
-        ordered = packed[order]
-        first = np.ones(len(ordered), np.bool_)
-        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-        starts = np.flatnonzero(first)
-        present = ordered[starts]
-        counts = np.diff(starts, append=len(ordered))
-        inverse = np.empty(len(keys), np.int64)
-        inverse[order] = np.cumsum(first) - 1
-    distinct = np.empty((len(present), 4), np.int64)
-    rest = present
-    for column in (3, 2, 1):
-        rest, distinct[:, column] = np.divmod(rest, spans[column])
-    distinct[:, 0] = rest
-    return distinct, counts, inverse
+    distinct, which, times = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return distinct, times, which.reshape(-1)
 
 
 def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
@@ -129,16 +88,10 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
 def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
     scale, digits = limbs(weights)
-    total = np.zeros((true.shape[1], 5, digits.shape[1]), np.float64)
-    for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
-        part = slice(start, start + 1024)
-        known = 1 if hidden is None else hidden[part] ^ np.uint8(1)
-        both = (true[part] & pred[part] & known).astype(np.float64).T @ digits[part]
-        total[:, 3] += both
-        total[:, 2] += (pred[part] & known).astype(np.float64).T @ digits[part] - both
-        total[:, 1] += (true[part] & known).astype(np.float64).T @ digits[part] - both
-        if hidden is not None:
-            total[:, 4] += hidden[part].astype(np.float64).T @ digits[part]
+    masked = np.zeros_like(true) if hidden is None else hidden
+    sides = (true & ~masked, pred & ~masked, true & pred & ~masked, masked)
+    in_true, in_pred, both, gone = (side.astype(np.float64).T @ digits for side in sides)
+    total = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, gone], axis=1)
     keys = dense_rows(true, pred, hidden, np.zeros((true.shape[1], 5), np.int64))
     return Weighed(scale, total.astype(np.int64), *_weigh_keys(keys, digits))
 

@@ -11,25 +11,49 @@ Where ties are strict, no two labels rank alike: every ``g`` is 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.decisions.rows import tally
 from streameval.kernel.types import FULL, REFUSED, Flags, FloatArray, IntArray, Ragged, Records, ScoreArray, UInt8Array
 
 _COUNT_MAX = 2**63 - 1
-_CELLS = 1 << 22  # compared at once
 
 SUMS = (3, 1, 6)
 """How many sums each of the three tables keeps for a key; see `RankCounts`."""
 
 _Sums: TypeAlias = tuple[int, ...]
-_Table: TypeAlias = dict[tuple[int, int, int, int], _Sums]
+_Key: TypeAlias = tuple[int, int, int, int]
+_Table: TypeAlias = dict[_Key, _Sums]
 _Tables: TypeAlias = tuple[_Table, _Table, _Table]
-_Matrix: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+_Scores: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+def _rank(
+    example: int, columns: IntArray, true: Flags, ranked: Flags, scores: _Scores, masked: int, place: IntArray | None
+) -> Records:
+    """Rank the labels of one example, of which some are ``ranked``; ``place`` decides where ties are strict."""
+    own, hits, false = scores[true & ranked, None], true & ranked, ranked & ~true
+    same, ahead = (scores == own) & ranked, (scores > own) & ranked
+    if place is not None:
+        ahead |= same & (place > place[hits, None])
+        same &= place == place[hits, None]
+    above, size = ahead.sum(axis=1), same.sum(axis=1)
+    a, first, t = np.unique(above, return_index=True, return_counts=True)
+    g, upto = size[first], np.cumsum(t)
+    unranked = int(np.count_nonzero(true & ~ranked))
+    wrong = int((t * (a + g - upto)).sum())
+    last = int((a + g)[-1]) if len(a) and not unranked else 0
+    missed = bool(len(a)) and bool(a[0] > 0 or g[0] > t[0])
+    lead = int(np.count_nonzero(~(ahead | same)[:, false].any(axis=1)))
+    row = [true.sum(), ranked.sum(), unranked, masked, wrong, last, wrong > 0, missed, lead]
+    labels = np.zeros((int(true.sum()), 4), np.int64)
+    labels[:, 0], labels[:, 1], labels[:, 2] = example, columns[true], -1
+    labels[ranked[true], 2:] = np.stack([above, size], axis=1)
+    groups = np.stack([np.full(len(a), example), a, g, t, upto], axis=1)
+    return Records(np.array([row], np.int64), groups, labels)
 
 
 def rank_rows(
@@ -41,140 +65,43 @@ def rank_rows(
     strict: bool,
 ) -> Records:
     """Rank dense rows. Where ``strict``, the later of two labels with the same score ranks better."""
-    known = np.ones(true.shape, np.bool_) if mask is None else mask == 0
-    present = known if ranked is None else known & (ranked != 0)
-    place = np.broadcast_to(np.arange(true.shape[1]), true.shape) if strict else None
-    masked = true.shape[1] - known.sum(axis=1)
-    return _rank(np.broadcast_to(columns, true.shape), (true != 0) & known, present, scores, masked, place)
+    visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
+    present = visible if ranked is None else visible & (ranked != 0)
+    truth, masked = (true != 0) & visible, np.count_nonzero(~visible, axis=1).tolist()
+    place = np.arange(len(columns)) if strict else None
+    return _joined(
+        _rank(row, columns, truth[row], present[row], scores[row], masked[row], place) for row in range(len(true))
+    )
 
 
 def rank_lists(
-    examples: int,
-    width: int,
-    true: Ragged,
-    ranked: Ragged,
-    scores: FloatArray,
-    mask: Ragged | None,
-    place: IntArray | None,
+    examples: int, true: Ragged, ranked: Ragged, scores: FloatArray, mask: Ragged | None, place: IntArray | None
 ) -> Records:
-    """Rank lists of columns below ``width``; where ``place`` is given, the label with the larger place ranks better."""
-    parts = []
-    step = max(1, _CELLS // (1 + int(np.diff(ranked[0]).max(initial=0)) + int(np.diff(true[0]).max(initial=0))))
-    for start in range(0, examples, step):
-        stop = min(examples, start + step)
-        parts.append(_rank_some(start, stop, width, true, ranked, scores, mask, place))
-    if not parts:
-        return Records(np.zeros((0, 9), np.int64), np.zeros((0, 5), np.int64), np.zeros((0, 4), np.int64))
-    return Records(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    """Rank lists of columns; where columns have a ``place``, the larger one of two equal labels ranks better."""
+
+    def records() -> Iterator[Records]:
+        for row in range(examples):
+            hides, trues = (np.unique(_part(side, row)) for side in (mask, true))
+            part, known = _part(ranked, row), slice(*ranked[0][row : row + 2])
+            seen = ~np.isin(part, hides)
+            rest = np.setdiff1d(np.setdiff1d(trues, hides), part)
+            columns = np.concatenate([part[seen], rest])
+            values = np.concatenate([scores[known][seen], np.zeros(len(rest))])
+            present = np.arange(len(columns)) < len(columns) - len(rest)
+            order = None if place is None else place[columns]
+            yield _rank(row, columns, np.isin(columns, trues), present, values, len(hides), order)
+
+    return _joined(records())
 
 
-def _rank_some(
-    start: int,
-    stop: int,
-    width: int,
-    true: Ragged,
-    ranked: Ragged,
-    scores: FloatArray,
-    mask: Ragged | None,
-    place: IntArray | None,
-) -> Records:
-    """Examples as rows of a matrix: the ranked labels, then the true ones that are not ranked, filled up."""
-    cells, hides = _cells(true, start, stop, width), _cells(mask, start, stop, width)
-    cells, hides = np.setdiff1d(cells, hides), np.unique(hides)
-    row = np.repeat(np.arange(stop - start), np.diff(ranked[0][start : stop + 1]))
-    part = slice(ranked[0][start], ranked[0][stop])
-    column, score = ranked[1][part], scores[part]
-    seen = ~np.isin(row * width + column, hides)
-    row, column, score = row[seen], column[seen], score[seen]
-    rest = np.setdiff1d(cells, row * width + column)
-    rows = np.concatenate([row, rest // max(width, 1)])
-    columns = np.concatenate([column, rest % max(width, 1)])
-    order = np.argsort(rows, kind="stable")
-    many = np.bincount(rows, minlength=stop - start)
-    at = np.empty(len(rows), np.int64)
-    at[order] = np.arange(len(rows)) - np.repeat(np.cumsum(many) - many, many)
-    shape = stop - start, int(many.max(initial=0))
-    filled, present = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
-    truth, value = np.zeros(shape, np.bool_), np.zeros(shape, np.float64)
-    filled[rows, at] = columns
-    truth[rows, at] = np.isin(rows * width + columns, cells)
-    present[row, at[: len(row)]] = True
-    value[row, at[: len(row)]] = score
-    masked = np.bincount(hides // max(width, 1), minlength=stop - start)
-    where = None if place is None else place[filled] if len(place) else filled
-    records = _rank(filled, truth, present, value, masked, where)
-    records.groups[:, 0] += start
-    records.labels[:, 0] += start
-    return records
+def _part(lists: Ragged | None, row: int) -> IntArray:
+    """The columns of one list."""
+    return np.zeros(0, np.int64) if lists is None else lists[1][lists[0][row] : lists[0][row + 1]]
 
 
-def _cells(lists: Ragged | None, start: int, stop: int, width: int) -> IntArray:
-    """Each column of a list with the number of its example: ``example * width + column``."""
-    if lists is None:
-        return np.zeros(0, np.int64)
-    offsets, columns = lists
-    rows = np.repeat(np.arange(stop - start), np.diff(offsets[start : stop + 1]))
-    return np.asarray(rows * width + columns[offsets[start] : offsets[stop]])
-
-
-def _rank(
-    columns: IntArray, true: Flags, present: Flags, scores: _Matrix, masked: IntArray, place: IntArray | None
-) -> Records:
-    """Rank the labels that are ``present`` in each row of matrices."""
-    examples, width = true.shape
-    scores = np.where(present, scores, scores.dtype.type(0))
-    row, at = np.nonzero(true & present)
-    above, size = np.zeros(len(row), np.int64), np.ones(len(row), np.int64)
-    step = max(1, _CELLS // max(width, 1))
-    for start in range(0, len(row), step):
-        some = slice(start, start + step)
-        scored, own = scores[row[some]], scores[row[some], at[some], None]
-        same = (scored == own) & present[row[some]]
-        higher = (scored > own) & present[row[some]]
-        if place is not None:
-            higher |= same & (place[row[some]] > place[row[some], at[some], None])
-        else:
-            size[some] = same.sum(axis=1)
-        above[some] = higher.sum(axis=1)
-
-    order = np.argsort(row * (width + 1) + above, kind="stable")
-    starts = np.flatnonzero(np.diff(row[order] * (width + 1) + above[order], prepend=-1))
-    groups = np.empty((len(starts), 5), np.int64)
-    in_row, a, g = row[order][starts], above[order][starts], size[order][starts]
-    t = np.diff(starts, append=len(row))
-    best = np.flatnonzero(np.diff(in_row, prepend=-1))
-    upto = np.cumsum(t)
-    upto -= np.repeat(upto[best] - t[best], np.diff(best, append=len(in_row)))
-    groups.T[:] = in_row, a, g, t, upto
-
-    rows = np.zeros((examples, 9), np.int64)
-    rows[:, 0], rows[:, 1], rows[:, 3] = true.sum(axis=1), present.sum(axis=1), masked
-    rows[:, 2] = (true & ~present).sum(axis=1)
-    np.add.at(rows[:, 4], in_row, t * (a + g - upto))
-    np.maximum.at(rows[:, 5], in_row, a + g)
-    rows[rows[:, 2] > 0, 5] = 0
-    rows[:, 6] = rows[:, 4] > 0
-    rows[in_row[best], 7] = (a[best] > 0) | (g[best] > t[best])
-    rows[:, 8] = _lead(true & present, present & ~true, scores, place)
-
-    labels = np.zeros((int(true.sum()), 4), np.int64)
-    labels[:, 0], which = np.nonzero(true)
-    labels[:, 1], labels[:, 2] = columns[labels[:, 0], which], -1
-    ranked = present[labels[:, 0], which]
-    labels[ranked, 2], labels[ranked, 3] = above, size
-    return Records(rows, groups, labels)
-
-
-def _lead(true: Flags, false: Flags, scores: _Matrix, place: IntArray | None) -> IntArray:
-    """How many true labels of each row rank above all false ones."""
-    if not true.size:
-        return np.zeros(len(true), np.int64)
-    bar = np.where(false, scores, -np.inf).max(axis=1, keepdims=True)
-    ahead = scores > bar
-    if place is not None:
-        last = np.where(false & (scores == bar), place, -1).max(axis=1, keepdims=True)
-        ahead |= (scores == bar) & (place > last)
-    return np.asarray((true & ahead).sum(axis=1))
+def _joined(records: Iterable[Records]) -> Records:
+    none = Records(np.zeros((0, 9), np.int64), np.zeros((0, 5), np.int64), np.zeros((0, 4), np.int64))
+    return Records(*(np.concatenate(parts) for parts in zip(none, *records, strict=True)))
 
 
 class _Counted(NamedTuple):
@@ -257,10 +184,11 @@ class RankCounts:
     ) -> Records | None:
         """Count lists of columns; see `rank_lists`, whose answer it returns if ``detailed``."""
         width = len(self._cell.value.mentions)
-        cells = np.unique(np.concatenate([_cells(lists, 0, examples, width) for lists in (true, ranked, mask)]))
-        mentions = np.bincount(cells % width, minlength=width)
+        rows = np.arange(examples) * width
+        sides = [np.repeat(rows, np.diff(side[0])) + side[1] for side in (true, ranked, mask) if side is not None]
+        mentions = np.bincount(np.unique(np.concatenate(sides)) % width, minlength=width)
         mentions[:fixed] = 0
-        records = rank_lists(examples, width, true, ranked, scores, mask, place)
+        records = rank_lists(examples, true, ranked, scores, mask, place)
         self._add(records, np.arange(width), mentions)
         return records if detailed else None
 
@@ -296,23 +224,21 @@ class RankCounts:
         return self.prepare_merge(one, None, sign)
 
     def _add(self, records: Records, columns: IntArray, mentions: IntArray) -> None:
-        rows, groups, _ = records
-        _, a, g, t, upto = groups.T
-        best = np.flatnonzero(np.diff(groups[:, 0], prepend=-1))
-        nothing, one = np.zeros(len(best), np.int64), np.ones(len(rows), np.int64)
-        keys = (
-            np.stack([rows[groups[:, 0], 0], rows[groups[:, 0], 1], a, g], axis=1),
-            np.stack([a[best], g[best], t[best], nothing], axis=1),
-            rows[:, :4],
-        )
-        sums = (
-            np.stack([t, t * upto, t * t], axis=1),
-            np.ones((len(best), 1), np.int64),
-            np.concatenate([one[:, None], rows[:, 4:]], axis=1),
-        )
-        by_group, first, by_row = (_tallied(*pair) for pair in zip(keys, sums, strict=True))
-        change = _change(len(rows), columns, mentions, (by_group, first, by_row), 1)
-        self._store(change(self._cell.value))
+        tables: _Tables = {}, {}, {}
+        rows, first = records.rows.tolist(), -1
+
+        def add(which: int, key: _Key, sums: _Sums) -> None:
+            tables[which][key] = _sum(tables[which].get(key, (0,) * SUMS[which]), sums, 1)
+
+        for example, a, g, t, upto in records.groups.tolist():
+            m, l, *_ = rows[example]  # noqa: E741  # as above
+            add(0, (m, l, a, g), (t, t * upto, t * t))
+            if example > first:
+                add(1, (a, g, t, 0), (1,))
+            first = example
+        for m, l, u, h, *sums in rows:  # noqa: E741
+            add(2, (m, l, u, h), (1, *sums))
+        self._store(_change(len(rows), columns, mentions, tables, 1)(self._cell.value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
@@ -399,16 +325,8 @@ def _sum(sums: _Sums, change: _Sums, sign: int) -> _Sums:
     return tuple(before + sign * more for before, more in zip(sums, change, strict=True))
 
 
-def _key(key: list[int]) -> tuple[int, int, int, int]:
+def _key(key: list[int]) -> _Key:
     return key[0], key[1], key[2], key[3] if len(key) > 3 else 0
-
-
-def _tallied(keys: IntArray, sums: IntArray) -> _Table:
-    """The distinct keys and the sum of what belongs to each."""
-    distinct, times, inverse = tally(keys)
-    total = np.zeros((len(times), sums.shape[1]), np.int64)
-    np.add.at(total, inverse, sums)
-    return dict(zip(map(_key, distinct.tolist()), map(tuple, total.tolist()), strict=True))
 
 
 def _possible(sums: _Sums) -> bool:
