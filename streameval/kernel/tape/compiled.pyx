@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from streameval.kernel.decisions.compiled cimport Counts
@@ -150,7 +150,7 @@ cdef class Tape:
         try:
             self.reserve(1, counts.landed, 0)
         except MemoryError:
-            counts.uncount()
+            counts.count_example(columns, fixed, y_true, y_pred, threshold, -1)
             raise
         for position in range(counts.landed):
             slot = <int32_t>counts.touched[position]
@@ -272,20 +272,12 @@ cdef class Tape:
 
     cdef void take_back(self, Counts counts, Py_ssize_t examples) noexcept:
         """Take the oldest examples off the tape; what is on it was counted, so there is nothing to check."""
-        cdef Py_ssize_t position, width = 0 if counts is None else 5 * counts.width
-        cdef int32_t slot, entries
-        cdef int32_t* slots
-        cdef uint64_t totals[5]
+        cdef Py_ssize_t position
+        cdef int32_t entries
         for position in range(max(0, min(examples, self.length.last - self.length.first))):
             entries = (<int32_t*>self.length.items)[self.length.first]
             if counts is not None:
-                totals[0] = totals[1] = totals[2] = totals[3] = totals[4] = 0
-                slots = <int32_t*>self.slot.items + self.slot.first
-                for slot in slots[:entries]:
-                    if slot < width:
-                        counts.cell[slot] -= 1
-                    totals[slot % 5] += 1
-                counts.uncount_row(totals)
+                counts.drop_example(<int32_t*>self.slot.items + self.slot.first, entries)
             self.length.first += 1
             self.slot.first += entries
             if self.timed:

@@ -1,0 +1,201 @@
+/* Counts by column and by row key: what adding examples and taking them back does to them. Nothing in this file knows of
+   Python. Slot 5 * column + outcome is where a cell counts; see numpy.py. */
+
+#ifndef STREAMEVAL_COUNTS_H
+#define STREAMEVAL_COUNTS_H
+
+#include "table.h"
+
+typedef struct {
+    int64_t examples;
+    int64_t *cell; /* five for each column */
+    ptrdiff_t width;
+    se_sums rows;
+    /* What the last full look at all columns saw, so that most examples can be taken back without one: for how many
+       more reverts it holds, the columns that more than half of the examples mention, and how many are mentioned. */
+    int64_t spare;
+    ptrdiff_t *heavy, heavies;
+    uint64_t present;
+} se_counts;
+
+static int se_counts_init(se_counts *c, ptrdiff_t width) {
+    memset(c, 0, sizeof *c);
+    c->width = width;
+    c->cell = (int64_t *)calloc(5 * (size_t)width, sizeof(int64_t));
+    return c->cell && se_sums_init(&c->rows, 64, 1);
+}
+
+static void se_counts_end(se_counts *c) {
+    free(c->cell);
+    free(c->heavy);
+    free(c->rows.places);
+}
+
+/* 0 if memory ran out. */
+static int se_counts_widen(se_counts *c, ptrdiff_t width) {
+    int64_t *cell = (int64_t *)calloc(5 * (size_t)width, sizeof(int64_t));
+    if (!cell) return 0;
+    memcpy(cell, c->cell, 5 * (size_t)c->width * sizeof(int64_t));
+    free(c->cell);
+    c->cell = cell;
+    c->width = width;
+    return 1;
+}
+
+/* In how many examples a column is mentioned. */
+SE_INLINE int64_t se_mentions(const se_counts *c, ptrdiff_t column) {
+    const int64_t *cell = c->cell + 5 * column;
+    return cell[0] + cell[1] + cell[2] + cell[3] + cell[4];
+}
+
+/* -- one example ------------------------------------------------------------------------------------------------------- */
+
+/* Count an example (by 1), for whose row key there is room, or take it back (by -1). */
+SE_INLINE void se_add_example(
+    se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, uint64_t outer, uint64_t inner, int by) {
+    for (ptrdiff_t i = 0; i < slots; i++) c->cell[slot[i]] += by;
+    se_sums_add(&c->rows, outer, inner, by);
+    c->examples += by;
+}
+
+/* Take back an example that was surely counted; slots of columns that are not there are passed over. */
+static void se_drop_example(se_counts *c, const int32_t *slot, ptrdiff_t slots) {
+    uint64_t totals[5] = {0};
+    for (ptrdiff_t i = 0; i < slots; i++) {
+        if (slot[i] < 5 * c->width) c->cell[slot[i]]--;
+        totals[slot[i] % 5]++;
+    }
+    se_sums_add(&c->rows, (totals[1] + totals[3]) | (totals[2] + totals[3]) << 32, totals[3] | totals[4] << 32, -1);
+    c->examples--;
+    c->spare = 0; /* what the last full look saw holds no longer */
+    c->present = 0;
+}
+
+/* How many labels the example with the most of them mentions. */
+static uint64_t se_largest(const se_counts *c) {
+    uint64_t most = 0, outer, inner;
+    for (size_t at = 0; se_sums_next(&c->rows, &at, &outer, &inner);) {
+        const uint64_t labels = (uint32_t)outer + (outer >> 32) + (inner >> 32) - (uint32_t)inner;
+        if (labels > most) most = labels;
+    }
+    return most;
+}
+
+static uint64_t se_present(const se_counts *c, ptrdiff_t fixed) {
+    uint64_t present = 0;
+    for (ptrdiff_t column = fixed; column < c->width; column++) present += se_mentions(c, column) != 0;
+    return present;
+}
+
+/* Whether no label is mentioned by more examples than there are; note how far the next look can wait. */
+static int se_look(se_counts *c) {
+    free(c->heavy);
+    c->heavy = (ptrdiff_t *)malloc((size_t)c->width * sizeof(ptrdiff_t));
+    c->heavies = 0;
+    c->spare = 0;
+    for (ptrdiff_t column = 0; column < c->width; column++) {
+        const int64_t mentions = se_mentions(c, column);
+        if (mentions > c->examples) return 0;
+        if (mentions > c->examples / 2 && c->heavy) c->heavy[c->heavies++] = column;
+    }
+    if (c->heavy) c->spare = c->examples - c->examples / 2;
+    return 1;
+}
+
+/* How many columns beyond the declared ones are mentioned no more, of those of an example that was taken back. */
+SE_INLINE uint64_t se_gone(const se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
+    uint64_t gone = 0;
+    for (ptrdiff_t i = 0; i < slots; i++) gone += slot[i] >= 5 * fixed && !se_mentions(c, slot[i] / 5);
+    return gone;
+}
+
+/* Whether no label is mentioned by more examples, and no example mentions more labels, than there are, once an example
+   was taken back. A full look notes the columns that more than half of the examples mention. The rest needs no look for
+   half as many reverts, since an example that is added can raise a column no more than the number of examples. */
+static int se_stays_possible(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
+    if (c->spare <= 0) {
+        if (!se_look(c)) return 0;
+    } else {
+        c->spare--;
+        for (ptrdiff_t i = 0; i < c->heavies; i++)
+            if (se_mentions(c, c->heavy[i]) > c->examples) return 0;
+    }
+    const uint64_t gone = se_gone(c, slot, slots, fixed);
+    if (!gone) return 1;
+    /* The columns there were at the last count, less those that are gone since then: there are at least as many. */
+    c->present -= gone < c->present ? gone : c->present;
+    const uint64_t largest = se_largest(c);
+    if ((uint64_t)fixed + c->present < largest) c->present = se_present(c, fixed);
+    return largest <= (uint64_t)fixed + c->present;
+}
+
+/* Take an example back, unless what is left could not be the counts of any examples: then 0. */
+static int se_take_back(
+    se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed, uint64_t outer, uint64_t inner) {
+    if (!c->examples || se_sums_count(&c->rows, outer, inner) < 1) return 0;
+    for (ptrdiff_t i = 0; i < slots; i++)
+        if (c->cell[slot[i]] < 1) return 0;
+    se_add_example(c, slot, slots, outer, inner, -1);
+    if (se_stays_possible(c, slot, slots, fixed)) return 1;
+    se_add_example(c, slot, slots, outer, inner, 1);
+    return 0;
+}
+
+/* Note that an example was taken back which was surely counted, for what the last full look saw. */
+static void se_note_gone(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots) {
+    const uint64_t gone = se_gone(c, slot, slots, 0);
+    c->spare -= c->spare > 0;
+    c->present -= gone < c->present ? gone : c->present;
+}
+
+/* -- many examples ------------------------------------------------------------------------------------------------------ */
+
+/* Add counts of some columns; true negatives of declared labels are derived. */
+static void se_add_cells(
+    se_counts *c, const int64_t *cells, const int64_t *columns, ptrdiff_t count, ptrdiff_t fixed) {
+    for (ptrdiff_t j = 0; j < count; j++) {
+        int64_t *cell = c->cell + 5 * columns[j];
+        for (int outcome = 0; outcome < 5; outcome++) cell[outcome] += cells[5 * j + outcome];
+        if (columns[j] < fixed) cell[0] = 0;
+    }
+}
+
+/* Add other counts (by 1), for which there is room, or take them away (by -1). Their columns stand at `place`, or, if
+   that is NULL, at the same. */
+static void se_add_counts(
+    se_counts *c, const se_counts *other, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
+    uint64_t outer, inner;
+    const int64_t *sums;
+    for (ptrdiff_t column = 0; column < width; column++) {
+        const int64_t to = place ? place[column] : column;
+        for (int outcome = place && to < fixed; outcome < 5; outcome++)
+            c->cell[5 * to + outcome] += by * other->cell[5 * column + outcome];
+    }
+    for (size_t at = 0; (sums = se_sums_next(&other->rows, &at, &outer, &inner));)
+        se_sums_add(&c->rows, outer, inner, by * sums[0]);
+    c->examples += by * other->examples;
+    if (by < 0) c->spare = 0, c->present = 0; /* what the last full look saw holds no longer */
+}
+
+/* Whether other counts can be taken away: each is at least as large, and some examples leave what remains. */
+static int se_includes(
+    se_counts *c, const se_counts *other, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed) {
+    uint64_t outer, inner;
+    const int64_t *sums;
+    int possible = c->examples >= other->examples;
+    for (ptrdiff_t column = 0; column < width; column++) {
+        const int64_t to = place ? place[column] : column;
+        for (int outcome = place && to < fixed; outcome < 5; outcome++)
+            possible &= c->cell[5 * to + outcome] >= other->cell[5 * column + outcome];
+    }
+    for (size_t at = 0; (sums = se_sums_next(&other->rows, &at, &outer, &inner));)
+        possible &= se_sums_count(&c->rows, outer, inner) >= sums[0];
+    if (!possible) return 0;
+    se_add_counts(c, other, place, width, fixed, -1);
+    for (ptrdiff_t column = 0; column < c->width; column++) possible &= se_mentions(c, column) <= c->examples;
+    possible &= se_largest(c) <= (uint64_t)fixed + se_present(c, fixed);
+    se_add_counts(c, other, place, width, fixed, 1);
+    return possible;
+}
+
+#endif
