@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
+import streameval as se
 from streameval.errors import CounterOverflowError, MetricError, RevertError
 from streameval.kernel.types import DONE, FULL, REFUSED
 from streameval.metrics import areas, calibration, curves
@@ -632,3 +633,10 @@ def test_kernel_codes_are_what_the_state_turns_into_errors():
     assert isinstance(lists_of(batch), Ragged)
     state.count_one(lists_of(batch), -1)
     assert state.examples == 0
+
+
+def test_log_loss_of_weights_as_far_apart_as_floats_can_be_is_that_of_the_greater():
+    ev = se.Evaluator(["log_loss_micro"], labels=["a"], threshold=0.5)
+    ev.update({"a"}, {"a": 0.9}, weight=1e308)
+    ev.update(set(), {"a": 0.2}, weight=5e-324)
+    assert ev.get("log_loss_micro") == pytest.approx(-math.log(0.9), rel=1e-15)
