@@ -22,7 +22,7 @@ from setuptools._distutils.sysconfig import customize_compiler
 
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNEL = Path("streameval/kernel")
-"""Each ``compiled.pyx`` in a folder below it is an extension; headers are named from here."""
+"""Each ``.pyx`` file in a folder below it is an extension; headers are named from here."""
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"]
 
