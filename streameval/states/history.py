@@ -9,12 +9,11 @@ import numpy as np
 
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
-from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, TapeContents
-from streameval.schema.batch import Batch, Example, slots_of
-from streameval.schema.example_scores import ExampleScores, batch_of, narrowed
+from streameval.kernel.types import OTHER, IntArray
+from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.recording import Examples, ExampleScores, Recording
 from streameval.states.base import Merge, Part
-from streameval.states.recording import Recording
 from streameval.states.state_set import StateSet
 
 ALWAYS = -(2**63)
@@ -32,70 +31,36 @@ class RecentExamples:
 
     def __init__(self, labels: LabelIndex, size: int, *, scored: bool) -> None:
         self._labels, self._size, self._scored = labels, size, scored
-        self._parts: list[tuple[Int32Array, Int32Array, FloatArray | None]] = []
-        self._scores: list[ExampleScores] = []
+        self._parts: list[Examples] = []
         self._stored = 0
         self.examples = 0
 
     def add(self, batch: Batch) -> None:
-        """Remember a batch that was counted, hence checked, and its scores."""
+        """Remember a batch that was counted, hence checked."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
         newest = batch.part(surplus, batch.examples) if surplus else batch
-        self._parts.append((*slots_of(newest, self._labels.fixed), newest.weights))
-        scores = ExampleScores.of(newest) if self._scored else None
-        if scores is not None:
-            self._scores.append(scores)
+        self._parts.append(Examples.of(newest, self._labels.fixed, scored=self._scored))
         self._stored += newest.examples
-        while self._stored - len(self._parts[0][0]) >= self._size:
-            self._stored -= len(self._parts.pop(0)[0])
-            del self._scores[:1]
+        while self._stored - self._parts[0].size >= self._size:
+            self._stored -= self._parts.pop(0).size
 
     def recording(self, declared: tuple[Label, ...], stamps: IntArray | None) -> Recording:
         """The remembered examples where ``declared`` are the declared labels, which the reader may not have known."""
-        contents, scores, labels = self.contents(stamps), self.scores(), self._labels
+        labels, examples = self._labels, self.newest(stamps)
         if labels.fixed != len(declared):
             labels = LabelIndex(declared)
             columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
-            contents, scores = (
-                _moved(contents, columns, labels.fixed),
-                None if scores is None else scores.moved(columns),
-            )
-        return Recording.of(labels, contents, scores)
+            examples = examples.moved(columns, labels.fixed)
+        return Recording.of(labels, examples)
 
-    def scores(self) -> ExampleScores | None:
-        """The scores of the remembered examples."""
-        if not self._scores:
-            return None
-        scores = ExampleScores.joined(self._scores)
-        surplus = max(0, len(scores.lengths) - self._size)
-        return scores.taken(np.arange(surplus, len(scores.lengths))) if surplus else scores
-
-    def contents(self, stamps: IntArray | None) -> TapeContents:
+    def newest(self, stamps: IntArray | None) -> Examples:
         """The remembered examples, at most as many as asked; ``stamps`` are those of all examples."""
-        lengths = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in self._parts)])
-        slots = np.concatenate([np.zeros(0, np.int32), *(part[1] for part in self._parts)])
-        weights = None
-        if any(part[2] is not None for part in self._parts):
-            weights = np.concatenate([np.ones(len(n)) if w is None else w for n, _, w in self._parts])
-        surplus = max(0, len(lengths) - self._size)
-        slots = slots[int(lengths[:surplus].sum()) :]
-        last = slice(self.examples - len(lengths) + surplus, self.examples)
-        return (
-            lengths[surplus:],
-            slots,
-            None if weights is None else weights[surplus:],
-            None if stamps is None else stamps[last],
-        )
-
-
-def _moved(contents: TapeContents, columns: IntArray, fixed: int) -> TapeContents:
-    """Examples in other columns. Those that are declared there, and were not here, lose their true negatives."""
-    lengths, slots, weights, stamps = contents
-    slots = (5 * columns[slots // 5] + slots % 5).astype(np.int32)
-    explicit = (slots % 5 != 0) | (slots >= 5 * fixed)
-    row = np.repeat(np.arange(len(lengths)), lengths)
-    return np.bincount(row[explicit], minlength=len(lengths)).astype(np.int32), slots[explicit], weights, stamps
+        examples = self._parts[0] if len(self._parts) == 1 else Examples.joined(self._parts)
+        if examples.size > self._size:
+            examples = examples.taken(np.arange(examples.size - self._size, examples.size))
+        last = slice(self.examples - examples.size, self.examples)
+        return examples._replace(stamps=None if stamps is None else stamps[last])
 
 
 class History:
@@ -118,11 +83,11 @@ class History:
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
         labels = LabelIndex(recording.labels)
         labels.fixed = recording.fixed
-        self._start(like.empty_like(labels), clock, timed=recording.stamps is not None)
-        self._scored = recording.scores is not None
-        contents = recording.lengths, recording.slots, recording.weights, recording.stamps
-        self.states.root.commit([self._prepare_append(contents, recording.scores)])
-        self._count(self.states, recording.batch())
+        examples = recording.examples
+        self._start(like.empty_like(labels), clock, timed=examples.stamps is not None)
+        self._scored = examples.scores is not None
+        self.states.root.commit([self.tape.prepare_append(*examples)])
+        self._count(self.states, examples.batch())
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
     def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
@@ -138,8 +103,7 @@ class History:
 
     def recording(self, size: int, limit: int) -> Recording:
         """What is on the tape and not overdue."""
-        start, stop = self.tape.overdue(size, limit), self.tape.examples
-        return Recording.of(self.labels, self.tape.contents(start, stop), self._scores(start, stop))
+        return Recording.of(self.labels, self._examples(self.tape.overdue(size, limit), self.tape.examples))
 
     def needs_compaction(self) -> bool:
         """Whether most registered labels have left; looks as seldom as looking costs."""
@@ -167,34 +131,29 @@ class History:
         else:
             lengths, slots = np.array([len(example.slots)], np.int32), example.slots.astype(np.int32)
             stamps = np.array([stamp], np.int64) if self.tape.timed else None
-            contents = lengths, slots, np.array([example.weight]), stamps
-            append = self._prepare_append(contents, ExampleScores.of(example.scored))
+            append = self.tape.prepare_append(
+                lengths, slots, np.array([example.weight]), stamps, ExampleScores.of(example.scored)
+            )
         return [*parts, append, *drop]
 
     def extend(
         self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int
     ) -> None:
         """Count examples whose counts were gathered over labels of their own, and take back what is then overdue."""
-        contents, scores = recent.contents(stamps), recent.scores()
-        columns = self.states.columns_of(gathered)
+        examples, columns = recent.newest(stamps), self.states.columns_of(gathered)
         self._require_room()
         if columns is not None:
-            contents = _moved(contents, columns, self.labels.fixed)
-            scores = None if scores is None else scores.moved(columns)
+            examples = examples.moved(columns, self.labels.fixed)
         overdue = self.tape.overdue(size - recent.examples, limit)
-        drop, oldest = self._prepare_drop(overdue, weighted=contents[2] is not None)
+        drop, oldest = self._prepare_drop(overdue, weighted=examples.weights is not None)
         parts = self._prepare_merges([(gathered, columns, 1)], oldest)
-        self.states.root.commit([*parts, self._prepare_append(contents, scores), *drop])
+        self.states.root.commit([*parts, self.tape.prepare_append(*examples), *drop])
 
     def advance(self, clock: int, size: int, limit: int) -> None:
         """Let time pass, and take back what is then overdue."""
         overdue = self.tape.overdue(size, limit)
         drop, oldest = self._prepare_drop(overdue)
         self.states.root.commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop])
-
-    def _prepare_append(self, contents: TapeContents, scores: ExampleScores | None) -> Part:
-        listed = None if scores is None else (scores.lengths, scores.columns, narrowed(scores.scores))
-        return self.tape.prepare_append(*contents, listed)
 
     def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
         """Take the oldest examples off the tape, and how many of them are still to be taken back from the states.
@@ -222,8 +181,7 @@ class History:
         """Merge states, and take so many of the oldest examples back."""
         if oldest:
             evicted = self.states.empty_like()
-            lengths, slots, weights, _ = self.tape.contents(0, oldest)
-            self._count(evicted, batch_of(lengths, slots, weights, self._scores(0, oldest)))
+            self._count(evicted, self._examples(0, oldest).batch())
             merges = [*merges, (evicted, None, -1)]
         return self.states.prepare_merges(merges, known=True) if merges else []
 
@@ -233,16 +191,16 @@ class History:
         for start in range(0, batch.examples, size):
             states.count(batch.part(start, min(start + size, batch.examples)))
 
-    def _scores(self, start: int, stop: int) -> ExampleScores | None:
-        return ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
+    def _examples(self, start: int, stop: int) -> Examples:
+        scores = ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
+        return Examples(*self.tape.contents(start, stop), scores)
 
     def _oldest(self, size: int) -> list[Example]:
         """The oldest examples one by one."""
         examples = [Example(*one) for one in self.tape.oldest(size)]
         if not self._scored or not size:
             return examples
-        lengths, slots, weights, _ = self.tape.contents(0, size)
-        batch = batch_of(lengths, slots, weights, self._scores(0, size))
+        batch = self._examples(0, size).batch()
         return [one._replace(scored=batch.part(row, row + 1)) for row, one in enumerate(examples)]
 
     def _require_room(self) -> None:
@@ -253,7 +211,7 @@ class History:
         """An independent copy."""
         twin = History.__new__(History)
         twin._start(self.states.copy(), self.clock.value, timed=self.tape.timed)
-        twin._scored, size = self._scored, self.tape.examples
-        twin.states.root.commit([twin._prepare_append(self.tape.contents(0, size), self._scores(0, size))])
+        twin._scored = self._scored
+        twin.states.root.commit([twin.tape.prepare_append(*self._examples(0, self.tape.examples))])
         twin._look, twin._until_compaction = self._look, self._until_compaction
         return twin

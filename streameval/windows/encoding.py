@@ -9,7 +9,7 @@ from typing import Any
 
 from streameval.errors import FormatError
 from streameval.evaluation.encoding import Saved, put_empty, put_states, take_empty, take_states
-from streameval.states.recording import Recording
+from streameval.schema.recording import Recording
 from streameval.wire.envelope import ROLLING, TIME_ROLLING, decoding, opened, sealed
 from streameval.wire.fields import varint, zigzag
 from streameval.wire.recordings import put_recording, take_recording

@@ -12,10 +12,10 @@ from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import core_of, saved_empty, with_states
 from streameval.evaluation.holding import template_of
 from streameval.kernel.types import DONE, IntArray
+from streameval.schema.recording import Recording
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
-from streameval.states.recording import Recording
 from streameval.windows.base import A, Window, changed_while_reading
 from streameval.windows.encoding import SavedWindow
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
@@ -238,7 +238,7 @@ class Rolling(_Recent[A]):
         (size,) = saved.numbers
         self._size = whole(size, "size")
         recording = saved.recording
-        if recording is None or len(recording.lengths) > self._size:
+        if recording is None or recording.examples.size > self._size:
             raise FormatError(f"more examples than a window of {self._size} holds")
         self._adopt(recording)
 
@@ -446,9 +446,9 @@ class TimeRolling(_Recent[A]):
         self._period = self._clock.span()
         self._size, self._aware = _ALL, None if aware == 2 else bool(aware)
         recording = saved.recording
-        if recording is None or recording.stamps is None:
+        if recording is None or recording.examples.stamps is None:
             raise FormatError("there are no times")
-        stamps = recording.stamps
+        stamps = recording.examples.stamps
         fits = latest == ALWAYS and not len(stamps)
         if latest != ALWAYS and self._clock.holds(latest):
             fits = not len(stamps) or (stamps[0] > self._limit(latest) and stamps[-1] <= latest)

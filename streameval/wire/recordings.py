@@ -5,31 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernel.types import IntArray, ScoreArray
-from streameval.schema.example_scores import ExampleScores, narrowed, rows_of
 from streameval.schema.labels import Label
-from streameval.states.recording import Recording
+from streameval.schema.recording import Examples, ExampleScores, Recording, narrowed, rows_of
 from streameval.wire.fields import Source, put_column, put_labels, require, take_labels, varint
 
 
 def put_recording(parts: list[bytes], recording: Recording) -> None:
     """Write examples, without the declared labels."""
     put_labels(parts, recording.labels[recording.fixed :])
-    parts.append(varint(len(recording.lengths)))
+    lengths, slots, weights, stamps, scores = recording.examples
+    parts.append(varint(len(lengths)))
     # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-    put_column(parts, recording.lengths.astype(np.int64) + 1)
-    parts.append(varint(len(recording.slots)))
-    put_column(parts, recording.slots.astype(np.int64) + 1)
-    weights, stamps = recording.weights, recording.stamps
+    put_column(parts, lengths.astype(np.int64) + 1)
+    parts.append(varint(len(slots)))
+    put_column(parts, slots.astype(np.int64) + 1)
     parts += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
     if stamps is not None:
         parts.append(stamps.astype("<i8").tobytes())
-    if recording.scores is not None:
-        lengths, columns, scores = recording.scores
-        put_column(parts, lengths.astype(np.int64))
-        parts.append(varint(len(columns)))
-        put_column(parts, columns.astype(np.int64))
-        narrow = scores.dtype == np.float32
-        parts += (bytes((4 if narrow else 8,)), scores.astype("<f4" if narrow else "<f8").tobytes())
+    if scores is not None:
+        put_column(parts, scores.lengths.astype(np.int64))
+        parts.append(varint(len(scores.columns)))
+        put_column(parts, scores.columns.astype(np.int64))
+        narrow = scores.scores.dtype == np.float32
+        parts += (bytes((4 if narrow else 8,)), scores.scores.astype("<f4" if narrow else "<f8").tobytes())
 
 
 def take_recording(
@@ -59,7 +57,7 @@ def take_recording(
     if scores is not None:
         _check_scores(scores, row * len(labels) + column, outcome, len(declared), len(labels))
     sizes = lengths.astype(np.int32), slots.astype(np.int32)
-    return Recording(labels, len(declared), *sizes, weights, stamps, scores)
+    return Recording(labels, len(declared), Examples(*sizes, weights, stamps, scores))
 
 
 def _take_scores(source: Source, examples: int, width: int) -> ExampleScores:

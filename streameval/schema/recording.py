@@ -1,0 +1,220 @@
+"""Examples as they are remembered: the form in which windows hold, compare, write and read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Places, ScoreArray
+from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
+from streameval.schema.labels import Label, LabelIndex
+
+
+class ExampleScores(NamedTuple):
+    """For each example, one behind the other: how many labels have a score, their columns, and the scores.
+
+    The score of a masked cell counts nowhere, so it is dropped. A label without a score ranks behind all other labels.
+    """
+
+    lengths: Int32Array
+    columns: Int32Array
+    scores: ScoreArray
+
+    @classmethod
+    def nothing(cls, examples: int = 0) -> Self:
+        """Examples that give no score."""
+        return cls(np.zeros(examples, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self | None:
+        """The scores of a batch that has some."""
+        if batch.scores is None:
+            return None
+        scores: ScoreArray = batch.scores
+        lengths: Places
+        columns: Places
+        if isinstance(batch, Dense):
+            scored = np.ones(scores.shape, np.bool_) if batch.ranked is None else batch.ranked != 0
+            if batch.mask is not None:
+                scored &= batch.mask == 0
+            columns = np.broadcast_to(batch.columns, scores.shape)[scored]
+            lengths, scores = np.count_nonzero(scored, axis=1), scores[scored]
+        else:
+            assert batch.ranked is not None  # noqa: S101  # scores are scores of something
+            lengths, columns, mask = np.diff(batch.ranked.offsets), batch.ranked.places, batch.mask
+            if mask is not None and len(mask.places):
+                width = 1 + max(int(columns.max(initial=0)), int(mask.places.max()))
+                row = rows_of(lengths)
+                seen = ~np.isin(row * width + columns, rows_of(np.diff(mask.offsets)) * width + mask.places)
+                lengths, columns, scores = np.bincount(row[seen], minlength=len(lengths)), columns[seen], scores[seen]
+        return cls(lengths.astype(np.int32), columns.astype(np.int32), narrowed(scores))
+
+    def taken(self, order: IntArray) -> Self:
+        """The examples at these places, in this order."""
+        place = _entries(self.lengths, order)
+        return type(self)(self.lengths[order], self.columns[place], self.scores[place])
+
+    def moved(self, columns: IntArray) -> Self:
+        """The same where each column has become another one."""
+        return self._replace(columns=columns[self.columns].astype(np.int32))
+
+    def ordered(self) -> Self:
+        """The same with ascending columns within each example, scores as narrow as can be, and none -0.0."""
+        order = np.lexsort((self.columns, rows_of(self.lengths)))
+        return type(self)(self.lengths, self.columns[order], narrowed(self.scores[order] + np.float32(0.0)))
+
+
+class Examples(NamedTuple):
+    """Examples one behind the other.
+
+    Attributes
+    ----------
+    lengths, slots
+        How many slots each has, and all slots: truths, binary predictions and masked cells.
+    weights, stamps
+        None if all weights are 1, and if there are no times.
+    scores
+        None unless some state reads scores.
+    """
+
+    lengths: Int32Array
+    slots: Int32Array
+    weights: FloatArray | None = None
+    stamps: IntArray | None = None
+    scores: ExampleScores | None = None
+
+    @classmethod
+    def of(cls, batch: Batch, fixed: int, *, scored: bool) -> Self:
+        """The examples of a batch that was counted, hence checked, where the first ``fixed`` labels are declared."""
+        return cls(*slots_of(batch, fixed), batch.weights, None, ExampleScores.of(batch) if scored else None)
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """All examples of the first part, then those of the next."""
+        lengths, slots, weights, stamps, scores = zip(*parts, strict=True)
+        if any(one is not None for one in weights):
+            weights = (*(np.ones(part.size) if part.weights is None else part.weights for part in parts),)
+        lengths, slots, weights, stamps = map(_concatenated, (lengths, slots, weights, stamps))
+        scored = None if scores[0] is None else ExampleScores(*map(_concatenated, zip(*scores, strict=True)))
+        return cls(lengths, slots, weights, stamps, scored)
+
+    @property
+    def size(self) -> int:
+        """How many examples there are."""
+        return len(self.lengths)
+
+    def taken(self, order: IntArray) -> Self:
+        """The examples at these places, in this order."""
+        return type(self)(
+            self.lengths[order],
+            self.slots[_entries(self.lengths, order)],
+            None if self.weights is None else self.weights[order],
+            None if self.stamps is None else self.stamps[order],
+            self.scores and self.scores.taken(order),
+        )
+
+    def moved(self, columns: IntArray, fixed: int) -> Self:
+        """The same in other columns. Labels that are declared there, and were not here, lose their true negatives."""
+        slots = (5 * columns[self.slots // 5] + self.slots % 5).astype(np.int32)
+        explicit = (slots % 5 != 0) | (slots >= 5 * fixed)
+        lengths = np.bincount(rows_of(self.lengths)[explicit], minlength=self.size).astype(np.int32)
+        return self._replace(lengths=lengths, slots=slots[explicit], scores=self.scores and self.scores.moved(columns))
+
+    def canonical(self) -> Self:
+        """The same with ascending slots and columns, and examples of one stamp, whose order means nothing, sorted."""
+        slots = self.slots[np.lexsort((self.slots, rows_of(self.lengths)))]
+        weights = None if self.weights is None or (self.weights == 1.0).all() else self.weights
+        same = self._replace(slots=slots, weights=weights, scores=self.scores and self.scores.ordered())
+        if self.stamps is None or not (np.diff(self.stamps) == 0).any():
+            return same
+        keys: list[list[Any]] = [self.stamps.tolist(), _split(slots, self.lengths)]
+        keys += [] if weights is None else [weights.tolist()]
+        if same.scores is not None:
+            keys += (_split(part, same.scores.lengths) for part in same.scores[1:])
+        return same.taken(np.array(sorted(range(self.size), key=list(zip(*keys, strict=True)).__getitem__)))
+
+    def batch(self) -> Ragged:
+        """The same examples as a batch."""
+        column, outcome = (part.astype(np.int64) for part in np.divmod(self.slots, 5))
+        row, scores = rows_of(self.lengths), self.scores
+
+        def lists(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Lists:
+            return Lists(offsets_of(np.bincount(row[chosen], minlength=self.size)), column[chosen])
+
+        true, pred, mask = lists(outcome % 2 == 1), lists((outcome == 2) | (outcome == 3)), lists(outcome == 4)
+        masked = mask if scores is None or len(mask.places) else None
+        batch = Ragged(self.size, true, pred, masked, lists(outcome == 0), weights=self.weights)
+        if scores is not None:
+            batch.ranked = Lists(offsets_of(scores.lengths), scores.columns.astype(np.int64))
+            batch.scores = scores.scores.astype(np.float64)
+        return batch
+
+
+class Recording(NamedTuple):
+    """Examples in canonical form, and their labels as in `Content`: equal recordings have equal parts."""
+
+    labels: tuple[Label, ...]
+    fixed: int
+    examples: Examples
+
+    @classmethod
+    def empty(cls, declared: tuple[Label, ...], *, timed: bool, scored: bool = False) -> Self:
+        """Nothing, timed or not, scored or not."""
+        nothing, stamps = np.zeros(0, np.int32), np.zeros(0, np.int64) if timed else None
+        scores = ExampleScores.nothing() if scored else None
+        return cls(declared, len(declared), Examples(nothing, nothing, None, stamps, scores))
+
+    @classmethod
+    def of(cls, labels: LabelIndex, examples: Examples) -> Self:
+        """Examples whose columns are those of ``labels``."""
+        order, there = labels.order(), np.zeros(len(labels), np.bool_)
+        there[examples.slots // 5] = True
+        there[: labels.fixed] = True
+        present = order[there[order]]
+        rank = np.zeros(len(labels), np.int64)
+        rank[present] = np.arange(len(present))
+        names = tuple(map(labels.labels.__getitem__, present.tolist()))
+        return cls(names, labels.fixed, examples.moved(rank, labels.fixed).canonical())
+
+    def union(self, other: Self, limit: int) -> Self:
+        """The examples of both, which are timed, that are stamped after ``limit``."""
+        labels = LabelIndex(self.labels)
+        labels.fixed = self.fixed
+        columns = np.array([labels.add(name) for name in other.labels], np.int64)
+        both = Examples.joined([self.examples, other.examples.moved(columns, self.fixed)])
+        assert both.stamps is not None  # noqa: S101  # only timed windows are merged
+        order = np.argsort(both.stamps, kind="stable")
+        return self.of(labels, both.taken(order[both.stamps[order] > limit]))
+
+
+def narrowed(scores: ScoreArray) -> ScoreArray:
+    """Scores as float32 if that changes none of them."""
+    if scores.dtype == np.float32:
+        return scores
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    return narrow if (narrow == scores).all() else scores
+
+
+def rows_of(lengths: Int32Array | IntArray) -> IntArray:
+    """To which example each entry belongs."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _entries(lengths: Int32Array, order: IntArray) -> IntArray:
+    """Where the entries of some examples stand among all entries, in this order of the examples."""
+    taken = offsets_of(lengths[order])
+    return np.repeat(offsets_of(lengths)[order] - taken[:-1], lengths[order]) + np.arange(taken[-1])
+
+
+def _split(entries: np.ndarray[Any, Any], lengths: Int32Array) -> list[list[Any]]:
+    """The entries of each example."""
+    bounds, listed = offsets_of(lengths).tolist(), entries.tolist()
+    return [listed[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _concatenated(parts: Sequence[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
