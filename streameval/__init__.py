@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streameval.delivery.ledger import Ledger
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
     from streameval.evaluation.score import classification_report, score
-    from streameval.inputs.topk import TopK
+    from streameval.inputs.forms import TopK
     from streameval.metrics.propensities import jain_propensities
     from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
     from streameval.progressive.pending import Pending
@@ -47,7 +47,7 @@ _LATER = {
     "delivery.checkpoint": {"Checkpoint", "Checkpointer", "load"},
     "delivery.ledger": {"Ledger"},
     "evaluation.score": {"classification_report", "score"},
-    "inputs.topk": {"TopK"},
+    "inputs.forms": {"TopK"},
     "metrics.propensities": {"jain_propensities"},
     "progressive": {"Snapshot", "iter_progressive_evaluate", "progressive_evaluate"},
     "progressive.pending": {"Pending"},

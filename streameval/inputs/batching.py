@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Reader
+from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Argument, Reader
 from streameval.inputs.examples import bits_in
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
-from streameval.inputs.readers import Argument, source_of
+from streameval.inputs.readers import source_of
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Ragged, joined, ragged
@@ -35,7 +35,7 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     reader.reset()
     for value, role in ((y_true, TRUE), (y_pred, PRED), (mask, MASK)):
         if role != MASK or value is not None:
-            for column, bits in bits_in(value, role, reader):
+            for column, bits in bits_in(value, Argument(role, reader)):
                 cells[column] = cells.get(column, 0) | bits
     reader.check_label_types()
     cells.pop(IGNORED, None)

@@ -38,11 +38,15 @@ class Reader:
         Whether numbers in ``y_pred`` are scores, to be compared with a threshold.
     keeps_scores
         Whether a state reads the scores themselves.
+    has_strings
+        Whether a label of this call is a string.
+    integers
+        The argument of this call whose labels are the integers 0, 1, 2 ...
     """
 
     __slots__ = (
-        "_integers", "_known", "_positions", "_strings", "_unnamed", "config", "default_threshold", "keeps_scores",
-        "labels", "reads_scores", "thresholds",
+        "_known", "_positions", "_threshold", "_thresholds", "_unnamed", "config", "has_strings", "integers",
+        "keeps_scores", "labels", "reads_scores",
     )  # fmt: skip
 
     def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
@@ -51,14 +55,14 @@ class Reader:
         self.labels = labels
         self._known = labels if known is None else known
         self._unnamed: dict[str, int] = {}
-        self._integers: str | None = None
-        self._strings = False
+        self.integers: str | None = None
+        self.has_strings = False
         self._positions: IntArray | None = None
         self.keeps_scores = bool(config.options) and config.scored
         self.reads_scores = config.threshold is not None
         bound = config.threshold
-        self.thresholds: dict[Label, float] | None = dict(bound) if isinstance(bound, tuple) else None
-        self.default_threshold: float | None = None if isinstance(bound, tuple) else bound
+        self._thresholds: dict[Label, float] | None = dict(bound) if isinstance(bound, tuple) else None
+        self._threshold: float = 0.0 if bound is None or isinstance(bound, tuple) else bound
 
     @property
     def drops_nan(self) -> bool:
@@ -72,7 +76,7 @@ class Reader:
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
-        self._strings = self._strings or isinstance(label, str)
+        self.has_strings = self.has_strings or isinstance(label, str)
         try:
             known = self.labels.columns.get(label) if type(label) in _PLAIN else None  # type: ignore[call-overload]
         except TypeError:
@@ -129,7 +133,7 @@ class Reader:
 
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))
-        self._strings = self._strings or str in kinds
+        self.has_strings = self.has_strings or str in kinds
         return kinds <= _PLAIN
 
     def _register(self, labels: list[Any]) -> None:
@@ -142,25 +146,17 @@ class Reader:
             for label in new:
                 self.column(label)
 
-    def note_integer_labels(self, name: str) -> None:
-        """Have `check_label_types` raise if labels are strings: this argument counts labels 0, 1, 2 ..."""
-        self._integers = self._integers or name
-
     def reset(self) -> None:
-        """Forget which arguments had columns without names, and whether any label was a string."""
+        """Forget what was noted of the arguments of a call."""
         self._unnamed.clear()
-        self._integers = None
-        self._strings = False
+        self.integers = None
+        self.has_strings = False
         self._positions = None
-
-    def note_string_label(self) -> None:
-        """Have `check_label_types` raise if columns have no names: a label is a string."""
-        self._strings = True
 
     def check_label_types(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
-        name = next(iter(self._unnamed), self._integers)
-        if name is not None and self._strings:
+        name = next(iter(self._unnamed), self.integers)
+        if name is not None and self.has_strings:
             raise InputError(
                 f"{name} has columns without names, but the labels are strings; construct with labels=[...]"
             )
@@ -190,9 +186,9 @@ class Reader:
 
     def threshold(self, label: object) -> float:
         """The threshold of one label. Only asked when scores are read."""
-        if self.thresholds is None:
-            return 0.0 if self.default_threshold is None else self.default_threshold
-        value = self.thresholds.get(normalise(label))
+        if self._thresholds is None:
+            return self._threshold
+        value = self._thresholds.get(normalise(label))
         if value is None:
             if self.config.unknown == "ignore":
                 return 0.0  # the label is dropped, whatever its score
@@ -201,13 +197,45 @@ class Reader:
 
     def threshold_row(self, columns: IntArray) -> float | FloatArray:
         """The thresholds of matrix columns."""
-        if self.thresholds is None:
-            return self.threshold(None)
+        if self._thresholds is None:
+            return self._threshold
         names = self.labels.labels
         return np.array([self.threshold(names[column]) for column in columns.tolist()], np.float64)
 
 
+class Argument:
+    """Which argument is read, and how.
+
+    Attributes
+    ----------
+    compared
+        Whether its numbers are scores, to be compared with a threshold.
+    scored
+        Whether a state reads its scores.
+    frame
+        The column names of a data frame in another argument, which a matrix without names takes.
+    """
+
+    __slots__ = ("compared", "frame", "name", "reader", "role", "scored")
+
+    def __init__(self, role: int, reader: Reader, frame: list[object] | None = None) -> None:
+        self.role, self.reader, self.frame, self.name = role, reader, frame, NAMES[role]
+        self.compared = role == PRED and reader.reads_scores
+        self.scored = role == PRED and reader.keeps_scores
+
+    def columns(self, width: int) -> IntArray:
+        """The columns of a matrix: those of the data frame in another argument, or by position."""
+        if self.frame is None:
+            return self.reader.positions(width, self.name)
+        if width != len(self.frame):
+            raise InputError(
+                f"{self.name} has {width} columns but the data frame of the other argument has {len(self.frame)}; "
+                "give the same columns"
+            )
+        return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
+
+
 def named(error: LabelError, name: str) -> LabelError:
     """The same error, which says which argument holds the label."""
-    text = str(error)
-    return error if text.startswith(name) else LabelError(f"{name}: {text}")
+    message = str(error)
+    return error if message.startswith(name) else LabelError(f"{name}: {message}")

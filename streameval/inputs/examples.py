@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, Reader, named
+from streameval.inputs.columns import IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
-from streameval.inputs.pieces import Columns, Piece, Rows, Scores, unignored
+from streameval.inputs.pieces import Columns, Piece, Source, filtered, matrix_piece, unignored
 from streameval.inputs.values import (
     array_of,
     binarize,
@@ -21,56 +21,58 @@ from streameval.inputs.values import (
     plain_array,
     score_of,
     without_tensors,
-)
+)  # fmt: skip
 from streameval.kernel import backend
 from streameval.kernel.types import Lists
 from streameval.schema.batch import offsets_of
 from streameval.schema.text import quoted
 
-_NDARRAY = {np.ndarray}
 _COLLECTIONS = {set, frozenset, list, tuple}
+
+Bits: TypeAlias = Iterable[tuple[int, int]]
 
 # -- one example ------------------------------------------------------------------------------------------------------
 
 
-def bits_in(example: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+def bits_in(example: object, argument: Argument) -> Bits:
     """One argument of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`."""
     try:
-        return _BITS.get(form_of(example), _refuse)(example, role, reader)
+        return _BITS.get(form_of(example), _refuse)(example, argument)
     except LabelError as error:
-        raise named(error, NAMES[role]) from None
+        raise named(error, argument.name) from None
 
 
-def _bits_of_labels(labels: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
-    return [(column, role) for column in reader.columns_in(labels, NAMES[role])]
+def _bits_of_labels(labels: Any, argument: Argument) -> Bits:
+    return [(column, argument.role) for column in argument.reader.columns_in(labels, argument.name)]
 
 
-def _bits_of_mapping(mapping: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+def _bits_of_mapping(mapping: Any, argument: Argument) -> Bits:
+    column_of = argument.reader.column
     return [
-        (column, bit_of(value, label, role, reader))
+        (column, bit_of(value, label, argument))
         for label, value in mapping.items()
-        if (column := reader.column(label)) != IGNORED
+        if (column := column_of(label)) != IGNORED
     ]
 
 
-def _bits_of_series(series: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
+def _bits_of_series(series: Any, argument: Argument) -> Bits:
     """A Series of pandas: its index names the labels."""
     labels = [label for label, _ in series.items()]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
-        raise LabelError(f"{NAMES[role]} has two values for label {quoted(twice)}; name each label once")
-    return _bits_of_mapping(series, role, reader)
+        raise LabelError(f"{argument.name} has two values for label {quoted(twice)}; name each label once")
+    return _bits_of_mapping(series, argument)
 
 
-def _refuse_shape(example: Any, role: int, reader: Reader) -> Iterable[tuple[int, int]]:  # noqa: ARG001
+def _refuse_shape(example: Any, argument: Argument) -> Bits:
     raise InputError(
-        f"{NAMES[role]} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
+        f"{argument.name} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
         "for many, use update_many"
     )
 
 
-def _refuse(example: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:  # noqa: ARG001
-    name = NAMES[role]
+def _refuse(example: object, argument: Argument) -> Bits:
+    name = argument.name
     if isinstance(example, str | bytes):
         raise InputError(f"{name} is the string {quoted(example)}; for one label write {{{quoted(example)}}}")
     if example is None:
@@ -81,24 +83,24 @@ def _refuse(example: object, role: int, reader: Reader) -> Iterable[tuple[int, i
     )
 
 
-def _bits_of_row(example: object, role: int, reader: Reader) -> Iterable[tuple[int, int]]:
-    name = NAMES[role]
+def _bits_of_row(example: object, argument: Argument) -> Bits:
+    name, reader = argument.name, argument.reader
     row = array_of(example, name)
     if row.ndim != 1:
-        return _refuse_shape(row, role, reader)
+        return _refuse_shape(row, argument)
     labels = _labels_in(row)
     if labels is not None:
-        return _bits_of_labels(labels, role, reader)
+        return _bits_of_labels(labels, argument)
     columns = reader.positions(len(row), name)
-    thresholds = reader.threshold_row(columns) if role == PRED and reader.reads_scores else 0.0
-    positive, masked = binarize(plain_array(row, name), role, reader, thresholds)
-    bits = positive * np.uint8(role)
+    thresholds = reader.threshold_row(columns) if argument.compared else 0.0
+    positive, masked = binarize(plain_array(row, name), argument, thresholds)
+    bits = positive * np.uint8(argument.role)
     if masked is not None:
         bits |= masked * np.uint8(MASK)
     return zip(columns.tolist(), bits.tolist(), strict=True)
 
 
-_BITS: dict[Form, Callable[[Any, int, Reader], Iterable[tuple[int, int]]]] = {
+_BITS: dict[Form, Callable[[Any, Argument], Bits]] = {
     "list": _bits_of_labels, "set": _bits_of_labels, "mapping": _bits_of_mapping, "series": _bits_of_series,
     "array": _bits_of_row, "arrow": _bits_of_row, "polars": _bits_of_row, "frame": _refuse_shape,
     "table": _refuse_shape,
@@ -115,157 +117,124 @@ def _labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
     return values if strings or not values else None
 
 
-def _scores_in(example: Any, reader: Reader) -> dict[int, float | None]:
-    """The scores of one example by column, None where missing; of a ranked list, places counted from 0 downwards."""
-    form = form_of(example)
+def _scores_in(example: Any, argument: Argument) -> dict[int, float]:
+    """The scores of one example by column, NaN where missing; of a ranked list, places counted from 0 downwards."""
+    form, reader, scores = form_of(example), argument.reader, dict[int, float]()
     if form in ("mapping", "series"):
-        return {
-            column: score_of(value, label, reader)
-            for label, value in example.items()
-            if (column := _column(label, reader)) != IGNORED
-        }
-    if form == "list":
-        ranked: dict[int, float | None] = {}
+        for label, value in example.items():
+            if (column := reader.column(label)) != IGNORED:
+                scores[column] = score_of(value, label, argument)
+    elif form == "list":
         for label in example:
-            column = _column(label, reader)
-            if column != IGNORED and column not in ranked:
-                ranked[column] = -float(len(ranked))
-        return ranked
-    if form in ("array", "arrow", "polars", "frame", "table"):
+            if (column := reader.column(label)) != IGNORED:
+                scores.setdefault(column, -float(len(scores)))
+    elif form in ("array", "arrow", "polars", "frame", "table"):
         row = array_of(example, "y_pred")
         if row.ndim != 1:
             raise InputError(f"y_pred has an example of shape {row.shape}; an example is a row of scores")
-        scores, missing = checked_scores(row, reader)
-        columns = reader.positions(len(row), "y_pred").tolist()
-        absent = [0] * len(row) if missing is None else missing.tolist()
-        return {
-            column: None if gone else score
-            for column, score, gone in zip(columns, scores.tolist(), absent, strict=True)
-            if column != IGNORED
-        }
-    if form == "set":
+        values, missing = checked_scores(row, argument)
+        cells = (values if missing is None else np.where(missing, np.nan, values)).tolist()
+        scores = dict(zip(reader.positions(len(row), "y_pred").tolist(), cells, strict=True))
+        scores.pop(IGNORED, None)
+    elif form == "set":
         raise no_scores(example)
-    raise InputError(
-        f"y_pred must be a mapping label -> score, a ranked list of labels or a row of scores, not {quoted(example)}"
-    )
-
-
-def _column(label: object, reader: Reader) -> int:
-    try:
-        return reader.column(label)
-    except LabelError as error:
-        raise named(error, NAMES[PRED]) from None
+    else:
+        raise InputError(
+            "y_pred must be a mapping label -> score, a ranked list of labels or a row of scores, "
+            f"not {quoted(example)}"
+        )
+    return scores
 
 
 # -- many of them -----------------------------------------------------------------------------------------------------
 
 
-class Examples:
-    """Any iterable of single examples."""
+def examples_of(examples: Iterator[object], length: int | None, argument: Argument) -> Source:
+    """A source of single examples."""
+    read = _ranked if argument.scored else _labelled
 
-    def __init__(self, source: Iterator[object], length: int | None, role: int, reader: Reader) -> None:
-        self._source, self._role, self._reader = source, role, reader
-        self.length = length
-        self.width = 4096  # as wide as makes pieces of a few thousand examples, since rows could be of any size
+    def piece(start: int, stop: int) -> Piece:
+        return read(without_tensors(list(islice(examples, stop - start)), argument.name), argument)
 
-    def take(self, size: int) -> Piece:
-        """The next ``size`` examples, fewer at the end."""
-        examples = without_tensors(list(islice(self._source, size)), NAMES[self._role])
-        scored = self._role == PRED and self._reader.keeps_scores
-        return self._ranked(examples) if scored else self._labelled(examples)
+    return Source(length, 4096, piece)  # as wide as makes pieces of a few thousand examples, as rows can be of any size
 
-    def _labelled(self, examples: list[Any]) -> Piece:
-        role, reader = self._role, self._reader
+
+def _labelled(examples: list[Any], argument: Argument) -> Piece:
+    role = argument.role
+    kinds = set(map(type, examples))
+    if np.ndarray in kinds:
+        lists = string_lists(examples, argument)
+        if lists is not None:
+            return Columns(len(examples), lists)
+        labels = [_labels_in(row) if isinstance(row, np.ndarray) else None for row in examples]
+        examples = [row if names is None else names for row, names in zip(examples, labels, strict=True)]
         kinds = set(map(type, examples))
-        if np.ndarray in kinds:
-            lists = string_lists(examples, role, reader)
-            if lists is not None:
-                return Columns(len(examples), lists)
-            examples = [_plain_row(example) for example in examples]
-            kinds = set(map(type, examples))
-        if kinds <= _COLLECTIONS:
-            flat = reader.columns_in(chain.from_iterable(examples), NAMES[role])
-            lengths = np.fromiter(map(len, examples), np.int64, len(examples))
-            return Columns(len(examples), unignored(Lists(offsets_of(lengths), np.array(flat, np.int64))))
-        rows = self._stacked(examples)
-        if rows is not None:
-            columns = reader.positions(rows.shape[1], NAMES[role])
-            thresholds = reader.threshold_row(columns) if role == PRED and reader.reads_scores else 0.0
-            return Rows(rows, columns, role, reader, thresholds)
-        columns_by_bit: dict[int, list[int]] = {role: [], MASK: [], 0: []}
-        ends: dict[int, list[int]] = {role: [0], MASK: [0], 0: [0]}
-        for example in examples:
-            for column, bit in bits_in(example, role, reader):
-                if column != IGNORED:
-                    columns_by_bit[bit].append(column)
-            for bit, columns_so_far in columns_by_bit.items():
-                ends[bit].append(len(columns_so_far))
-        positive, unknown, mentioned = (
-            Lists(np.array(ends[bit], np.int64), np.array(columns_by_bit[bit], np.int64)) for bit in (role, MASK, 0)
-        )
-        return Columns(len(examples), positive, unknown if role != MASK else None, mentioned)
-
-    def _ranked(self, examples: list[Any]) -> Piece:
-        reader = self._reader
-        plain = _plain_mappings(examples, reader)
-        if plain is not None:
-            return plain
-        rows = self._stacked(examples)
-        if rows is not None:
-            columns = reader.positions(rows.shape[1], NAMES[PRED])
-            return Scores(columns, *checked_scores(rows, reader))
-        lengths: list[int] = []
-        columns_of: list[int] = []
-        scores: list[float] = []
-        numeric: list[int] = []
-        absent: list[int] = []
-        ends = [0]
-        for example in examples:
-            entries = _scores_in(example, reader)
-            known = [(column, score) for column, score in entries.items() if score is not None]
-            lengths.append(len(known))
-            columns_of += [column for column, _ in known]
-            scores += [score for _, score in known]
-            numeric += [int(not isinstance(example, list | tuple))] * len(known)
-            absent += [column for column, score in entries.items() if score is None]
-            ends.append(len(absent))
-        return Columns(
-            len(examples),
-            mentioned=Lists(np.array(ends, np.int64), np.array(absent, np.int64)) if absent else None,
-            ranked=Lists(offsets_of(np.array(lengths, np.int64)), np.array(columns_of, np.int64)),
-            scores=np.array(scores, np.float64),
-            numeric=np.array(numeric, np.uint8),
-        )
-
-    @staticmethod
-    def _stacked(examples: list[Any]) -> np.ndarray[Any, Any] | None:
-        """Rows of one length and type as a matrix; None if examples are anything else."""
-        if not examples or set(map(type, examples)) != _NDARRAY:
-            return None
-        if len({(row.shape, row.dtype) for row in examples}) != 1 or examples[0].ndim != 1:
-            return None
-        return np.stack(examples) if examples[0].dtype.kind in "biuf" else None
+    if kinds <= _COLLECTIONS:
+        flat = argument.reader.columns_in(chain.from_iterable(examples), argument.name)
+        return Columns(len(examples), unignored(Lists(_ends(examples), np.array(flat, np.int64))))
+    rows = _stacked(examples, argument)
+    if rows is not None:
+        return rows
+    cells = [list(bits_in(example, argument)) for example in examples]
+    numbers = np.fromiter(chain.from_iterable(chain.from_iterable(cells)), np.int64)
+    columns, bits = np.ascontiguousarray(numbers[::2]), numbers[1::2]
+    lists = Lists(_ends(cells), columns)
+    positive, unknown, mentioned = (filtered(lists, (bits == bit) & (columns != IGNORED)) for bit in (role, MASK, 0))
+    return Columns(len(examples), positive, unknown if role != MASK else None, mentioned)
 
 
-def _plain_row(example: object) -> object:
-    """An array of labels as their list."""
-    labels = _labels_in(example) if isinstance(example, np.ndarray) else None
-    return example if labels is None else labels
+def _ranked(examples: list[Any], argument: Argument) -> Piece:
+    piece = _plain_mappings(examples, argument) or _stacked(examples, argument)
+    if piece is not None:
+        return piece
+    try:
+        entries = [_scores_in(example, argument) for example in examples]
+    except LabelError as error:
+        raise named(error, argument.name) from None
+    lists = Lists(_ends(entries), np.fromiter(chain.from_iterable(entries), np.int64))
+    scores = np.fromiter(chain.from_iterable(part.values() for part in entries), np.float64)
+    numeric = np.repeat([not isinstance(example, list | tuple) for example in examples], np.diff(lists.offsets))
+    scored = ~np.isnan(scores)
+    return Columns(
+        len(examples),
+        mentioned=None if scored.all() else filtered(lists, ~scored),
+        ranked=filtered(lists, scored),
+        scores=scores[scored],
+        numeric=numeric[scored].astype(np.uint8),
+    )
 
 
-def string_lists(rows: list[Any], role: int, reader: Reader) -> Lists | None:
+def _ends(parts: list[Any]) -> Any:
+    """Where the parts begin and end, one after the other."""
+    return offsets_of(np.fromiter(map(len, parts), np.int64, len(parts)))
+
+
+def _stacked(examples: list[Any], argument: Argument) -> Piece | None:
+    """Rows of one length and type as a matrix; None if examples are anything else."""
+    if not examples or set(map(type, examples)) != {np.ndarray}:
+        return None
+    if len({(row.shape, row.dtype) for row in examples}) != 1 or examples[0].ndim != 1:
+        return None
+    if examples[0].dtype.kind not in "biuf":
+        return None
+    columns = argument.reader.positions(len(examples[0]), argument.name)
+    return matrix_piece(np.stack(examples), columns, argument)
+
+
+def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
     """Lists and arrays of strings, where there is nothing else."""
     coded = backend.strings.listed_codes(rows)
     if coded is None:
         return None
     ends, codes, strings = coded
-    columns = np.array(reader.columns_in([*strings], NAMES[role]), np.int64)
+    columns = np.array(argument.reader.columns_in([*strings], argument.name), np.int64)
     kind: Any = np.int32 if len(codes) < 2**31 else np.int64
     return unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))
 
 
-def _plain_mappings(examples: list[Any], reader: Reader) -> Columns | None:
+def _plain_mappings(examples: list[Any], argument: Argument) -> Columns | None:
     """Dicts of plain labels and numbers, all at once; None where one needs a closer look."""
+    reader = argument.reader
     lists = backend.lists.score_lists(reader.labels.columns, examples)
     if lists is None and type(examples[0]) is dict and reader.config.unknown != "ignore":
         reader.register(examples)
@@ -273,6 +242,5 @@ def _plain_mappings(examples: list[Any], reader: Reader) -> Columns | None:
     if lists is None:
         return None
     offsets, columns, scores, has_strings = lists
-    if has_strings:
-        reader.note_string_label()
+    reader.has_strings |= bool(has_strings)
     return Columns(len(examples), ranked=Lists(offsets, columns), scores=scores, numeric=np.ones(len(scores), np.uint8))

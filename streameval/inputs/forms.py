@@ -1,19 +1,38 @@
-"""Which form an argument has. Nothing else asks.
+"""Which form an argument has: known by its class, or by what its objects have, so that no library is imported.
 
-A form is known by its class, or by the methods and attributes that its objects have, so that no library needs to be
-imported. A new form is one line in this module and one reader in `streameval.inputs.readers`, or in
-`streameval.inputs.examples` if it is a form of single examples.
+A new form is one line here and one reader in `streameval.inputs.readers`, or for single examples in
+`streameval.inputs.examples`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from streameval.inputs.topk import TopK
+from streameval.errors import public
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class TopK:
+    """The best labels of each example, as retrieval systems give them.
+
+    Attributes
+    ----------
+    indices
+        Shape (examples, k): columns in the order of the declared labels, or the labels 0, 1, 2 ... themselves, best
+        first. Negative ones are padding.
+    scores
+        The same shape; None if only their order is known.
+    """
+
+    indices: Any
+    scores: Any = None
+
 
 Form: TypeAlias = Literal[
     "none", "top_k", "list", "sparse", "string", "mapping", "set", "table", "frame", "arrow", "polars", "series",
@@ -25,7 +44,6 @@ _TYPES: dict[type, Form] = {
     type(None): "none", list: "list", tuple: "list", set: "set", frozenset: "set", dict: "mapping",
     str: "string", bytes: "string", np.ndarray: "array",
 }  # fmt: skip
-"""The commonest types, which need no closer look."""
 
 _MARKS: tuple[tuple[Form, Any, tuple[str, ...]], ...] = (
     ("top_k", TopK, ()),

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.inputs.columns import IGNORED, PRED, Reader
-from streameval.inputs.values import binarize, bound_of
+from streameval.inputs.columns import IGNORED, Argument
+from streameval.inputs.values import binarize, bound_of, checked_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import offsets_of
 
 _NOTHING = np.zeros(0, np.int64)
 
 
-class Source(Protocol):
-    """One argument, read piece by piece. ``length`` is None where it is not known before the end."""
+class Source:
+    """One argument, read piece by piece; ``length`` is None where it is not known before the end."""
 
-    length: int | None
-    width: int
+    __slots__ = ("_piece", "_start", "length", "width")
+
+    def __init__(self, length: int | None, width: int, piece: Callable[[int, int], Piece]) -> None:
+        """Of examples of ``width`` cells; ``piece(start, stop)`` reads some of them, fewer at the end."""
+        self.length, self.width, self._piece, self._start = length, width, piece, 0
 
     def take(self, size: int) -> Piece:
         """The next ``size`` examples, fewer at the end."""
+        start, self._start = self._start, self._start + size
+        return self._piece(start, self._start)
 
 
 class Rows:
     """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
 
-    __slots__ = ("_read", "block", "columns", "reader", "role", "thresholds")
+    __slots__ = ("_argument", "_read", "block", "columns", "thresholds")
 
-    def __init__(
-        self, block: np.ndarray[Any, Any], columns: IntArray, role: int, reader: Reader, thresholds: float | FloatArray
-    ) -> None:
-        self.block, self.columns, self.role = block, columns, role
-        self.reader, self.thresholds = reader, thresholds
+    def __init__(self, block: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> None:
+        self.block, self.columns, self._argument = block, columns, argument
+        self.thresholds = argument.reader.threshold_row(columns) if argument.compared else 0.0
         self._read: tuple[UInt8Array, UInt8Array | None] | None = None
 
     @property
@@ -45,24 +49,24 @@ class Rows:
     def read(self) -> tuple[UInt8Array, UInt8Array | None]:
         """1 where positive, and 1 where the truth is unknown (None if nowhere); checked."""
         if self._read is None:
-            self._read = binarize(self.block, self.role, self.reader, self.thresholds)
+            self._read = binarize(self.block, self._argument, self.thresholds)
         return self._read
 
     def raw(self) -> tuple[UInt8Array, UInt8Array | None]:
         """The same, but the kernel checks bytes that need no copy, while it counts them."""
-        scores = self.role == PRED and self.reader.reads_scores
-        if self._read is None and (self.block.dtype == np.bool_ or (self.block.dtype == np.uint8 and not scores)):
+        unchecked = self.block.dtype == np.uint8 and not self._argument.compared
+        if self._read is None and (unchecked or self.block.dtype == np.bool_):
             rows = np.ascontiguousarray(self.block).view(np.uint8)
             # A boolean array can hold other bytes than 0 and 1, all of which are true.
-            if self.block.dtype == np.uint8 or rows.max(initial=0) <= 1:
+            if unchecked or rows.max(initial=0) <= 1:
                 return rows, None
         return self.read()
 
     def compared(self) -> tuple[ScoreArray, ScoreArray] | None:
         """Scores and the threshold of each column, not checked, if the kernel can compare them."""
-        if self.role != PRED or not self.reader.reads_scores or self.block.dtype not in (np.float32, np.float64):
+        if not self._argument.compared or self.block.dtype not in (np.float32, np.float64):
             return None
-        if self.reader.drops_nan and np.isnan(self.block).any():
+        if self._argument.reader.drops_nan and np.isnan(self.block).any():
             return None
         bounds = np.broadcast_to(bound_of(self.block.dtype, self.thresholds), self.columns.shape)
         return np.ascontiguousarray(self.block), np.ascontiguousarray(bounds)
@@ -123,6 +127,13 @@ class Columns:
 
 
 Piece: TypeAlias = Rows | Scores | Columns
+
+
+def matrix_piece(block: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Piece:
+    """Rows of a matrix with these columns."""
+    if argument.scored:
+        return Scores(columns, *checked_scores(block, argument))
+    return Rows(block, columns, argument)
 
 
 def listed(bits: UInt8Array, columns: IntArray) -> Lists:

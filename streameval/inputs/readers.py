@@ -9,14 +9,13 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
-from streameval.inputs.columns import IGNORED, NAMES, PRED, Reader
-from streameval.inputs.examples import Examples, string_lists
-from streameval.inputs.forms import Form, columns_of, form_of
-from streameval.inputs.pieces import Columns, Piece, Rows, Scores, Source, filtered, listed, unignored
-from streameval.inputs.topk import TopK
+from streameval.inputs.columns import IGNORED, Argument
+from streameval.inputs.examples import examples_of, string_lists
+from streameval.inputs.forms import Form, TopK, columns_of, form_of
+from streameval.inputs.pieces import Columns, Piece, Source, filtered, listed, matrix_piece, unignored
 from streameval.inputs.values import array_of, binarize, checked_scores, plain_array
 from streameval.kernel import backend
-from streameval.kernel.types import DAMAGED, DISTINCT, FloatArray, IntArray, Lists, Places
+from streameval.kernel.types import DAMAGED, DISTINCT, IntArray, Lists, Places
 from streameval.schema.batch import joined, offsets_of, part_of
 from streameval.schema.text import quoted
 
@@ -26,33 +25,8 @@ def source_of(value: object, form: Form, argument: Argument) -> Source:
     return _SOURCES.get(form, _refuse)(value, argument)
 
 
-class Argument:
-    """Which argument is read, and how; ``scored``: a state reads its scores.
-
-    A matrix without column names takes those of the data ``frame``.
-    """
-
-    __slots__ = ("frame", "name", "reader", "role", "scored")
-
-    def __init__(self, role: int, reader: Reader, frame: list[object] | None) -> None:
-        self.role, self.reader, self.frame, self.name = role, reader, frame, NAMES[role]
-        self.scored = role == PRED and reader.keeps_scores
-
-    def columns(self, width: int) -> IntArray:
-        """The columns of a matrix: those of the data frame in another argument, or by position."""
-        if self.frame is None:
-            return self.reader.positions(width, self.name)
-        if width != len(self.frame):
-            raise InputError(
-                f"{self.name} has {width} columns but the data frame of the other argument has {len(self.frame)}; "
-                "give the same columns"
-            )
-        return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
-
-
 def _examples(values: Any, argument: Argument) -> Source:
-    length = len(values) if isinstance(values, Sized) else None
-    return Examples(iter(values), length, argument.role, argument.reader)
+    return examples_of(iter(values), len(values) if isinstance(values, Sized) else None, argument)
 
 
 def _refuse(value: object, argument: Argument) -> Source:
@@ -75,7 +49,7 @@ def _array(value: object, argument: Argument) -> Source:
     """An array: a matrix, or a column of examples."""
     array = array_of(value, argument.name)
     if array.ndim == 2:
-        return _Matrix(array, argument.columns(array.shape[1]), argument)
+        return _matrix(array, argument.columns(array.shape[1]), argument)
     if array.ndim and (argument.scored or (array.ndim == 1 and array.dtype.kind == "O")):
         return _examples(array.tolist(), argument)
     if argument.scored:
@@ -86,38 +60,20 @@ def _array(value: object, argument: Argument) -> Source:
     )
 
 
-class _Matrix:
-    """A 2-D array."""
-
-    def __init__(self, values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> None:
-        self._role, self._reader = argument.role, argument.reader
-        self._scored = argument.scored
-        values = values if self._scored else plain_array(values, argument.name)
-        if self._reader.config.unknown == "ignore" and (columns == IGNORED).any():
-            wanted = columns != IGNORED
-            values, columns = values[:, wanted], columns[wanted]
-        self._values, self._columns = values, columns
-        self._thresholds: float | FloatArray = 0.0
-        if self._role == PRED and self._reader.reads_scores and not self._scored:
-            self._thresholds = self._reader.threshold_row(columns)
-        self._start = 0
-        self.length: int | None = len(values)
-        self.width = len(columns)
-
-    def take(self, size: int) -> Piece:
-        block = self._values[self._start : self._start + size]
-        self._start += len(block)
-        if self._scored:
-            return Scores(self._columns, *checked_scores(block, self._reader))
-        return Rows(block, self._columns, self._role, self._reader, self._thresholds)
+def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:
+    """A 2-D array whose columns are these."""
+    if not argument.scored:
+        values = plain_array(values, argument.name)
+    if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
+        values, columns = values[:, columns != IGNORED], columns[columns != IGNORED]
+    return Source(len(values), len(columns), lambda start, stop: matrix_piece(values[start:stop], columns, argument))
 
 
 def _frame(frame: Any, argument: Argument) -> Source:
     """A table or data frame, whose columns are labels."""
-    role, reader = argument.role, argument.reader
     form = form_of(frame)
     names = columns_of(frame, form)
-    columns = np.array(reader.columns_in(names, argument.name), np.int64)
+    columns = np.array(argument.reader.columns_in(names, argument.name), np.int64)
     seen: set[int] = set()
     for label, column in zip(names, columns.tolist(), strict=True):
         if column in seen:
@@ -127,86 +83,67 @@ def _frame(frame: Any, argument: Argument) -> Source:
     if form == "frame":
         values = np.asarray(frame.to_numpy())
         kinds = {str(kind).lower() for kind in frame.dtypes}
-        if role == PRED and (reader.keeps_scores or reader.reads_scores) and len(kinds) > 1:
+        if (argument.scored or argument.compared) and len(kinds) > 1:
             # One type for all columns would round integers and take booleans for scores.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
     else:
         parts = [np.asarray(frame.column(position).to_pylist(), object) for position in range(len(names))]
         values = np.stack(parts, axis=1) if parts else np.zeros((frame.num_rows, 0), np.uint8)
-    return _Matrix(values, columns, argument)
+    return _matrix(values, columns, argument)
 
 
 def _sparse(value: Any, argument: Argument) -> Source:
+    """A sparse matrix. A cell that is not stored is 0, also where it is compared with a threshold, and ranks last."""
     if len(value.shape) != 2:
         raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
-    matrix = value.tocsr()
-    return _Sparse(matrix, argument.columns(matrix.shape[1]), argument)
-
-
-class _Sparse:
-    """A sparse matrix in compressed rows.
-
-    A cell that is not stored is 0, also where it is compared with a threshold; as a score it ranks last.
-    """
-
-    def __init__(self, matrix: Any, columns: IntArray, argument: Argument) -> None:
-        role, reader = self._role, self._reader = argument.role, argument.reader
+    matrix, reader = value.tocsr(), argument.reader
+    columns, lists = argument.columns(matrix.shape[1]), _stored(matrix, argument.name)
+    if not lists.distinct:
+        matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
+        matrix.sum_duplicates()
         lists = _stored(matrix, argument.name)
-        if not lists.distinct:
-            matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
-            matrix.sum_duplicates()
-            lists = _stored(matrix, argument.name)
-        data = np.asarray(matrix.data)[: len(lists.places)]
-        self._columns = columns
-        if (columns == IGNORED).any():  # values of ignored labels are not even looked at
-            self._columns = columns[columns != IGNORED]
-            lists, data = unignored(lists._replace(columns=columns)), data[columns[lists.places] != IGNORED]
-        elif not np.array_equal(columns, np.arange(len(columns))):
-            lists = lists._replace(columns=columns)
-        self._scored = argument.scored
-        self._missing: Any = None
-        if self._scored:
-            data, self._missing = checked_scores(data, reader)
-            data = data.astype(np.float64)
-            lists = Lists(lists.offsets.astype(np.int64), lists.flat().astype(np.int64))
-        self._lists, self._data = lists, plain_array(data, argument.name)
-        self._start = 0
-        self.length: int | None = matrix.shape[0]
-        self.width = 0
-        self._thresholds: FloatArray | None = None
-        self._zeros = np.zeros(0, np.int64)
-        if role == PRED and reader.reads_scores and self._data.dtype != np.bool_:
-            by_column = np.broadcast_to(reader.threshold_row(self._columns), self._columns.shape)
-            self._thresholds = np.zeros(len(reader.labels), np.float64)
-            self._thresholds[self._columns] = by_column
-            self._zeros = self._columns[by_column <= 0.0]
-            self.width = max(4096, len(reader.labels)) if len(self._zeros) else 0
+    data = np.asarray(matrix.data)[: len(lists.places)]
+    if (columns == IGNORED).any():  # values of ignored labels are not even looked at
+        lists, data = unignored(lists._replace(columns=columns)), data[columns[lists.places] != IGNORED]
+        columns = columns[columns != IGNORED]
+    elif not np.array_equal(columns, np.arange(len(columns))):
+        lists = lists._replace(columns=columns)
+    missing: Any = None
+    if argument.scored:
+        data, missing = checked_scores(data, argument)
+        data = data.astype(np.float64)
+        lists = Lists(lists.offsets.astype(np.int64), lists.flat().astype(np.int64))
+    values = plain_array(data, argument.name)
+    zeros, thresholds = columns[:0], None  # zeros: where a cell that is not stored is predicted
+    if argument.compared and values.dtype != np.bool_:
+        by_column = np.broadcast_to(reader.threshold_row(columns), columns.shape)
+        thresholds = np.zeros(len(reader.labels), np.float64)
+        thresholds[columns] = by_column
+        zeros = columns[by_column <= 0.0]
 
-    def take(self, size: int) -> Piece:
-        lists, span = part_of(self._lists, self._start, self._start + size)
-        values, examples = self._data[span], len(lists.offsets) - 1
-        self._start += examples
-        zeros = self._unstored(lists, examples) if len(self._zeros) else None
-        if self._scored:
-            if self._missing is not None:
-                present = self._missing[span] == 0
-                lists, values = filtered(lists, present), values[present]
-            return Columns(examples, zeros, mentioned_by_all=self._columns, ranked=lists, scores=values)
-        if self._thresholds is None and values.dtype.kind in "biuf" and (values == 1).all():
-            return Columns(examples, lists, mentioned_by_all=self._columns)
-        thresholds = 0.0 if self._thresholds is None else self._thresholds[lists.flat()]
-        bits, masked = binarize(values, self._role, self._reader, thresholds)
-        positive = filtered(lists, bits != 0)
-        unknown = None if masked is None else filtered(lists, masked != 0)
-        if zeros is not None:
-            positive = joined([positive, zeros], examples)
-        return Columns(examples, positive, unknown, mentioned_by_all=self._columns)
+    def piece(start: int, stop: int) -> Piece:
+        part, span = part_of(lists, start, stop)
+        cells, examples = values[span], len(part.offsets) - 1
+        absent = None
+        if len(zeros):
+            unstored = np.ones((examples, len(reader.labels)), np.uint8)
+            unstored[np.repeat(np.arange(examples), np.diff(part.offsets)), part.flat()] = 0
+            absent = listed(unstored[:, zeros], zeros)
+        if argument.scored:
+            if missing is not None:
+                present = missing[span] == 0
+                part, cells = filtered(part, present), cells[present]
+            return Columns(examples, absent, mentioned_by_all=columns, ranked=part, scores=cells)
+        if thresholds is None and cells.dtype.kind in "biuf" and (cells == 1).all():
+            return Columns(examples, part, mentioned_by_all=columns)
+        bits, masked = binarize(cells, argument, 0.0 if thresholds is None else thresholds[part.flat()])
+        positive = filtered(part, bits != 0)
+        unknown = None if masked is None else filtered(part, masked != 0)
+        if absent is not None:
+            positive = joined([positive, absent], examples)
+        return Columns(examples, positive, unknown, mentioned_by_all=columns)
 
-    def _unstored(self, lists: Lists, examples: int) -> Lists:
-        """The cells that are not stored where the threshold is at or below 0."""
-        absent = np.ones((examples, len(self._reader.labels)), np.uint8)
-        absent[np.repeat(np.arange(examples), np.diff(lists.offsets)), lists.flat()] = 0
-        return listed(absent[:, self._zeros], self._zeros)
+    return Source(matrix.shape[0], max(4096, len(reader.labels)) if len(zeros) else 0, piece)
 
 
 def _stored(matrix: Any, name: str) -> Lists:
@@ -232,19 +169,14 @@ def _indices(numbers: Any) -> Places:
 # -- columns of lists -------------------------------------------------------------------------------------------------
 
 
-class _Lists:
+def _lists(lists: Lists) -> Source:
     """A column of lists of labels."""
 
-    def __init__(self, lists: Lists) -> None:
-        self._lists = lists
-        self._start = 0
-        self.length: int | None = len(lists.offsets) - 1
-        self.width = 0
+    def piece(start: int, stop: int) -> Piece:
+        part, _ = part_of(lists, start, stop)
+        return Columns(len(part.offsets) - 1, part)
 
-    def take(self, size: int) -> Piece:
-        lists, _ = part_of(self._lists, self._start, self._start + size)
-        self._start += len(lists.offsets) - 1
-        return Columns(len(lists.offsets) - 1, lists)
+    return Source(len(lists.offsets) - 1, 0, piece)
 
 
 def _arrow(array: Any, argument: Argument) -> Source:
@@ -255,7 +187,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         )
     if argument.scored or not str(array.type).startswith(("list<", "large_list<")):
         return _examples(array.to_pylist(), argument)
-    return _Lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))
+    return _lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))
 
 
 def _polars(series: Any, argument: Argument) -> Source:
@@ -271,66 +203,46 @@ def _series(series: Any, argument: Argument) -> Source:
     """A Series of pandas: a column of lists, or of examples of another form."""
     if argument.scored:
         return _examples(series.to_list(), argument)
-    lists = string_lists(series.tolist(), argument.role, argument.reader) if hasattr(series, "tolist") else None
+    lists = string_lists(series.tolist(), argument) if hasattr(series, "tolist") else None
     if lists is not None:
-        return _Lists(lists)
+        return _lists(lists)
     rows = (value.tolist() if isinstance(value, np.ndarray) else value for value in series)
-    return Examples(rows, len(series), argument.role, argument.reader)
+    return examples_of(rows, len(series), argument)
 
 
 # -- the best labels --------------------------------------------------------------------------------------------------
 
 
-def _top_k(value: TopK, argument: Argument) -> Source:
-    return _Best(value, argument) if argument.scored else _refuse(value, argument)
+def _top_k(best: TopK, argument: Argument) -> Source:
+    if not argument.scored:
+        return _refuse(best, argument)
+    indices = np.asarray(array_of(best.indices, "TopK.indices"))
+    if indices.ndim != 2 or indices.dtype.kind not in "iu":
+        raise InputError(f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}")
+    scores: Any = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
+    missing: Any = None
+    if best.scores is not None:
+        scores, missing = checked_scores(array_of(best.scores, "TopK.scores"), argument)
+        if scores.shape != indices.shape:
+            raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
+    row, place = np.nonzero(indices >= 0)
+    columns = _columns_at(indices[row, place].astype(np.int64), argument)
+    twice = row * (int(columns.max(initial=0)) + 1) + columns
+    if len(np.unique(twice)) != len(twice):
+        raise InputError("TopK.indices names a label twice for one example; name each once")
+    lists = Lists(offsets_of(np.bincount(row, minlength=len(indices))), columns)
+    present = np.ones(len(row), np.bool_) if missing is None else missing[row, place] == 0
+    ranked, values = filtered(lists, present), scores[row, place].astype(np.float64)[present]
+    unscored = None if present.all() else filtered(lists, ~present)
+    by_all = np.arange(len(argument.reader.config.labels or ()))
 
+    def piece(start: int, stop: int) -> Piece:
+        part, span = part_of(ranked, start, stop)
+        mentioned = None if unscored is None else part_of(unscored, start, stop)[0]
+        numeric = np.zeros(len(part.places), np.uint8) if best.scores is None else None
+        return Columns(len(part.offsets) - 1, None, None, mentioned, by_all, part, values[span], numeric)
 
-class _Best:
-    """The best labels of each example."""
-
-    def __init__(self, best: TopK, argument: Argument) -> None:
-        reader = argument.reader
-        indices = np.asarray(array_of(best.indices, "TopK.indices"))
-        if indices.ndim != 2 or indices.dtype.kind not in "iu":
-            raise InputError(
-                f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}"
-            )
-        scores: Any = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
-        missing: Any = None
-        if best.scores is not None:
-            scores, missing = checked_scores(array_of(best.scores, "TopK.scores"), reader)
-            if scores.shape != indices.shape:
-                raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
-        row, place = np.nonzero(indices >= 0)
-        columns = _columns_at(indices[row, place].astype(np.int64), argument)
-        twice = row * (int(columns.max(initial=0)) + 1) + columns
-        if len(np.unique(twice)) != len(twice):
-            raise InputError("TopK.indices names a label twice for one example; name each once")
-        all_ = Lists(offsets_of(np.bincount(row, minlength=len(indices))), columns)
-        present = np.ones(len(row), np.bool_) if missing is None else missing[row, place] == 0
-        self._ranked = filtered(all_, present)
-        self._scores = scores[row, place].astype(np.float64)[present]
-        self._unscored = None if present.all() else filtered(all_, ~present)
-        self._mentioned_by_all = np.arange(0 if reader.config.labels is None else len(reader.config.labels))
-        self._ordered = best.scores is None
-        self._start = 0
-        self.length: int | None = len(indices)
-        self.width = 0
-
-    def take(self, size: int) -> Piece:
-        start, stop = self._start, self._start + size
-        ranked, span = part_of(self._ranked, start, stop)
-        unscored = None if self._unscored is None else part_of(self._unscored, start, stop)[0]
-        examples = len(ranked.offsets) - 1
-        self._start += examples
-        return Columns(
-            examples,
-            mentioned=unscored,
-            mentioned_by_all=self._mentioned_by_all,
-            ranked=ranked,
-            scores=self._scores[span],
-            numeric=np.zeros(len(ranked.places), np.uint8) if self._ordered else None,
-        )
+    return Source(len(indices), 0, piece)
 
 
 def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
@@ -339,10 +251,9 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
     declared = reader.config.labels
     if declared is None and frame is None:
         distinct, inverse = np.unique(indices, return_inverse=True)
-        reader.note_integer_labels(NAMES[PRED])
+        reader.integers = reader.integers or argument.name
         return np.array(reader.columns(distinct.tolist()), np.int64)[inverse.reshape(-1)]
-    names = declared if declared is not None else frame
-    count = 0 if names is None else len(names)
+    count = len(declared if declared is not None else frame or ())
     if len(indices) and int(indices.max()) >= count:
         what = f"{count} labels are declared" if declared is not None else f"the data frame has {count} columns"
         raise InputError(f"TopK.indices holds {indices.max()}, but {what}")

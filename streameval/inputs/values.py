@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.columns import MASK, NAMES, PRED, TRUE, Reader
+from streameval.inputs.columns import MASK, PRED, TRUE, Argument
 from streameval.kernel.types import FloatArray, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, quoted
 
@@ -54,7 +54,7 @@ def checked_weights(weights: object) -> FloatArray:
     return exact
 
 
-def binary(value: object, label: object, role: int, reader: Reader, threshold: float | None = None) -> bool | None:
+def binary(value: object, label: object, argument: Argument, threshold: float | None = None) -> bool | None:
     """Whether one value is positive; None where the truth is unknown. The threshold is by default the label's."""
     if value is True or value is False:
         return value
@@ -64,45 +64,37 @@ def binary(value: object, label: object, role: int, reader: Reader, threshold: f
         value = value.item()
         if isinstance(value, bool):
             return value
-    if role == TRUE and (value is None or _is_missing(value)):
+    name, role = argument.name, argument.role
+    if role == TRUE and (value is None or type(value).__name__ in ("NAType", "NaTType")):  # those of pandas
         return None
     if isinstance(value, _NUMBERS):
         if value != value:
             if role == TRUE:
                 return None
-            if role == PRED and reader.reads_scores and reader.drops_nan:
+            if argument.compared and argument.reader.drops_nan:
                 return False
-            raise InputError(f"{NAMES[role]} is NaN for label {quoted(label)}; give a number, or leave the label out")
-        if role == PRED and reader.reads_scores:
+            raise InputError(f"{name} is NaN for label {quoted(label)}; give a number, or leave the label out")
+        if argument.compared:
             if value in (math.inf, -math.inf):
                 raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
-            return bool(value >= (reader.threshold(label) if threshold is None else threshold))
+            return bool(value >= (argument.reader.threshold(label) if threshold is None else threshold))
         if value == 0 or value == 1:
             return bool(value)
-    raise InputError(
-        f"{NAMES[role]} is {quoted(value)} for label {quoted(label)}; {_expected(role, reader.reads_scores)}"
-    )
+    expected = "scores are ints or floats, decisions booleans" if argument.compared else _EXPECTED[role]
+    raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}")
 
 
-def _is_missing(value: object) -> bool:
-    """Whether a value is pandas' missing value, which compares to nothing."""
-    return type(value).__name__ in ("NAType", "NaTType")
+_EXPECTED = {
+    TRUE: "truth is 0, 1, or None or NaN where unknown",
+    PRED: "decisions are 0 or 1; for scores, build with threshold=...",
+    MASK: "a mask is 0 or 1",
+}
 
 
-def bit_of(value: object, label: object, role: int, reader: Reader) -> int:
+def bit_of(value: object, label: object, argument: Argument) -> int:
     """What one value adds to the bits of its cell."""
-    outcome = binary(value, label, role, reader)
-    return MASK if outcome is None else role if outcome else 0
-
-
-def _expected(role: int, scores: bool = False) -> str:
-    if role == PRED and not scores:
-        return "decisions are 0 or 1; for scores, build with threshold=..."
-    if role == PRED:
-        return "scores are ints or floats, decisions booleans"
-    if role == TRUE:
-        return "truth is 0, 1, or None or NaN where unknown"
-    return "a mask is 0 or 1"
+    outcome = binary(value, label, argument)
+    return MASK if outcome is None else argument.role if outcome else 0
 
 
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
@@ -125,55 +117,35 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     raise InputError(f"{name} has type {array.dtype}; give booleans or numbers")
 
 
-def binarize(
-    block: np.ndarray[Any, Any], role: int, reader: Reader, thresholds: float | FloatArray
-) -> tuple[UInt8Array, UInt8Array | None]:
+def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -> tuple[UInt8Array, UInt8Array | None]:
     """1 where the values of an array are positive, and 1 where the truth is unknown (None if nowhere)."""
-    kind = block.dtype.kind
+    kind, true = block.dtype.kind, argument.role == TRUE
     if kind == "O":
-        return _binarize_objects(block, role, reader, thresholds)
+        bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape).reshape(-1).tolist()
+        cells = zip(block.reshape(-1).tolist(), bounds, strict=True)
+        outcomes = [binary(value, "at this place", argument, bound) for value, bound in cells]
+        bits, masked = (np.array([cell is outcome for cell in outcomes], np.bool_) for outcome in (True, None))
+        unknown = masked.reshape(block.shape).view(np.uint8) if masked.any() else None
+        return bits.reshape(block.shape).view(np.uint8), unknown
     if kind == "b":
         bits = np.ascontiguousarray(block).view(np.uint8)
         return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
-    if role == PRED and reader.reads_scores:
+    if argument.compared:
         if kind == "f" and not (finite := np.isfinite(block)).all():
-            bad = block[~finite & ~(np.isnan(block) & reader.drops_nan)]
+            bad = block[~finite & ~(np.isnan(block) & argument.reader.drops_nan)]
             if len(bad):
                 raise InputError(f"y_pred holds {bad[0]}; scores must be finite")
         return _at_least(block, thresholds).view(np.uint8), None
-    if block.dtype == np.uint8:
-        bits = np.ascontiguousarray(block)
-        if bits.max(initial=0) > 1:
-            raise _not_a_decision(block, role)
-        return bits, None
+    if block.dtype == np.uint8 and block.max(initial=0) <= 1:
+        return np.ascontiguousarray(block, np.uint8), None
     positive = block == 1
     if np.count_nonzero(positive) + np.count_nonzero(block == 0) == block.size:
         return np.ascontiguousarray(positive).view(np.uint8), None
-    if kind == "f" and role == TRUE:
-        unknown = np.isnan(block)
-        if (positive | unknown | (block == 0)).all():
-            return np.ascontiguousarray(positive).view(np.uint8), np.ascontiguousarray(unknown).view(np.uint8)
-    raise _not_a_decision(block, role)
-
-
-def _binarize_objects(
-    block: np.ndarray[Any, Any], role: int, reader: Reader, thresholds: float | FloatArray
-) -> tuple[UInt8Array, UInt8Array | None]:
-    bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape)
-    outcomes = [
-        binary(value, "at this place", role, reader, bound)
-        for value, bound in zip(block.reshape(-1).tolist(), bounds.reshape(-1).tolist(), strict=True)
-    ]
-    bits = np.array([outcome is True for outcome in outcomes], np.bool_).reshape(block.shape)
-    masked = np.array([outcome is None for outcome in outcomes], np.bool_).reshape(block.shape)
-    return bits.view(np.uint8), masked.view(np.uint8) if masked.any() else None
-
-
-def _not_a_decision(block: np.ndarray[Any, Any], role: int) -> InputError:
-    allowed = (block == 0) | (block == 1)
-    if role == TRUE and block.dtype.kind == "f":
-        allowed |= np.isnan(block)
-    return InputError(f"{NAMES[role]} holds {block[~allowed][0]}; {_expected(role)}")
+    missing = np.isnan(block) & true
+    allowed = positive | missing | (block == 0)
+    if not allowed.all():
+        raise InputError(f"{argument.name} holds {block[~allowed][0]}; {_EXPECTED[argument.role]}")
+    return np.ascontiguousarray(positive).view(np.uint8), np.ascontiguousarray(missing).view(np.uint8)
 
 
 def _at_least(scores: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -199,16 +171,16 @@ def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray
 # -- scores that states read ------------------------------------------------------------------------------------------
 
 
-def score_of(value: object, label: object, reader: Reader) -> float | None:
-    """A score as a float64, or None where it is missing."""
+def score_of(value: object, label: object, argument: Argument) -> float:
+    """A score as a float64, NaN where it is missing."""
     if isinstance(value, bool | np.bool_):
         raise no_scores({label: value})
     number = number_or_none(value)
     if number is None:
         raise InputError(f"y_pred is {quoted(value)} for label {quoted(label)}; scores are numbers")
     if math.isnan(number):
-        if reader.drops_nan:
-            return None
+        if argument.reader.drops_nan:
+            return number
         raise InputError(f'y_pred is NaN for label {quoted(label)}; give a number, or build with nan="missing"')
     if math.isinf(number):
         raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
@@ -219,41 +191,38 @@ def score_of(value: object, label: object, reader: Reader) -> float | None:
     return number
 
 
-def checked_scores(values: Any, reader: Reader) -> tuple[ScoreArray, UInt8Array | None]:
+def checked_scores(values: Any, argument: Argument) -> tuple[ScoreArray, UInt8Array | None]:
     """Scores as float32 or float64, and 1 where there is none."""
     array = plain_array(values, "y_pred")
-    if array.dtype.kind == "b" and array.size:
+    kind, exact = array.dtype.kind, array
+    if kind == "b" and array.size:
         raise no_scores(array.dtype)
-    if array.dtype.kind == "O":
-        kinds = set(map(type, array.reshape(-1).tolist()))
-        if bool in kinds or np.bool_ in kinds:
+    if kind == "O":
+        flat = array.reshape(-1).tolist()
+        if not {bool, np.bool_}.isdisjoint(map(type, flat)):
             raise no_scores("booleans")
-        numbers = [math.nan if value is None else number_or_none(value) for value in array.reshape(-1).tolist()]
+        numbers = [math.nan if value is None else number_or_none(value) for value in flat]
         if None in numbers:
-            raise InputError(f"y_pred holds {quoted(array.reshape(-1)[numbers.index(None)])}; scores are numbers")
-        objects, array = array, np.array(numbers, np.float64).reshape(array.shape)
-        if (np.isfinite(array) & (array != objects)).any():
-            raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
-    if array.dtype.kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
+            raise InputError(f"y_pred holds {quoted(flat[numbers.index(None)])}; scores are numbers")
+        array = np.array(numbers, np.float64).reshape(array.shape)
+    if kind in "iu" and array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
         raise InputError("y_pred holds integers beyond 2**53, which no float64 tells apart; give smaller scores")
-    narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    narrow = kind == "f" and array.dtype.itemsize <= 4
     with np.errstate(over="ignore"):
-        scores: ScoreArray = (
-            np.ascontiguousarray(array, np.float32) if narrow else np.ascontiguousarray(array, np.float64)
-        )
-    if array.dtype.itemsize > 8 and ((scores != array) & (array == array)).any():
-        raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
+        scores: ScoreArray = np.ascontiguousarray(array, np.float32 if narrow else np.float64)  # type: ignore[assignment]  # one of the two
     finite = np.isfinite(scores)
+    if kind == "O" or array.dtype.itemsize > 8:
+        comparable = finite if kind == "O" else array == array
+        if ((scores != exact) & comparable).any():
+            raise InputError("y_pred holds scores that no float64 equals; round them first, so that ties are clear")
     if finite.all():
         return scores, None
     missing = np.isnan(scores)
     if not (finite | missing).all():
         raise InputError("y_pred holds an infinite score; scores must be finite")
-    if not reader.drops_nan:
+    if not argument.reader.drops_nan:
         raise InputError('y_pred holds NaN; give numbers, or build with nan="missing"')
-    scores = scores.copy()
-    scores[missing] = 0
-    return scores, missing.view(np.uint8)
+    return np.where(missing, scores.dtype.type(0), scores), missing.view(np.uint8)
 
 
 def no_scores(value: object) -> InputError:
@@ -295,14 +264,10 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     for lazy in ("resolve_conj", "resolve_neg"):
         tensor = getattr(tensor, lazy)() if hasattr(tensor, lazy) else tensor
     try:
-        return np.asarray(tensor.numpy() if _has_numpy_type(tensor) else tensor.float().numpy())
+        rare = str(tensor.dtype).rpartition(".")[2].startswith(("bfloat", "float8", "float4"))
+        return np.asarray((tensor.float() if rare else tensor).numpy())
     except (RuntimeError, TypeError) as error:  # such as one of quantized numbers, or nested
         raise InputError(f"{name} is a tensor that cannot be read: {error}; give one of booleans or numbers") from None
-
-
-def _has_numpy_type(tensor: Any) -> bool:
-    name = str(tensor.dtype).rpartition(".")[2]
-    return not name.startswith(("bfloat", "float8", "float4"))
 
 
 def without_tensors(examples: list[object], name: str) -> list[object]:

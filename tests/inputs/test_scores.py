@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
-from streameval.inputs.topk import TopK
+from streameval.inputs.forms import TopK
 
 LABELS = ["d", "a", "c", "b", "e"]
 READ = ["ndcg", "coverage_error", "roc_auc_macro", "average_precision_per_label", "f1_macro", "hamming_loss"]
