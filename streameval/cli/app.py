@@ -12,7 +12,7 @@ import typer
 import streameval
 from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import RunOptions, check_writable, names_of, specs_of
+from streameval.cli.options import check_writable, counting_of, names_of, specs_of
 from streameval.cli.progress import watched
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables
@@ -52,7 +52,7 @@ Metrics = Annotated[list[str] | None, typer.Option("--metrics", "-m", metavar="N
 Beta = Annotated[float | None, typer.Option("--beta", metavar="NUMBER", help="For fbeta: the weight of recall.")]
 Threshold = Annotated[
     str | None,
-    typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels scoring at or above it; or a .json file."),
+    typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels that reach it; or a .json file."),
 ]
 ZeroDivision = Annotated[float | None, typer.Option("--zero-division", metavar="NUMBER", help="0/0 is 0, 1 or nan.")]
 LastRows = Annotated[
@@ -103,11 +103,9 @@ def evaluate(
     skip_bad: SkipBad = False,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
-    columns = {
-        "actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask, "by": names_of(by),
-    }  # fmt: skip
-    options = RunOptions(columns, names_of(metrics), beta, threshold, zero_division, sep, skip_bad)
-    counting = options.counting(window)
+    columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
+    read = {**columns, "by": names_of(by)}
+    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window)
     state = counting.state
 
     def result() -> Result:
@@ -117,25 +115,20 @@ def evaluate(
     write_results(state, result(), save, report)
     extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
     show(result(), how, top=top, extra=extra | ({"interrupted": True} if stopped else {}))
-    for reason in counting.reasons:
-        sys.stderr.write(f"skipped {reason}\n")
-    return _ended(counting, stopped, "interrupted: this is what was counted until then\n")
+    if stopped:
+        sys.stderr.write("interrupted: this is what was counted until then\n")
+    return 130 if stopped else 0
 
 
 def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -> bool:
-    """Count all rows of some files; whether Ctrl-C ended it before."""
+    """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
     sources = sources_of(files)
     with watched(sources, result) as advance:
-        return count(sources, counting, advance)
-
-
-def _ended(counting: Counting, stopped: bool, message: str = "") -> int:
-    """Say what was skipped, and the exit code."""
+        stopped = count(sources, counting, advance)
     if counting.skip:
-        sys.stderr.write(f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped\n")
-    if stopped:
-        sys.stderr.write(message)
-    return 130 if stopped else 0
+        total = f"{counting.skipped:,} bad row{'s' * (counting.skipped != 1)} skipped"
+        sys.stderr.writelines(f"{line}\n" for line in (*(f"skipped {reason}" for reason in counting.reasons), total))
+    return stopped
 
 
 @app.command()
@@ -187,9 +180,7 @@ def compare(
     old, new = (Result(each.counts, tuple(specs)) for each in results)
     heads = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
     heads = heads if heads[0] != heads[1] else ("first", "second")
-    if how in (Format.json, Format.csv):
-        write_rows(("metric", *heads), ((key, value, new.values[key]) for key, value in old.values.items()), how)
-    else:
+    if not write_rows(("metric", *heads), ((key, value, new.values[key]) for key, value in old.values.items()), how):
         headline = f"{old.report.headline}; {new.report.headline}"
         show_tables(difference_tables(old, new, heads, top=top), headline, how)
 
@@ -203,9 +194,8 @@ def list_metrics(
     entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
     if not entries:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
-    if how in (Format.json, Format.csv):
-        values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
-        write_rows(("name", "averages", "from", "summary", "formula", "source"), values, how)
+    values = ((e.name, ",".join(_averages(e)), e.state, e.summary, e.formula, e.source) for e in entries)
+    if write_rows(("name", "averages", "from", "summary", "formula", "source"), values, how):
         return
     if len(entries) == 1:
         columns = listed(("", entries[0].name), ("label", "text"), _details(entries[0]))
@@ -249,7 +239,7 @@ def thresholds(
     """Find the best threshold of each label, from scores."""
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
-    code = 0
+    stopped = False
     if actual is None and scores is None:
         if len(files) > 1:
             raise UserError("give one saved state, or files of rows with --actual and --scores")
@@ -258,24 +248,22 @@ def thresholds(
         raise UserError("files of rows need both --actual and --scores")
     else:
         read = {"actual": actual, "predicted": None, "scores": scores, "weight": weight, "mask": mask, "by": ()}
-        counting = RunOptions(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad).counting()
+        counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad)
         state = counting.state
-        code = _ended(counting, _count(files, counting, lambda: Result.of(state)))
+        stopped = _count(files, counting, lambda: Result.of(state))
     best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
     if save is not None:
         write_file(save, json_bytes({str(label): choice.threshold for label, choice in best.items()}))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
-    if how in (Format.json, Format.csv):
-        choices = ((label, choice.threshold, choice.value, choice.bound) for label, choice in best.items())
-        write_rows(("label", "threshold", name, "bound"), choices, how)
-        return code
-    rows = [
-        (printable(label), choice.threshold, choice.value, "" if choice.exact else f"at most {choice.bound:.4f}")
-        for label, choice in best.items()
-    ]
-    columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
-    show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
-    return code
+    choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
+    if not write_rows(("label", "threshold", name, "bound"), choices, how):
+        rows = [
+            (printable(label), threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
+            for label, threshold, value, bound in choices
+        ]
+        columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
+        show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline, how)
+    return 130 if stopped else 0
 
 
 @app.command()

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
 from streameval.cli.rows import Arguments, Block, UserError
 from streameval.cli.sources import Source
@@ -17,7 +17,7 @@ from streameval.tabular.columns import Columns
 from streameval.tabular.job import State
 from streameval.windows.sliding import Rolling
 
-Advance: TypeAlias = Callable[[int], None]
+T = TypeVar("T")
 
 _REASONS = 3
 
@@ -58,7 +58,7 @@ class Counting:
     def _bad(self, place: str, error: StreamevalError) -> None:
         text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
         column = getattr(error, "column", None)
-        reason = f"{place}: {text}" if column is None else f"{place}:{column}: {text}"
+        reason = f"{place}{'' if column is None else f':{column}'}: {text}"
         if not self.skip:
             raise UserError(reason) from None
         self.skipped += 1
@@ -66,65 +66,50 @@ class Counting:
             self.reasons.append(reason)
 
 
-class Interrupts:
-    """Ctrl-C, which ends a wait for input at once, and otherwise waits until a block is counted."""
-
-    def __init__(self) -> None:
-        self._requested = self._allowed = False
-
-    @contextmanager
-    def caught(self) -> Iterator[None]:
-        """Handle Ctrl-C within."""
-        if threading.current_thread() is not threading.main_thread():  # no other receives signals
-            yield
-            return
-        before = signal.signal(signal.SIGINT, self._handle)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        if self._allowed or self._requested:
-            raise KeyboardInterrupt
-        self._requested = True
-
-    @contextmanager
-    def allowed(self) -> Iterator[None]:
-        """Let Ctrl-C interrupt within."""
-        self._allowed = True
-        try:
-            if self._requested:
-                raise KeyboardInterrupt
-            yield
-        finally:
-            self._allowed = False
-
-
 @contextmanager
-def _seldom_collected() -> Iterator[None]:
-    before = gc.get_threshold()
-    gc.set_threshold(_SELDOM, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+def deferred_interrupts() -> Iterator[Callable[[Iterator[T]], T | None]]:
+    """What takes the next of some items: Ctrl-C ends its wait at once, and otherwise comes with the next item."""
+    requested = waiting = False
 
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        nonlocal requested
+        if waiting or requested:
+            raise KeyboardInterrupt
+        requested = True
 
-def count(sources: list[Source], counting: Counting, advance: Advance) -> bool:
-    """Count all rows; whether Ctrl-C ended it before."""
-    interrupts = Interrupts()
-    with _seldom_collected(), interrupts.caught():
+    def following(items: Iterator[T]) -> T | None:
+        nonlocal waiting
+        waiting = True
         try:
+            if requested:
+                raise KeyboardInterrupt
+            return next(items, None)
+        finally:
+            waiting = False
+
+    if threading.current_thread() is not threading.main_thread():  # no other receives signals
+        yield following
+        return
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield following
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def count(sources: list[Source], counting: Counting, advance: Callable[[int], None]) -> bool:
+    """Count all rows; whether Ctrl-C ended it before."""
+    collected = gc.get_threshold()
+    gc.set_threshold(_SELDOM, *collected[1:])
+    try:
+        with deferred_interrupts() as following:
             for source in sources:
                 blocks = source.blocks(counting.columns, counting.sep)
-                while True:
-                    with interrupts.allowed():
-                        block = next(blocks, None)
-                    if block is None:
-                        break
+                while (block := following(blocks)) is not None:
                     counting.add(block)
                     advance(block.size)
-        except KeyboardInterrupt:
-            return True
+    except KeyboardInterrupt:
+        return True
+    finally:
+        gc.set_threshold(*collected)
     return False

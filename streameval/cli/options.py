@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +53,8 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
     """A number, or a file of JSON with a number for each label."""
     if text is None:
         return None
-    try:
+    with contextlib.suppress(ValueError):
         return float(text)
-    except ValueError:
-        pass
     if not text.endswith(".json"):
         raise UserError(f"--threshold must be a number, or a .json file of label: number, not {text!r}")
     try:
@@ -72,62 +70,51 @@ def check_writable(path: Path | None) -> Path | None:
     """Raise before the work, not after it, if a result could not be written."""
     if path is None:
         return None
-    if path.is_dir():
-        raise UserError(f"{path} is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise UserError(f"{path} cannot be written: there is no folder {path.parent}")
-    if path.exists() and not path.is_file():  # a device would be replaced, not written to
-        raise UserError(f"{path} is no ordinary file; name one, or a new one")
-    if not os.access(path.parent, os.W_OK):
-        raise UserError(f"{path} cannot be written: the folder {path.parent} does not allow it")
+    problems = {
+        f"{path} is a folder; name a file in it": path.is_dir(),
+        f"{path} cannot be written: there is no folder {path.parent}": not path.parent.is_dir(),
+        # A device would be replaced, not written to.
+        f"{path} is no ordinary file; name one, or a new one": path.exists() and not path.is_file(),
+        f"{path} cannot be written: the folder {path.parent} does not allow it": not os.access(path.parent, os.W_OK),
+    }
+    for problem, present in problems.items():
+        if present:
+            raise UserError(problem)
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What to count: columns as `Job.of` names them, metrics, and how rows are read."""
-
-    columns: Mapping[str, Any]
-    metrics: tuple[str, ...] = ()
-    beta: float | None = None
-    threshold: str | None = None
-    zero_division: float | None = None
-    sep: str = "|"
-    skip_bad: bool = False
-
-    def specs(self) -> list[MetricSpec]:
-        """The metrics, or what is usual."""
-        names, scored = self.metrics, self.columns["scores"] is not None
-        if not names:
-            names = DEFAULT_METRICS if not scored or self.threshold is not None else ()
-            names += ("fbeta_micro", "fbeta_macro") if self.beta is not None and names else ()
-            names += _SCORED if scored else ()
-            if self.beta is not None and "fbeta_micro" not in names:
-                raise UserError(
-                    "--beta is for binary predictions; give --threshold, to predict labels scoring at or above it"
-                )
-        return specs_of(names, self.beta, self.zero_division)
-
-    def evaluator(self) -> Evaluator:
-        """An evaluator that has counted nothing."""
-        scored = self.columns["scores"] is not None
-        if not scored and self.threshold is not None:
-            raise UserError("--threshold is for scores; name their column with --scores")
-        if not scored and self.columns["predicted"] is None:
-            raise UserError("what was predicted? name its column with --predicted, or with --scores")
-        specs = self.specs()
-        for spec in specs:
-            if not scored and reads_scores(entry_of(spec.name)):
-                raise UserError(f"{spec.key} is read from scores; name their column with --scores")
-        return Evaluator(specs, threshold=_threshold(self.threshold))
-
-    def counting(self, size: int | None = None) -> Counting:
-        """What counts the rows, and the last so many of them."""
-        if not self.sep:
-            raise UserError("--sep must be at least one character")
-        empty, by = self.evaluator(), self.columns["by"]
-        if len(set(by)) < len(by):
-            raise UserError(f"--by names a column twice: {', '.join(by)}")
-        job = Job.of(empty, **self.columns)
-        window = None if size is None else Rolling(empty, size=size)
-        return Counting(job.fresh(), job.columns, self.sep, window=window, skip=self.skip_bad)
+def counting_of(
+    columns: Mapping[str, Any],
+    metrics: tuple[str, ...] = (),
+    beta: float | None = None,
+    threshold: str | None = None,
+    zero_division: float | None = None,
+    sep: str = "|",
+    skip_bad: bool = False,
+    size: int | None = None,
+) -> Counting:
+    """What counts the rows, whose columns are named as `Job.of` does, and the last ``size`` of them."""
+    scored, by = columns["scores"] is not None, columns["by"]
+    if not sep:
+        raise UserError("--sep must be at least one character")
+    if not scored and threshold is not None:
+        raise UserError("--threshold is for scores; name their column with --scores")
+    if not scored and columns["predicted"] is None:
+        raise UserError("what was predicted? name its column with --predicted, or with --scores")
+    if len(set(by)) < len(by):
+        raise UserError(f"--by names a column twice: {', '.join(by)}")
+    if not metrics:
+        metrics = DEFAULT_METRICS if not scored or threshold is not None else ()
+        if beta is not None and not metrics:
+            raise UserError(
+                "--beta is for binary predictions; give --threshold, to predict labels scoring at or above it"
+            )
+        metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
+    specs = specs_of(metrics, beta, zero_division)
+    for spec in () if scored else specs:
+        if reads_scores(entry_of(spec.name)):
+            raise UserError(f"{spec.key} is read from scores; name their column with --scores")
+    empty = Evaluator(specs, threshold=_threshold(threshold))
+    job = Job.of(empty, **columns)
+    window = None if size is None else Rolling(empty, size=size)
+    return Counting(job.fresh(), job.columns, sep, window=window, skip=skip_bad)

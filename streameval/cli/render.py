@@ -51,9 +51,7 @@ def show(result: Result, how: Format, *, top: int, extra: dict[str, object] | No
     """Write a result to standard output."""
     if how is Format.json:
         write_json(_json(result) | (extra or {}))
-    elif how is Format.csv:
-        write_rows(("part", "examples", "label", "metric", "value"), _numbers(result), how)
-    else:
+    elif not write_rows(("part", "examples", "label", "metric", "value"), _numbers(result), how):
         show_tables(tables_of(result, top=top), result.report.headline, how)
 
 
@@ -66,12 +64,13 @@ def show_tables(tables: list[Table], headline: str, how: Format) -> None:
         console.print(drawn(tables, headline, console))
 
 
-def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format) -> None:
-    """Write rows to standard output, for programs."""
+def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format) -> bool:
+    """Write rows to standard output, if the format is one for programs; whether it is."""
     if how is Format.json:
         write_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
+    elif how is Format.csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([names, *rows])
+    return how in (Format.json, Format.csv)
 
 
 def write_json(value: object) -> None:
@@ -187,15 +186,7 @@ def _json(result: Result) -> dict[str, object]:
     for name, window in result.windows.items():
         content["window"] = {"name": name, **part(window)}
     if result.sliced is not None:
-        content["slices"] = [
-            {
-                "where": {
-                    key: value if isinstance(value, str | int | None) else str(value) for key, value in where.items()
-                },
-                **part(counts),
-            }
-            for where, counts in result.slices()
-        ]
+        content["slices"] = [{"where": where, **part(counts)} for where, counts in result.slices()]
     if result.has_labels:
         details = report_of(result.counts, ()).to_dict()
         content |= {key: details[key] for key in ("averages", "labels")}

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 import orjson
 import pyarrow as pa
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.cli import counting, reading
-from streameval.cli.counting import Counting, Interrupts
+from streameval.cli.counting import Counting, deferred_interrupts
 from streameval.cli.reading import read_jsonl
 from streameval.tabular.columns import Columns
 
@@ -211,11 +212,10 @@ def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_ends_a_wait_at_once():
-    interrupts = Interrupts()
-
-    def wait() -> None:
+    def wait() -> Iterator[None]:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(10)
+        yield
 
-    with interrupts.caught(), pytest.raises(KeyboardInterrupt), interrupts.allowed():
-        wait()
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as following:
+        following(wait())
