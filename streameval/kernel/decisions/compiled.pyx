@@ -31,7 +31,7 @@ cdef extern from "decisions/counts.h" nogil:
     void se_drop_example(se_counts*, const int32_t*, Py_ssize_t)
     int se_take_back(se_counts*, const Py_ssize_t*, Py_ssize_t, Py_ssize_t, uint64_t, uint64_t)
     void se_note_gone(se_counts*, const Py_ssize_t*, Py_ssize_t)
-    void se_add_cells(se_counts*, const int64_t*, const int64_t*, Py_ssize_t, Py_ssize_t)
+    void se_add_cells(se_counts*, const int64_t*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
     void se_add_counts(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
     int se_includes(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t)
 
@@ -241,7 +241,7 @@ cdef class Counts(Placing):
             seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
         if seen >= 0:
             self.counted.examples += rows.rows
-            se_add_cells(&self.counted, cells, &place[0] if rows.columns else NULL, rows.columns, fixed)
+            se_add_cells(&self.counted, cells, &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
         free(cells)
         if seen < 0:
             raise MemoryError

@@ -150,27 +150,24 @@ static void se_note_gone(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots) {
 
 /* -- many examples ------------------------------------------------------------------------------------------------------ */
 
-/* Add counts of some columns; true negatives of declared labels are derived. */
+/* Add counts of some columns (by 1) or take them away (by -1). They stand at `place`, or, if that is NULL, at the same.
+   True negatives of declared labels are derived. */
 static void se_add_cells(
-    se_counts *c, const int64_t *cells, const int64_t *columns, ptrdiff_t count, ptrdiff_t fixed) {
-    for (ptrdiff_t j = 0; j < count; j++) {
-        int64_t *cell = c->cell + 5 * columns[j];
-        for (int outcome = 0; outcome < 5; outcome++) cell[outcome] += cells[5 * j + outcome];
-        if (columns[j] < fixed) cell[0] = 0;
+    se_counts *c, const int64_t *cells, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
+    for (ptrdiff_t i = 0; !place && i < 5 * width; i++) c->cell[i] += by < 0 ? -cells[i] : cells[i];
+    for (ptrdiff_t column = 0; place && column < width; column++) {
+        int64_t *cell = c->cell + 5 * place[column];
+        for (int outcome = 0; outcome < 5; outcome++) cell[outcome] += by * cells[5 * column + outcome];
+        if (place[column] < fixed) cell[0] = 0;
     }
 }
 
-/* Add other counts (by 1), for which there is room, or take them away (by -1). Their columns stand at `place`, or, if
-   that is NULL, at the same. */
+/* Add other counts, for which there is room, or take them away, likewise. */
 static void se_add_counts(
     se_counts *c, const se_counts *other, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
     uint64_t outer, inner;
     const int64_t *sums;
-    for (ptrdiff_t column = 0; column < width; column++) {
-        const int64_t to = place ? place[column] : column;
-        for (int outcome = place && to < fixed; outcome < 5; outcome++)
-            c->cell[5 * to + outcome] += by * other->cell[5 * column + outcome];
-    }
+    se_add_cells(c, other->cell, place, width, fixed, by);
     for (size_t at = 0; (sums = se_sums_next(&other->rows, &at, &outer, &inner));)
         se_sums_add(&c->rows, outer, inner, by * sums[0]);
     c->examples += by * other->examples;

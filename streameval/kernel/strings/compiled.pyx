@@ -4,14 +4,15 @@ from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdlib cimport free
 
-import os
+from streameval.kernel.lists.lists cimport start_of
+from streameval.kernel.table cimport se_sums, se_sums_init, set_seed
 
 cimport numpy as cnp
 import numpy as np
 
+from streameval.kernel.strings import numpy as twin
 from streameval.kernel.strings.numpy import are_strings, are_views  # which need no loops of their own
 
 cnp.import_array()
@@ -20,104 +21,75 @@ cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
 
 cdef extern from "strings/coding.h" nogil:
-    ctypedef struct sc_place:
-        pass
-    ctypedef struct sc_table:
-        int64_t used
-        int64_t* firsts
-        uint64_t mask
     int SC_MEMORY
-    int SC_DAMAGED
-    int sc_begin(sc_table*, uint64_t)
-    void sc_end(sc_table*)
-    ctypedef struct sc_views:
-        const uint8_t* views
-        const uint8_t** data
+    int SC_VIEWS
+    ctypedef struct sc_strings:
+        int kind
+        int64_t count
+        const void* offsets
+        const uint8_t* data
+        int64_t size
+        const uint8_t** buffers
         const int64_t* sizes
-        int64_t buffers
-    int sc_view_codes(sc_table*, const sc_views*, int64_t, int32_t*)
-    int sc_codes(sc_table*, const void*, int, int64_t, const uint8_t*, int64_t, int32_t*)
+        int64_t held
+    int sc_codes(const sc_strings*, se_sums*, int32_t*)
 
-# It decides where strings stand in a table, and nothing that is returned.
-cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
+set_seed()
 
 
 def string_codes(offsets, data):
-    cdef const int32_t[::1] narrow_offsets
-    cdef const int64_t[::1] wide_offsets
     cdef const uint8_t[::1] held = data
-    cdef const void* bounds
-    cdef const uint8_t* start = NULL
-    cdef int32_t[::1] code
-    cdef int32_t* to = NULL
-    cdef int64_t count = len(offsets) - 1, size = held.shape[0]
-    cdef bint wide = offsets.dtype == np.int64
-    cdef sc_table table
-    cdef int done
-    if count < 0:
-        return None
-    if wide:
-        wide_offsets = offsets
-        bounds = &wide_offsets[0]
-    else:
-        narrow_offsets = offsets
-        bounds = &narrow_offsets[0]
-    if size:
-        start = &held[0]
-    codes = np.empty(count, np.int32)
-    code = codes
-    if count:
-        to = &code[0]
-    try:
-        if sc_begin(&table, SEED):
-            raise MemoryError
-        with nogil:
-            done = sc_codes(&table, bounds, wide, count, start, size, to)
-        return result(&table, done, codes)
-    finally:
-        sc_end(&table)
-
-
-cdef result(const sc_table* table, int done, codes):
-    cdef int64_t[::1] first
-    if done == SC_MEMORY:
-        raise MemoryError
-    if done == SC_DAMAGED:
-        return None
-    firsts = np.empty(table.used, np.int64)
-    first = firsts
-    if table.used:
-        memcpy(&first[0], table.firsts, table.used * sizeof(int64_t))
-    return codes, firsts
+    cdef sc_strings strings
+    if len(offsets) < 2:
+        return twin.string_codes(offsets, data)
+    strings.kind, strings.count = offsets.dtype == np.int64, len(offsets) - 1
+    strings.offsets = start_of(offsets, strings.kind)
+    strings.data, strings.size = &held[0] if held.shape[0] else <const uint8_t*>b"", held.shape[0]
+    return codes_of(&strings)
 
 
 def view_codes(views, list buffers):
     cdef const uint8_t[::1] view = views, held
-    cdef int32_t[::1] code
-    cdef int64_t[::1] size
-    cdef int64_t count = view.shape[0] // 16, place
-    cdef sc_table table
-    cdef sc_views viewed
+    cdef int64_t[::1] size = np.zeros(len(buffers) + 1, np.int64)
+    cdef size_t[::1] start = np.zeros(len(buffers) + 1, np.uintp)
+    cdef Py_ssize_t place
+    cdef sc_strings strings
+    if view.shape[0] < 16:
+        return twin.view_codes(views, buffers)
+    for place in range(len(buffers)):
+        held = buffers[place]
+        size[place], start[place] = held.shape[0], <size_t>&held[0] if held.shape[0] else 0
+    strings.kind, strings.count, strings.data, strings.size = SC_VIEWS, view.shape[0] // 16, &view[0], view.shape[0]
+    strings.buffers, strings.sizes, strings.held = <const uint8_t**>&start[0], &size[0], len(buffers)
+    return codes_of(&strings)
+
+
+cdef codes_of(const sc_strings* strings):
+    cdef se_sums table
+    cdef int64_t at = 0
+    cdef int32_t number
     cdef int done
-    codes, sizes = np.empty(count, np.int32), np.zeros(len(buffers) + 1, np.int64)
-    if not count:
-        return codes, np.zeros(0, np.int64)
-    code, size = codes, sizes
-    viewed.views, viewed.sizes, viewed.buffers = &view[0], &size[0], len(buffers)
-    viewed.data = <const uint8_t**>malloc((len(buffers) + 1) * sizeof(uint8_t*))
+    codes = np.empty(strings.count, np.int32)
+    cdef int32_t[::1] code = codes
+    cdef int64_t[::1] first
+    if not se_sums_init(&table, 1024, 2):
+        raise MemoryError
     try:
-        if sc_begin(&table, SEED) or viewed.data == NULL:
-            raise MemoryError
-        for place in range(len(buffers)):
-            held = buffers[place]
-            size[place] = held.shape[0]
-            viewed.data[place] = &held[0] if held.shape[0] else NULL
         with nogil:
-            done = sc_view_codes(&table, &viewed, count, &code[0])
-        return result(&table, done, codes)
+            done = sc_codes(strings, &table, &code[0])
     finally:
-        sc_end(&table)
-        free(viewed.data)
+        free(table.places)
+    if done:
+        if done == SC_MEMORY:
+            raise MemoryError
+        return None
+    firsts = np.empty(table.used, np.int64)
+    first = firsts
+    for number in range(<int32_t>table.used):
+        while code[at] != number:
+            at += 1
+        first[number] = at
+    return codes, firsts
 
 
 cdef Py_ssize_t MOST = 2**58  # 32-bit codes for as many would not fit into memory
