@@ -75,10 +75,20 @@ class _OfCurves(_Options, total=False):
 
 class _OfRankings(_OfCurves, total=False):
     ties: Ties
+    average: Literal["samples"]
 
 class _OfGains(_OfRankings, total=False):
     inverse_propensities: Mapping[Label, float] | None
+
+class _OfHits(_OfRankings, total=False):
+    degenerate: Literal["scikit-learn", "drop", "zero", "one"]
+
+class _OfRanks(_OfHits, total=False):
+    unranked: Literal["never", "last"]
 """
+
+SHARED = {"degenerate": "_OfHits", "unranked": "_OfRanks"}
+"""Parameters that many metrics of rankings have, besides their one average, and the options that these stand in."""
 
 
 def stub() -> str:
@@ -87,7 +97,10 @@ from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import Empty
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label"""
-    bodies = {entry.class_name: _body([*_own(entry), _average(entry)], entry) for entry in catalogue()}
+    bodies = {
+        entry.class_name: _body([*_own(entry), *([] if entry.state == "rankings" else [_average(entry)])], entry)
+        for entry in catalogue()
+    }
     return _shortened(STUB.format(imports=imports) + SCORES + "\n" + _classes(bodies, "Metric"))
 
 
@@ -124,6 +137,8 @@ def _body(own: list[str], entry: Entry) -> str:
         options = {"nan": "_OfCurves", "ties": "_OfRankings", "inverse_propensities": "_OfGains"}.get(
             names[-1] if names else "", "_Options"
         )
+    names = [p.name for p in entry.parameters]
+    options = next((base for name, base in reversed(SHARED.items()) if name in names), options)
     parts = ["self", *(["*", *own] if own else []), f"**options: Unpack[{options}]"]
     return f"    def __init__({', '.join(parts)}) -> None: ..."
 
@@ -132,7 +147,7 @@ def _shortened(text: str) -> str:
     """A stub in which choices that are written several times have a name."""
     names: dict[str, str] = {}
     for parameter, choices in re.findall(r"(\w+): (Literal\[[^]]*\](?: \| None)?) =", text):
-        if text.count(f": {choices} =") > 1 and choices.count(",") and choices not in names:
+        if text.count(f": {choices} =") > 1 and choices not in names:
             number = sum(name.startswith(f"_{parameter.title()}") for name in names.values())
             names[choices] = f"_{parameter.title()}{number + 1 if number else ''}"
     for choices, name in names.items():
@@ -154,7 +169,7 @@ def _broken(line: str) -> str:
 
 
 def _own(entry: Entry) -> list[str]:
-    return [f"{p.name}: {kind_of(p)} = {p.default!r}" for p in entry.parameters]
+    return [f"{p.name}: {kind_of(p)} = {p.default!r}" for p in entry.parameters if p.name not in SHARED]
 
 
 def _average(entry: Entry) -> str:

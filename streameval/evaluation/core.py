@@ -28,17 +28,8 @@ class Core:
     """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
     __slots__ = (
-        "config",
-        "decisions",
-        "fast_path",
-        "labels",
-        "reader",
-        "scored",
-        "states",
-        "table",
-        "threshold",
-        "weights",
-    )
+        "config", "decisions", "fast_path", "labels", "reader", "scored", "states", "table", "threshold", "weights",
+    )  # fmt: skip
 
     def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions

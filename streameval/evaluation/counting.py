@@ -48,13 +48,15 @@ class Accumulator(Mergeable):
         nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
-    ) -> None:
-        self._specs = specs
+    ) -> Self:
         options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
-        self._config = Config.checked(labels, unknown, threshold, nan, options)
-        check_threshold(specs, self._config)
-        self._core = Core.fresh(self._config)
-        self._until_compaction = 64
+        config = Config.checked(labels, unknown, threshold, nan, options)
+        check_threshold(specs, config)
+        return self._set(specs, config, Core.fresh(config))
+
+    def _set(self, specs: tuple[MetricSpec, ...], config: Config, core: Core) -> Self:
+        self._specs, self._config, self._core, self._until_compaction = specs, config, core, 64
+        return self
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -66,18 +68,18 @@ class Accumulator(Mergeable):
         y_true, y_pred
             Each a set, frozenset, list or tuple of labels (repeats count once); a mapping label -> bool or 0/1; a
             1-D 0/1 array in the order of ``labels``; or, for ``y_pred`` with a threshold, scores in the last two
-            forms. The two may differ in form. In ``y_true``, None or NaN says that the truth is unknown.
+            forms. The two may differ in form. In ``y_true``, None or NaN masks a label.
         weight
             How much the example counts: finite, not negative.
         mask
-            The labels whose truth is unknown, in any of these forms; their cells are not counted.
+            The masked labels, whose truth is unknown, in any of these forms; their cells are not counted.
 
         Raises
         ------
         InputError, LabelError
             If an argument cannot be understood. Nothing has changed then.
         """
-        # The common case in as few steps as can be, since the counting itself takes less than a microsecond.
+        # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, 1)):
@@ -93,12 +95,10 @@ class Accumulator(Mergeable):
         """
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
-        if plain and core.fast_count(y_true, y_pred, -1):
-            self._until_compaction -= 1
-        else:
+        done = plain and core.fast_count(y_true, y_pred, -1)
+        if not done:
             core.states.root.commit(self._prepare(y_true, y_pred, weight=weight, mask=mask, sign=-1))
-        if self._until_compaction < 0:
-            self._compact()
+        self._spend(int(done))
 
     def _prepare(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
@@ -111,16 +111,16 @@ class Accumulator(Mergeable):
         try:
             parts = core.prepare_one(y_true, y_pred, weight, mask, sign)
         except BaseException:
-            self._refused(known)
+            self._spend(len(self._core.labels) - known)
             raise
         if core is not self._core:
             raise InputError("this object was changed by the very example that it was reading; copy the example first")
         self._until_compaction -= sign < 0
         return parts
 
-    def _refused(self, known: int) -> None:
-        """Labels of what is refused stay registered, though nothing mentions them: drop them once they are many."""
-        self._until_compaction -= len(self._core.labels) - known
+    def _spend(self, unused: int) -> None:
+        """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
+        self._until_compaction -= unused
         if self._until_compaction < 0:
             self._compact()
 
@@ -133,17 +133,11 @@ class Accumulator(Mergeable):
         try:
             return self._core.states.prepare_merge(states)
         except BaseException:
-            self._refused(known)
+            self._spend(len(self._core.labels) - known)
             raise
 
     def update_many(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        weights: ArrayLike | None = None,
-        mask: object = None,
-        threads: int = 1,
+        self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None, threads: int = 1
     ) -> None:
         """Count many examples: all of them, or none if anything is wrong.
 
@@ -156,9 +150,9 @@ class Accumulator(Mergeable):
         weights
             One weight per example, finite and not negative.
         mask
-            Which truths are unknown, in any of these forms.
+            The masked labels of each example, in any of these forms.
         threads
-            How many threads count. It pays for large arrays with weights, little without, and changes no bit.
+            How many threads count. It pays for large arrays with weights, and changes no bit.
 
         Raises
         ------
@@ -195,15 +189,13 @@ class Accumulator(Mergeable):
         Raises
         ------
         MergeError
-            If the two were built differently; the message names the difference. Nothing has changed then.
+            As for `merge`.
         RevertError
             If the counts show that the examples of ``other`` are not among these. Nothing has changed then.
         """
         self._check_compatible(other, "unmerge")
         self._core.states.unmerge(other._core.states)
-        self._until_compaction -= 1 + len(other._core.labels)
-        if self._until_compaction < 0:
-            self._compact()
+        self._spend(1 + len(other._core.labels))
 
     def _differences(self, other: Self) -> list[str]:
         differences = self._config.differences(other._config)
@@ -288,28 +280,13 @@ class Accumulator(Mergeable):
         """An independent object with the same content."""
         return with_states(self, self._core.states.copy())
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Accumulator):
-            return NotImplemented
-        return (
-            type(self) is type(other)
-            and self._config == other._config
-            and self._specs == other._specs
-            and self._core.states == other._core.states
-        )
-
-    __hash__ = None
+    def _equals(self, other: Self) -> bool:
+        mine, theirs = (self._config, self._specs, self._core.states), (other._config, other._specs, other._core.states)
+        return mine == theirs
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
-        return encode(self._saved())
-
-    def _saved(self) -> Saved:
-        return replace(self._saved_empty(), contents=self._core.states.content())
-
-    def _saved_empty(self) -> Saved:
-        """What bytes hold of an object that is built as this one and has counted nothing."""
-        return Saved(self._holder, self._config, tuple(spec.key for spec in self._specs))
+        return encode(replace(saved_empty(self), contents=self._core.states.content()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
@@ -323,10 +300,8 @@ class Accumulator(Mergeable):
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
         if not _kept_for(specs, saved):
             raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
-        made = cls.__new__(cls)
-        made._specs, made._config, made._until_compaction = specs, saved.config, 64
-        made._core = Core(made._config, restored_states(made._config, saved.contents))
-        return made
+        core = Core(saved.config, restored_states(saved.config, saved.contents))
+        return cls.__new__(cls)._set(specs, saved.config, core)
 
     @classmethod
     def _accepts(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
@@ -344,21 +319,13 @@ def core_of(holder: Accumulator) -> Core:
 
 def with_states(like: A, states: StateSet) -> A:
     """An object that is built as another, over these states."""
-    twin = type(like).__new__(type(like))
-    twin._specs, twin._config, twin._until_compaction = like._specs, like._config, 64
-    twin._core = Core(like._config, states)
-    return twin
+    return type(like).__new__(type(like))._set(like._specs, like._config, Core(like._config, states))
 
 
 def compacted(holder: A, empty: A) -> A:
     """An independent object with the same examples, and of many labels only those that they mention.
 
-    Parameters
-    ----------
-    holder
-        The object.
-    empty
-        An object with the same configuration and no examples. Its declared labels need not be among the holder's.
+    The declared labels of ``empty``, which has the same configuration and no examples, need not be among the holder's.
     """
     labels, states = holder._core.labels, holder._core.states
     if len(labels) <= FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
@@ -371,12 +338,7 @@ def compacted(holder: A, empty: A) -> A:
 
 def saved_empty(holder: Accumulator) -> Saved:
     """What bytes hold of an object that is built as this one and has counted nothing."""
-    return holder._saved_empty()
-
-
-def from_saved(kind: type[A], saved: Saved) -> A:
-    """The object of a class that bytes hold."""
-    return kind._from_saved(saved)
+    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs))
 
 
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:

@@ -106,11 +106,9 @@ class Evaluator(Accumulator):
     def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
         """The value of a metric with bounds that contain the exact one.
 
-        Where nothing is open but the rounding to a float64, ``exact`` is set, and both bounds are the value or the
-        float next to it.
-
         Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
-        tell what the bins leave open.
+        say what the bins leave open. Where that is but the rounding to a float64, ``exact`` is set, and both bounds
+        are the value or the float next to it.
         """
         return certified(_spec_of(metric), self._views())
 
@@ -136,11 +134,11 @@ class Evaluator(Accumulator):
         slices: Mapping[str, object] | None = None,
         max_labels: int = 10_000,
     ) -> str:
-        """The report as a page: one file that needs nothing else, for screens of any size, dark mode and paper.
+        """The report as a page: one file that loads nothing, for screens of any size, dark mode and paper.
 
         It holds the chosen metrics, the averages, and a table of the labels that sorts and filters; confusion of
-        labels, curves and rankings where there are such states. It loads nothing from anywhere, and is readable
-        without its script. Equal evaluators give equal pages.
+        labels, curves and rankings where there are such states. It is readable without its script. Equal evaluators
+        give equal pages.
 
         Parameters
         ----------
@@ -149,11 +147,9 @@ class Evaluator(Accumulator):
         trace
             A `Trace`, whose values along the stream are drawn.
         slices
-            Evaluators, metrics or windows by name, which tell of parts of the data: a table has the chosen metrics of
-            each.
+            Evaluators, metrics or windows of parts of the data, by name: a table has the chosen metrics of each.
         max_labels
-            Beyond it only the labels with the largest support are in the table, which the script can show. Less than
-            100 bytes are written for each.
+            Beyond it only the labels with the largest support are in the table; each takes less than 100 bytes.
 
         Raises
         ------
@@ -173,19 +169,15 @@ class Evaluator(Accumulator):
         named: object = {} if slices is None else slices
         if not isinstance(named, Mapping):
             raise InputError(f"slices must be a mapping name -> evaluator, not {quoted(slices)}")
-        parts = [
-            (name if isinstance(name, str | int) else str(name), self._slice_report(name, part))
-            for name, part in named.items()
-        ]
+        parts = []
+        for name, part in named.items():
+            snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
+            counts = snapshot() if callable(snapshot) else part
+            if not isinstance(counts, Accumulator):
+                what = "an Evaluator, a metric or a window"
+                raise InputError(f"slices[{quoted(name)}] must be {what}, not {quoted(part)}")
+            parts.append((name if isinstance(name, str | int) else str(name), report_of(counts, self._specs)))
         return html_page(report_of(self), title=title, trace=trace, slices=parts, max_labels=max_labels)
-
-    def _slice_report(self, name: object, part: object) -> Report:
-        """The report of an evaluator, a metric or a window on the metrics of this one."""
-        snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
-        counts = snapshot() if callable(snapshot) else part
-        if not isinstance(counts, Accumulator):
-            raise InputError(f"slices[{quoted(name)}] must be an Evaluator, a metric or a window, not {quoted(part)}")
-        return report_of(counts, self._specs)
 
     def save_html(
         self,

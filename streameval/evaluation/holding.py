@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias, TypeVar
 
 from streameval.errors import InputError
-from streameval.evaluation.counting import Accumulator, from_saved
+from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
@@ -35,7 +35,7 @@ def template_of(evaluator: A, name: str) -> A:
 
 def saved_template(saved: Saved) -> Any:
     """The object that bytes hold, which has counted nothing."""
-    return from_saved(Metric if saved.holder == METRIC else Evaluator, saved)
+    return (Metric if saved.holder == METRIC else Evaluator)._from_saved(saved)
 
 
 def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Reading:

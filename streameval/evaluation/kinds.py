@@ -1,13 +1,14 @@
 """The registry of state kinds: the one place that joins the states, their bytes and what formulas read.
 
-A kind is one entry of `KINDS`; every list of kinds derives from them. Decisions are part of every set of states, so
-they are no entry. The code of a kind is large and seldom needed: it is imported once an object has such a state.
+Decisions are part of every set of states, so they are no entry. The code of a kind is large and seldom needed: it is
+imported once an object has such a state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from streameval.errors import MetricError
@@ -25,18 +26,13 @@ from streameval.wire.fields import Option
 
 
 class Code(NamedTuple):
-    """What a kind is made of."""
+    """What a kind is made of: its state, what formulas read of it, how contents are written and read, its options."""
 
     state: type[State[Any]]
-    """Its class."""
-    view: Callable[[Any, IntArray], Any]
-    """What formulas read of a state, for the labels in these columns."""
+    view: Callable[[Any, IntArray], Any]  # for the labels in these columns
     put: Callable[[list[bytes], Any], None]
-    """Write a content."""
-    take: Callable[..., Any]
-    """Read a content: of these options and labels, where the decisions hold this."""
+    take: Callable[..., Any]  # of these options and labels, where the decisions hold this
     written: tuple[Option, ...]
-    """How its options are written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +62,9 @@ class Kind:
         return self.options.kind
 
     @property
-    def reads(self) -> str:
-        """Which part of an example it counts: "decisions" or "scores"."""
-        return self.options.reads
+    def names(self) -> tuple[str, ...]:
+        """The names in ``keep=`` that ask for it."""
+        return self.keeps or (self.name,)
 
     def view(self, state: Any, columns: IntArray) -> Any:
         """What formulas read of a state, for the labels in these columns."""
@@ -124,44 +120,29 @@ def options_for(
 ) -> tuple[StateOptions, ...]:
     """The states that metrics and a user require, besides decisions, and what each must count.
 
-    Parameters
-    ----------
-    specs
-        The metrics.
-    keep
-        The names in ``keep=``.
-    arguments
-        The arguments that some kind understands, by name.
+    ``arguments`` are those that some kind understands, by name.
 
     Raises
     ------
     MetricError
         If ``keep`` has an unknown name, or arguments do not go with the metrics.
     """
-    names, needs = _checked_keep(keep), dict[str, list[Mapping[str, Any]]]()
-    for spec in specs:
-        entry = entry_of(spec.name)
-        needs.setdefault(entry.state, []).append(entry.needs(spec))
-    options = (
-        kind.options.of(needs.get(kind.name, ()), names.intersection(_names(kind)), arguments or {})
-        for kind in KINDS.values()
-    )
-    return tuple(part for part in options if part is not None)
-
-
-def _names(kind: Kind) -> tuple[str, ...]:
-    return kind.keeps or (kind.name,)
-
-
-def _checked_keep(keep: Iterable[str]) -> set[str]:
     names = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
-    known = [*KINDS, *(name for kind in KINDS.values() for name in _names(kind) if name not in KINDS)]
+    known = list(dict.fromkeys([*KINDS, *chain.from_iterable(kind.names for kind in KINDS.values())]))
     for name in names:
         if name not in known:
             raise MetricError(
                 f"keep must hold {', '.join(map(repr, known))}, not {quoted(name)}{suggestion(name, known)}"
             )
-    return set(names)
+    needs = dict[str, list[Mapping[str, Any]]]()
+    for spec in specs:
+        entry = entry_of(spec.name)
+        needs.setdefault(entry.state, []).append(entry.needs(spec))
+    options = (
+        kind.options.of(needs.get(kind.name, ()), set(names).intersection(kind.names), arguments or {})
+        for kind in KINDS.values()
+    )
+    return tuple(part for part in options if part is not None)
 
 
 def checked_state(name: str) -> str:
@@ -174,7 +155,7 @@ def checked_state(name: str) -> str:
 
 def reads_scores(entry: Entry) -> bool:
     """Whether a metric is read from a state that counts scores, not decisions."""
-    return entry.state in KINDS and KINDS[entry.state].reads == "scores"
+    return entry.state in KINDS and KINDS[entry.state].options.reads == "scores"
 
 
 def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:

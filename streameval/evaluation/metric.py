@@ -62,10 +62,7 @@ class Metric(Accumulator):
         inverse_propensities: Mapping[Label, float] | None = None,
     ) -> Metric:
         """A fresh metric of the class that a spec names."""
-        kind = class_of(entry_of(spec.name))
-        made = kind.__new__(kind)
-        made._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
-        return made
+        return _blank(spec)._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
 
     @property
     def spec(self) -> MetricSpec:
@@ -82,11 +79,7 @@ class Metric(Accumulator):
         return evaluate(self.spec, self._views().of(self.spec))
 
     def interval(self) -> Interval | dict[Label, Interval]:
-        """The value with bounds that contain the exact one; they are equal where nothing is open.
-
-        Metrics of curves are read from bins of scores, so that a stream of any length fits into memory; the bounds
-        tell what the bins leave open.
-        """
+        """The value with bounds that contain the exact one, as `Evaluator.interval`."""
         return certified(self.spec, self._views())
 
     @classmethod
@@ -147,32 +140,30 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    return Metric.from_spec(
-        spec,
-        labels=labels,
-        unknown=unknown,
-        threshold=threshold,
-        nan=nan,
-        ties=ties,
-        inverse_propensities=inverse_propensities,
-    )
+    return _blank(spec)._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
 
 
-_MADE: dict[str, type[Metric]] = {}
+def _blank(spec: MetricSpec) -> Metric:
+    kind = class_of(entry_of(spec.name))
+    return kind.__new__(kind)
+
+
+_CLASSES: dict[str, type[Metric]] = {}
 
 
 def class_of(entry: Entry) -> type[Metric]:
     """The class of an entry."""
-    body = {
-        "__slots__": (),
-        "__doc__": summary_of(entry),
-        "__module__": "streameval",
-        "__signature__": signature_of(entry),
-        "_entry": entry,
-    }
-    if entry.class_name not in _MADE:  # of two threads that make it, one is the first
-        _MADE.setdefault(entry.class_name, type(entry.class_name, (Metric,), body))
-    return _MADE[entry.class_name]
+    if entry.class_name not in _CLASSES:  # of two threads that make it, one is the first
+        doc, signature = summary_of(entry), signature_of(entry)
+        body = {
+            "__doc__": doc,
+            "__module__": "streameval",
+            "__signature__": signature,
+            "__slots__": (),
+            "_entry": entry,
+        }
+        _CLASSES.setdefault(entry.class_name, type(entry.class_name, (Metric,), body))
+    return _CLASSES[entry.class_name]
 
 
 def options_of(entry: Entry) -> dict[str, object]:
@@ -196,7 +187,7 @@ def signature_of(entry: Entry) -> inspect.Signature:
 
 def summary_of(entry: Entry, without: str = "") -> str:
     """The docstring of a metric's class; ``without`` names a parameter that it does not have."""
-    averages = ", ".join(repr(average) for average in entry.averages)
+    averages = ", ".join(map(repr, entry.averages))
     descriptions = {p.name: f"In {p.range}; {choice_text(p.default)} by default." for p in entry.parameters}
     descriptions["average"] = f"One of {averages}; {entry.default!r} by default. None gives a mapping label -> value."
     descriptions["zero_division"] = (
@@ -210,17 +201,7 @@ def summary_of(entry: Entry, without: str = "") -> str:
         )
     descriptions[", ".join(["labels", "unknown", "threshold", *options_of(entry)])] = "As for `Evaluator`."
     descriptions.pop(without, None)
-    return "\n".join(
-        [
-            entry.summary,
-            "",
-            f"    {entry.formula}",
-            "",
-            f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}.",
-            *(["", entry.notes] if entry.notes else []),
-            "",
-            "Parameters",
-            "----------",
-            *(line for name, text in descriptions.items() for line in (name, f"    {text}")),
-        ]
-    )
+    where = f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}."
+    parts = [entry.summary, f"    {entry.formula}", where, *([entry.notes] if entry.notes else [])]
+    parameters = [f"{name}\n    {description}" for name, description in descriptions.items()]
+    return "\n".join(["\n\n".join(parts), "", "Parameters", "----------", *parameters])

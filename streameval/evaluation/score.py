@@ -140,12 +140,12 @@ def classification_report(
     digits
         Decimals of each value.
     output_dict
-        Whether to return a dict, with scikit-learn's keys, in place of text.
+        Whether to return a dict, with scikit-learn's keys, in place of a string.
 
     Raises
     ------
     InputError, LabelError
-        If an argument cannot be understood, or two labels look alike as text.
+        If an argument cannot be understood, or two labels look alike as strings.
 
     Examples
     --------
@@ -172,9 +172,8 @@ def classification_report(
     counts = Evaluator([], labels=labels, threshold=threshold)
     counts.update_many(y_true, y_pred, weights=weights)
     report = report_of(counts)
-    labels_of_rows = map(printable, report.labels)
     columns = [*report.label_values(zero_division).values(), report.support]
-    rows = list(zip(labels_of_rows, map(list, zip(*columns, strict=True)), strict=True))
+    rows = list(zip(map(printable, report.labels), map(list, zip(*columns, strict=True)), strict=True))
     averages = report.averages(zero_division).items()
     rows += [(f"{average} avg", [*values, report.total_support]) for average, values in averages]
     if not output_dict:
@@ -183,23 +182,18 @@ def classification_report(
     for name, values in rows:
         if name in content:
             raise InputError(
-                f"two rows of the report are called {quoted(name)}; rename a label, or use Evaluator.to_dict"
+                f"two rows of the report are named {quoted(name)}; rename a label, or use Evaluator.to_dict"
             )
         content[name] = dict(zip(("precision", "recall", "f1-score", "support"), map(float, values), strict=True))
     return content
 
 
 def refuse_rows(rows: object, name: str) -> None:
-    """Raise where plain lists look like rows of 0 and 1, which `update_many` would take for the labels 0 and 1.
-
-    Somebody who comes from scikit-learn would otherwise get a wrong number in silence. Reading stops at the first row
-    that holds anything else, which for lists of labels is nearly always the first.
-    """
-    if not isinstance(rows, list | tuple) or not rows or not isinstance(rows[0], list | tuple):
+    """Raise where plain lists look like rows of 0 and 1, which `update_many` would take for the labels 0 and 1."""
+    if not isinstance(rows, list | tuple) or not rows or not isinstance(rows[0], list | tuple) or len(rows[0]) < 2:
         return
-    width = len(rows[0])
-    for row in rows:
-        if not isinstance(row, list | tuple) or len(row) != width or width < 2:
+    for row in rows:  # up to the first that holds anything else, which for lists of labels is nearly always the first
+        if not isinstance(row, list | tuple) or len(row) != len(rows[0]):
             return
         if not all(isinstance(cell, int) and cell in (0, 1) for cell in row):
             return

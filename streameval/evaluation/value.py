@@ -71,9 +71,12 @@ class Mergeable(Saveable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, self._family):
             return NotImplemented
-        return type(self) is type(other) and self.to_bytes() == other.to_bytes()
+        return type(self) is type(other) and self._equals(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _equals(self, other: Self) -> bool:
+        return self.to_bytes() == other.to_bytes()
 
     def __add__(self, other: Self) -> Self:
         return self._combined(other, "merge")
@@ -92,9 +95,8 @@ class Mergeable(Saveable):
         getattr(result, verb)(other)
         return result
 
-    def _differences(self, other: Self) -> list[str]:
+    def _differences(self, other: Self) -> list[str]:  # noqa: ARG002  # some have no configuration
         """What differs in how the two, of one class, were constructed, in words."""
-        del other
         return []
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:

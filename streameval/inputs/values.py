@@ -119,14 +119,15 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
 
 def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -> tuple[UInt8Array, UInt8Array | None]:
     """1 where the values of an array are positive, and 1 where the truth is unknown (None if nowhere)."""
-    kind, true = block.dtype.kind, argument.role == TRUE
+    kind = block.dtype.kind
     if kind == "O":
         bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape).reshape(-1).tolist()
         cells = zip(block.reshape(-1).tolist(), bounds, strict=True)
         outcomes = [binary(value, "at this place", argument, bound) for value, bound in cells]
-        bits, masked = (np.array([cell is outcome for cell in outcomes], np.bool_) for outcome in (True, None))
-        unknown = masked.reshape(block.shape).view(np.uint8) if masked.any() else None
-        return bits.reshape(block.shape).view(np.uint8), unknown
+        positive, masked = (
+            np.array([cell is outcome for cell in outcomes], np.uint8).reshape(block.shape) for outcome in (True, None)
+        )
+        return positive, masked if masked.any() else None
     if kind == "b":
         bits = np.ascontiguousarray(block).view(np.uint8)
         return (bits if bits.max(initial=0) <= 1 else (bits != 0).view(np.uint8)), None
@@ -138,14 +139,14 @@ def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -
         return _at_least(block, thresholds).view(np.uint8), None
     if block.dtype == np.uint8 and block.max(initial=0) <= 1:
         return np.ascontiguousarray(block, np.uint8), None
-    positive = block == 1
-    if np.count_nonzero(positive) + np.count_nonzero(block == 0) == block.size:
-        return np.ascontiguousarray(positive).view(np.uint8), None
-    missing = np.isnan(block) & true
-    allowed = positive | missing | (block == 0)
+    ones = np.ascontiguousarray(block == 1)
+    if np.count_nonzero(ones) + np.count_nonzero(block == 0) == block.size:
+        return ones.view(np.uint8), None
+    missing = np.ascontiguousarray(np.isnan(block) & (argument.role == TRUE))
+    allowed = ones | missing | (block == 0)
     if not allowed.all():
         raise InputError(f"{argument.name} holds {block[~allowed][0]}; {_EXPECTED[argument.role]}")
-    return np.ascontiguousarray(positive).view(np.uint8), np.ascontiguousarray(missing).view(np.uint8)
+    return ones.view(np.uint8), missing.view(np.uint8)
 
 
 def _at_least(scores: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -114,7 +114,7 @@ def test_what_cannot_be_scored_is_told():
         se.score(true, true[:2])
     with pytest.raises(se.InputError, match="digits must be an integer"):
         se.classification_report(true, true, digits=-1)
-    with pytest.raises(se.InputError, match="two rows of the report are called '1'"):
+    with pytest.raises(se.InputError, match="two rows of the report are named '1'"):
         se.classification_report([[1]], [["1"]], output_dict=True)
-    with pytest.raises(se.InputError, match="two rows of the report are called 'micro avg'"):
+    with pytest.raises(se.InputError, match="two rows of the report are named 'micro avg'"):
         se.classification_report([["micro avg"]], [[]], output_dict=True)
