@@ -10,6 +10,7 @@ import contextlib
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
@@ -117,8 +118,12 @@ class Target:
 
 def preparing(evaluator: object) -> Callable[..., list[Part] | None] | None:
     """What prepares that an example is counted as ``update`` counts it, which a subclass may have replaced."""
-    owner = next((kind for kind in type(evaluator).__mro__ if "update" in vars(kind)), object)
-    return getattr(evaluator, "_prepare", None) if "_prepare" in vars(owner) else None
+    return getattr(evaluator, "_prepare", None) if _prepares(type(evaluator)) else None  # type: ignore[arg-type]  # a class has a hash
+
+
+@lru_cache(maxsize=256)
+def _prepares(kind: type[Any]) -> bool:
+    return "_prepare" in vars(next((base for base in kind.__mro__ if "update" in vars(base)), object))
 
 
 class Together:

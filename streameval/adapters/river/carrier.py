@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from streameval.adapters.river.metric import MultiLabelMetric, Row, call_update
+from streameval.adapters.river.metric import MultiLabelMetric
 from streameval.errors import InputError, MetricError, RevertError
-from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.evaluator import Evaluator, report_of
 from streameval.evaluation.metric import Metric
-from streameval.metrics.catalogue import entry_of, parse_spec
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.progressive.target import preparing
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.base import Part
 from streameval.windows.base import Window
 
 
@@ -57,27 +55,12 @@ class RiverMetric(MultiLabelMetric):
         """What can be read in full."""
         return self.metric.snapshot() if isinstance(self.metric, Window) else self.metric
 
-    def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
-        """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        call_update(cast("Any", self.metric).update, y_true, y_pred, w)
-
-    def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
-        """Take one example back; a window drops examples by itself and takes none back."""
-        call_update(self._reverting().revert, y_true, y_pred, w)
-
-    def _reverting(self) -> Metric | Evaluator:
-        if isinstance(self.metric, Window):
+    def _own_counts(self, sign: int = 1) -> Metric | Evaluator | Window[Any]:
+        if sign < 0 and isinstance(self.metric, Window):
             raise RevertError(
                 f"{type(self.metric).__name__} drops examples by itself; wrap a metric, not a window, to revert"
             )
         return self.metric
-
-    def _prepare(self, y_true: Row, y_pred: Row, w: float = 1.0, sign: int = 1) -> list[Part] | None:
-        """Prepare what `update` does, or `revert` with sign -1, for a commit that follows at once."""
-        prepare = preparing(self.metric if sign > 0 else self._reverting())
-        if prepare is None:
-            return None
-        return call_update(prepare, y_true, y_pred, w, **({} if sign > 0 else {"sign": sign}))
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
         """The value so far; for an evaluator, all of its values by name."""
@@ -104,17 +87,12 @@ class RiverMetric(MultiLabelMetric):
         return RiverMetric(fresh)
 
     def __repr__(self) -> str:
-        read = self._read()
-        if isinstance(read, Evaluator):
-            values = [(entry_of(spec.name).high, spec.key, read.get(spec)) for spec in read.metrics]
-        else:
-            values = [(entry_of(read.spec.name).high, read.spec.key, read.get())]
-        values_text = (
-            f"{name} {value:{'.2%' if high == 1.0 else '.4f'}}"
-            for high, name, value in values
-            if isinstance(value, float)
+        values = (
+            f"{item.spec.key} {item.value:{'.2%' if item.entry.high == 1.0 else '.4f'}}"
+            for item in report_of(self._read()).values()
+            if isinstance(item.value, float)
         )
-        return f"{type(self).__name__}: {', '.join(values_text)}"
+        return f"{type(self).__name__}: {', '.join(values)}"
 
 
 def _fresh(metric: str | MetricSpec) -> Metric:

@@ -25,7 +25,6 @@ from streameval.schema.text import quoted
 from streameval.states.base import Part
 
 Row: TypeAlias = Mapping[Label, Any]
-Counter: TypeAlias = Evaluator | MultiOutputMetric
 Answer = TypeVar("Answer")
 
 
@@ -60,11 +59,62 @@ class MultiLabelMetric(MultiOutputMetric):
             model = list(model.steps.values())[-1]
         return isinstance(model, MultiLabelClassifier)
 
+    def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
+        """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
+        call_update(self._own_counts().update, y_true, y_pred, w)
+
+    def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
+        """Take one example back, with the arguments that `update` received; a window takes none back."""
+        call_update(self._own_counts(-1).revert, y_true, y_pred, w)
+
+    def _prepare(self, y_true: Row, y_pred: Row, w: float = 1.0, sign: int = 1) -> list[Part] | None:
+        """Prepare what `update` does, or `revert` with sign -1, for a commit that follows at once."""
+        prepare = preparing(self._own_counts(sign))
+        return None if prepare is None else call_update(_signed(prepare, sign), y_true, y_pred, w)
+
+    def _own_counts(self, sign: int = 1) -> Any:
+        """What this metric counts with, about to count an example or, with sign -1, to take one back."""
+        raise NotImplementedError
+
     def __add__(self, other: object) -> MetricCollection:
         return _collected(self, other)
 
     def __radd__(self, other: object) -> MetricCollection:
         return _collected(other, self)
+
+
+class Combinable(MultiLabelMetric):
+    """What can be merged."""
+
+    def merge(self, other: Self) -> None:
+        """Add all that another object of this class has counted. It stays as it is.
+
+        Raises
+        ------
+        MergeError
+            If the other is of another class, was built differently, or has a metric of River. Nothing has changed then.
+        """
+        self._combine(other, "merge")
+
+    def unmerge(self, other: Self) -> None:
+        """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
+
+        Raises
+        ------
+        MergeError
+            Where `merge` raises it. Nothing has changed then.
+        RevertError
+            If the counts show that it was not merged. Nothing has changed then.
+        """
+        self._combine(other, "unmerge")
+
+    def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
+        raise NotImplementedError
+
+    def __sub__(self, other: Self) -> Self:
+        less = copy.copy(self)
+        less.unmerge(other)
+        return less
 
 
 class Sharing:
@@ -74,7 +124,7 @@ class Sharing:
         self.is_complete = True
 
 
-class CountedMetric(MultiLabelMetric):
+class CountedMetric(Combinable):
     """A metric of the catalogue with its average. Not used directly: see its subclasses, such as `MicroF1`."""
 
     _entry: ClassVar[Entry]
@@ -116,50 +166,13 @@ class CountedMetric(MultiLabelMetric):
     def _fmt(self) -> str:
         return ".2%" if self._entry.high == 1.0 else ".4f"
 
-    def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
-        """Count one example of weight ``w``; labels that the model has no prediction for (None) are not predicted."""
-        call_update(self._own_counts().update, y_true, y_pred, w)
-
-    def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
-        """Take one example back, with the arguments that `update` received."""
-        call_update(self._own_counts().revert, y_true, y_pred, w)
-
-    def _prepare(self, y_true: Row, y_pred: Row, w: float = 1.0) -> list[Part]:
-        """Prepare what `update` does, for a commit that follows at once."""
-        return call_update(self._own_counts()._prepare, y_true, y_pred, w)
-
     def get(self) -> float:
         """The value so far; a fresh object answers too."""
         return cast("float", self._counts.get(self._spec))
 
-    def merge(self, other: Self) -> None:
-        """Add all that another object of this class has counted. It stays as it is.
-
-        Raises
-        ------
-        MergeError
-            If the other is of another class or was built differently. Nothing has changed then.
-        """
-        self._check_metric(other, "merge")
-        self._own_counts().merge(other._counts)
-
-    def unmerge(self, other: Self) -> None:
-        """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
-
-        Raises
-        ------
-        MergeError
-            If the other is of another class or was built differently. Nothing has changed then.
-        RevertError
-            If the counts show that it was not merged. Nothing has changed then.
-        """
-        self._check_metric(other, "unmerge")
-        self._own_counts().unmerge(other._counts)
-
-    def __sub__(self, other: Self) -> Self:
-        less = copy.copy(self)
-        less.unmerge(other)
-        return less
+    def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
+        self._check_metric(other, verb)
+        getattr(self._own_counts(), verb)(other._counts)
 
     def _check_metric(self, other: object, verb: str) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
@@ -173,7 +186,7 @@ class CountedMetric(MultiLabelMetric):
         """The counts so far as an independent `Evaluator`, from which any other metric can be read."""
         return self._counts.copy()
 
-    def _own_counts(self) -> Evaluator:
+    def _own_counts(self, sign: int = 1) -> Evaluator:  # noqa: ARG002  # it takes examples back, too
         """Counts owned by this metric: those that a collection shares are copied before they change."""
         if self._sharing is not None:
             self._sharing.is_complete = False
@@ -198,7 +211,7 @@ def _copied(value: object) -> object:
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | AbstractSet) else value
 
 
-class MetricCollection(MultiLabelMetric, Metrics):
+class MetricCollection(Combinable, Metrics):
     """A collection of multi-label metrics, as River's ``metrics.base.Metrics``, in which ours share their counts.
 
     Metrics of ours with equal labels, threshold and counts count together, so twenty cost about as much as one. The
@@ -239,7 +252,6 @@ class MetricCollection(MultiLabelMetric, Metrics):
             members.append(member)
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
         self._read: list[MultiOutputMetric] = []
-        self._parts: list[tuple[Counter, Callable[..., list[Part] | None] | None]] = []
         self._find_parts()
 
     @property
@@ -258,26 +270,29 @@ class MetricCollection(MultiLabelMetric, Metrics):
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
         if not self._sharing.is_complete or self._read != self.data:
             self._find_parts()
-        if len(self._parts) == 1:
-            _call(self._parts[0][0], verb, y_true, y_pred, w)
+        if len(self._counts) == 1 and not self._others:
+            call_update(getattr(self._counts[0], verb), y_true, y_pred, w)
             return
         parts: list[Part] = []
-        theirs: list[Counter] = []
+        theirs: list[MultiOutputMetric] = []
         sign = 1 if verb == "update" else -1
-        for part, prepare in self._parts:
-            some = None if prepare is None else prepare(y_true, y_pred, w, sign=sign)
-            if some is None:
-                theirs.append(part)
+        for counts in self._counts:
+            parts += call_update(_signed(counts._prepare, sign), y_true, y_pred, w)
+        for member in self._others:
+            prepare = preparing(member)
+            prepared = None if prepare is None else prepare(y_true, y_pred, w, sign)
+            if prepared is None:
+                theirs.append(member)
             else:
-                parts += some
-        done: list[Counter] = []
+                parts += prepared
+        done: list[MultiOutputMetric] = []
         try:
-            for part in theirs:
-                _call(part, verb, y_true, y_pred, w)
-                done.append(part)
+            for member in theirs:
+                getattr(member, verb)(y_true, y_pred, w)
+                done.append(member)
         except BaseException:
-            for part in done:
-                _call(part, undo, y_true, y_pred, w)
+            for member in done:
+                getattr(member, undo)(y_true, y_pred, w)
             raise
         commit.Root.commit(parts)
 
@@ -290,45 +305,11 @@ class MetricCollection(MultiLabelMetric, Metrics):
         for member in (*self._read, *self.data):
             if isinstance(member, CountedMetric) and (member._sharing is self._sharing) != (id(member) in present):
                 member._own_counts()
-        parts: dict[int, Counter] = {}
-        for member in self.data:
-            part = member._counts if isinstance(member, CountedMetric) else member
-            parts[id(part)] = part
-        self._read, self._parts = (
-            list(self.data),
-            [
-                (part, partial(call_update, part._prepare) if isinstance(part, Evaluator) else preparing(part))
-                for part in parts.values()
-            ],
-        )
-        self._sharing.is_complete = True
-
-    def merge(self, other: Self) -> None:
-        """Add all that another collection of the same metrics has counted. It stays as it is.
-
-        Raises
-        ------
-        MergeError
-            If the metrics differ, were built differently, or are River's. Nothing has changed then.
-        """
-        self._combine(other, "merge")
-
-    def unmerge(self, other: Self) -> None:
-        """Take out all that another collection of the same metrics has counted: the exact inverse of `merge`.
-
-        Raises
-        ------
-        MergeError
-            If the metrics differ, were built differently, or are River's. Nothing has changed then.
-        RevertError
-            If the counts show that it was not merged. Nothing has changed then.
-        """
-        self._combine(other, "unmerge")
-
-    def __sub__(self, other: Self) -> Self:
-        less = copy.copy(self)
-        less.unmerge(other)
-        return less
+        counted = [member._counts for member in self.data if isinstance(member, CountedMetric)]
+        self._counts = list({id(counts): counts for counts in counted}.values())
+        others = [member for member in self.data if not isinstance(member, CountedMetric)]
+        self._others = list({id(member): member for member in others}.values())
+        self._read, self._sharing.is_complete = list(self.data), True
 
     def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
         if type(other) is not type(self) or len(other.data) != len(self.data):
@@ -373,12 +354,6 @@ class MetricCollection(MultiLabelMetric, Metrics):
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
 
-    def __add__(self, other: object) -> MetricCollection:
-        return _collected(self, other)
-
-    def __radd__(self, other: object) -> MetricCollection:
-        return _collected(other, self)
-
 
 def _collected(*parts: object) -> MetricCollection:
     """A collection of metrics and of the members of collections."""
@@ -391,19 +366,15 @@ def _collected(*parts: object) -> MetricCollection:
     return MetricCollection(members)
 
 
-def _call(part: Counter, verb: str, y_true: Row, y_pred: Row, w: float) -> None:
-    if isinstance(part, Evaluator):
-        call_update(getattr(part, verb), y_true, y_pred, w)
-    else:
-        getattr(part, verb)(y_true, y_pred, w)
+def _signed(prepare: Callable[..., Answer], sign: int) -> Callable[..., Answer]:
+    return prepare if sign > 0 else partial(prepare, sign=sign)  # without a keyword, which takes long, in most calls
 
 
-def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float, **sign: int) -> Answer:
+def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
     """Give one example to a verb of ours, without predictions of None: some models predict it before they learn."""
     try:
-        return verb(y_true, y_pred, weight=w, **sign)
+        return verb(y_true, y_pred, weight=w)
     except InputError:
         if not isinstance(y_pred, Mapping) or None not in y_pred.values():
             raise
-        known = {label: value for label, value in y_pred.items() if value is not None}
-        return verb(y_true, known, weight=w, **sign)
+        return verb(y_true, {label: value for label, value in y_pred.items() if value is not None}, weight=w)
