@@ -1,45 +1,52 @@
 """Exact multi-label evaluation over streams: update, merge, revert, and read at any moment."""
 
-from importlib import import_module
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from streameval.errors import (
-    Conflict,
-    CounterOverflowError,
-    DependencyError,
-    FormatError,
-    InputError,
-    LabelError,
-    MergeError,
-    MetricError,
-    RevertError,
-    StreamevalError,
-)
+from streameval.errors import Conflict as Conflict
+from streameval.errors import CounterOverflowError as CounterOverflowError
+from streameval.errors import DependencyError as DependencyError
+from streameval.errors import FormatError as FormatError
+from streameval.errors import InputError as InputError
+from streameval.errors import LabelError as LabelError
+from streameval.errors import MergeError as MergeError
+from streameval.errors import MetricError as MetricError
+from streameval.errors import RevertError as RevertError
+from streameval.errors import StreamevalError as StreamevalError
 from streameval.evaluation import classes as _classes
-from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.metric import Metric, metric
-from streameval.metrics.catalogue import Entry, catalogue
-from streameval.metrics.interval import Interval
-from streameval.metrics.spec import MetricSpec
-from streameval.report.label_table import LabelTable
+from streameval.evaluation.evaluator import Evaluator as Evaluator
+from streameval.evaluation.metric import Metric as Metric
+from streameval.evaluation.metric import metric as metric
+from streameval.metrics.catalogue import Entry as Entry
+from streameval.metrics.catalogue import catalogue as catalogue
+from streameval.metrics.interval import Interval as Interval
+from streameval.metrics.spec import MetricSpec as MetricSpec
+from streameval.report.label_table import LabelTable as LabelTable
 
 if TYPE_CHECKING:
-    from streameval.delivery.checkpoint import Checkpoint, Checkpointer, load
-    from streameval.delivery.ledger import Ledger
+    from streameval.delivery.checkpoint import Checkpoint as Checkpoint
+    from streameval.delivery.checkpoint import Checkpointer as Checkpointer
+    from streameval.delivery.checkpoint import load as load
+    from streameval.delivery.ledger import Ledger as Ledger
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
-    from streameval.evaluation.score import classification_report, score
-    from streameval.inputs.forms import TopK
-    from streameval.metrics.propensities import jain_propensities
-    from streameval.progressive import Snapshot, iter_progressive_evaluate, progressive_evaluate
-    from streameval.progressive.pending import Pending
-    from streameval.progressive.trace import Trace
-    from streameval.slices import Sliced
-    from streameval.tabular.columns import Columns
-    from streameval.tabular.evaluate import evaluate
-    from streameval.tabular.job import Job
-    from streameval.windows.fading import Fading
-    from streameval.windows.sliding import Rolling, TimeRolling
-    from streameval.windows.tumbling import ClosedWindow, Tumbling
+    from streameval.evaluation.score import classification_report as classification_report
+    from streameval.evaluation.score import score as score
+    from streameval.inputs.forms import TopK as TopK
+    from streameval.metrics.propensities import jain_propensities as jain_propensities
+    from streameval.progressive import Snapshot as Snapshot
+    from streameval.progressive import iter_progressive_evaluate as iter_progressive_evaluate
+    from streameval.progressive import progressive_evaluate as progressive_evaluate
+    from streameval.progressive.pending import Pending as Pending
+    from streameval.progressive.trace import Trace as Trace
+    from streameval.slices import Sliced as Sliced
+    from streameval.tabular.columns import Columns as Columns
+    from streameval.tabular.evaluate import evaluate as evaluate
+    from streameval.tabular.job import Job as Job
+    from streameval.windows.fading import Fading as Fading
+    from streameval.windows.sliding import Rolling as Rolling
+    from streameval.windows.sliding import TimeRolling as TimeRolling
+    from streameval.windows.tumbling import ClosedWindow as ClosedWindow
+    from streameval.windows.tumbling import Tumbling as Tumbling
 
 __version__ = "0.1.0"
 
@@ -62,12 +69,14 @@ _LATER = {
 }
 """Names that are imported when they are first used, so that importing the package stays quick."""
 
+_NAMES = {name for name, value in globals().items() if callable(value) and name[0] != "_"}.union(*_LATER.values())
+
 
 def __getattr__(name: str) -> object:
     if name == "__all__":
-        value: object = list(_NAMES) + [entry.class_name for entry in catalogue()]
+        value: object = sorted(_NAMES) + [entry.class_name for entry in catalogue()]
     elif module := next((module for module, names in _LATER.items() if name in names), ""):
-        value = getattr(import_module(f"streameval.{module}"), name)
+        value = getattr(_import_module(f"streameval.{module}"), name)
     elif name[:1].isupper() and hasattr(_classes, name):
         value = getattr(_classes, name)
     else:
@@ -78,51 +87,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_NAMES, *(entry.class_name for entry in catalogue())})
-
-
-__all__ = [
-    "Checkpoint",
-    "Checkpointer",
-    "ClosedWindow",
-    "Columns",
-    "Conflict",
-    "CounterOverflowError",
-    "DependencyError",
-    "Entry",
-    "Evaluator",
-    "Fading",
-    "FormatError",
-    "InputError",
-    "Interval",
-    "Job",
-    "LabelError",
-    "LabelTable",
-    "Ledger",
-    "MergeError",
-    "Metric",
-    "MetricError",
-    "MetricSpec",
-    "Pending",
-    "RevertError",
-    "Rolling",
-    "Sliced",
-    "Snapshot",
-    "StreamevalError",
-    "TimeRolling",
-    "TopK",
-    "Trace",
-    "Tumbling",
-    "catalogue",
-    "classification_report",
-    "evaluate",
-    "iter_progressive_evaluate",
-    "jain_propensities",
-    "load",
-    "metric",
-    "progressive_evaluate",
-    "score",
-]
-
-_NAMES: tuple[str, ...] = tuple(__all__)
-if not TYPE_CHECKING:
-    del __all__  # `__getattr__` makes it with the metric classes, which need the whole catalogue

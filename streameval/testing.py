@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from streameval.errors import InputError, StreamevalError
 from streameval.schema.text import quoted
@@ -122,22 +122,36 @@ def check_mergeable(
         ...
     streameval.testing.BrokenLawError: split: ... Seen with the examples [(3,), (5,)]
     """
-    listed = list(examples)
+    listed, refused, names = list(examples), list(refused), list(laws)
+    kind: Any = type(factory())
+    has = set(dir(factory()))
     if not listed:
         raise InputError("examples is empty, and no law can be seen without examples; give ten or so")
-    if merge is None and not hasattr(factory(), "merge"):
-        raise InputError(f"{type(factory()).__name__} has no merge(other); say with merge= how it merges")
-    empty = factory()
-    if key is None and not {"to_bytes", "get", "__dict__"} & set(dir(empty)) and type(empty).__eq__ is object.__eq__:
-        raise InputError(f"nothing tells when two {type(empty).__name__} are the same; give key=")
-    refused = list(refused)
-    if update is None:
-        for example in (*listed, *refused):
-            _arguments(example)
-    names = list(laws)
+    if merge is None and "merge" not in has:
+        raise InputError(f"{kind.__name__} has no merge(other); say with merge= how it merges")
+    if key is None and not {"to_bytes", "get", "__dict__"} & has and kind.__eq__ is object.__eq__:
+        raise InputError(f"nothing tells when two {kind.__name__} are the same; give key=")
+    for example in (*listed, *refused) if update is None else ():
+        if not isinstance(example, tuple):
+            raise InputError(
+                f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is"
+            )
     if unknown := [name for name in names if name not in LAWS]:
         raise InputError(f"laws names {quoted(unknown[0])}; the laws are {', '.join(LAWS)}")
-    checks = _Laws(factory, update, merge, revert, update_many, key, refused, ordered, rounds, seed)
+    plain = update is None and all(len(example) == 2 for example in listed)
+    checks = _Laws[Any](
+        factory,
+        has,
+        update or _method("update"),
+        merge or (lambda state, other: state.merge(other)),
+        revert or (_method("revert") if "revert" in has else None),
+        update_many or (_update_many if plain and "update_many" in has else None),
+        key,
+        refused,
+        ordered,
+        rounds,
+        seed,
+    )
     for law in names:
         reason = checks.broken(law, listed)
         if reason is not None:
@@ -145,33 +159,29 @@ def check_mergeable(
             raise BrokenLawError(law, checks.broken(law, least) or reason, least)
 
 
+Seen: TypeAlias = tuple[str, Any, Any] | str
+"""Two states that must be the same, after words that say which; or what is wrong."""
+
+
 @dataclass
 class _Laws(Generic[S]):
-    """The laws, each a method that says how it is broken; None if it holds."""
+    """The laws, each a generator of what must be the same."""
 
     factory: Callable[[], S]
-    count_one: Callable[[S, Any], object] | None
-    merge: Callable[[S, S], S | None] | None
-    revert_one: Callable[[S, Any], object] | None
-    count_many: Callable[[S, list[Any]], object] | None
+    has: set[str]
+    update: Callable[[S, Any], object]
+    merge: Callable[[S, S], S | None]
+    revert: Callable[[S, Any], object] | None
+    update_many: Callable[[S, list[Any]], object] | None
     key: Callable[[S], object] | None
     refused: list[Any]
     ordered: bool
     rounds: int
     seed: int
-
-    def __post_init__(self) -> None:
-        self.has = set(dir(self.factory()))
-        self.passes: dict[tuple[int, ...], S] = {}
-        self.looks: dict[tuple[int, str], Any] = {}
+    passes: dict[tuple[int, ...], S] = field(default_factory=dict)
+    looks: dict[tuple[int, str], Any] = field(default_factory=dict)
 
     # -- what a state does --------------------------------------------------------------------------------------------
-
-    def update(self, state: Any, example: Any) -> None:
-        if self.count_one is None:
-            state.update(*_arguments(example))
-        else:
-            self.count_one(state, example)
 
     def update_all(self, state: S, examples: Iterable[Any]) -> S:
         for example in examples:
@@ -196,16 +206,9 @@ class _Laws(Generic[S]):
             self.looks[id(state), name] = getattr(state, name)()
         return self.looks[id(state), name]
 
-    def revert(self, state: Any, example: Any) -> None:
-        if self.revert_one is None:
-            state.revert(*_arguments(example))
-        else:
-            self.revert_one(state, example)
-
-    def merged(self, state: Any, other: S) -> S:
-        result: S | None = state.merge(other) if self.merge is None else self.merge(state, other)
-        chosen: S = state if result is None else result
-        return chosen
+    def merged(self, state: S, other: S) -> S:
+        result = self.merge(state, other)
+        return state if result is None else result
 
     def read(self, state: Any) -> None:
         """Everything that only looks."""
@@ -213,39 +216,36 @@ class _Laws(Generic[S]):
         if self.key is not None:
             self.key(state)
             return
-        for name in ("get", "to_bytes"):
-            if name in self.has:
-                getattr(state, name)()
+        for name in {"get", "to_bytes"} & self.has:
+            getattr(state, name)()
 
     def differ(self, one: Any, other: Any) -> str | None:
         """How two states that should be the same differ."""
         if self.key is not None:
-            mine, theirs = self.key(one), self.key(other)
-            return None if _same(mine, theirs) else f"{quoted(mine)} and {quoted(theirs)}"
+            return _differ(self.key(one), self.key(other))
         compared = type(one).__eq__ is not object.__eq__  # type: ignore[comparison-overlap]  # of any class
         if "to_bytes" in self.has and self.look(one, "to_bytes") != self.look(other, "to_bytes"):
             return f"their bytes differ ({quoted(one)} and {quoted(other)})"
         if compared and not one == other:  # noqa: SIM201  # some have no sound !=
             return f"they are not equal ({quoted(one)} and {quoted(other)})"
         if "get" in self.has:
-            values = self.look(one, "get"), self.look(other, "get")
-            return None if _same(*values) else f"get() gives {quoted(values[0])} and {quoted(values[1])}"
-        if compared or "to_bytes" in self.has or _same(vars(one), vars(other)):
-            return None
-        return f"{quoted(vars(one))} and {quoted(vars(other))}"
+            return _differ(self.look(one, "get"), self.look(other, "get"), "get() gives ")
+        return None if compared or "to_bytes" in self.has else _differ(vars(one), vars(other))
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
     def broken(self, law: str, examples: list[Any]) -> str | None:
-        check: Callable[[list[Any], random.Random], str | None] = getattr(self, "law_" + law.replace(" ", "_"))
+        check: Callable[[list[Any], random.Random], Iterator[Seen]] = getattr(self, "law_" + law.replace(" ", "_"))
         drawn = random.Random(f"{self.seed} {law}")  # noqa: S311  # no secret
         for _ in range(self.rounds):
             try:
-                problem = check(examples, drawn)
+                for seen in check(examples, drawn):
+                    if isinstance(seen, str):
+                        return seen
+                    if problem := self.differ(*seen[1:]):
+                        return seen[0] + problem
             except Exception as error:  # whatever the state raises breaks the law that was on trial
-                problem = f"{type(error).__name__}: {error}"
-            if problem is not None:
-                return problem
+                return f"{type(error).__name__}: {error}"
         return None
 
     def smallest(self, law: str, examples: list[Any]) -> list[Any]:
@@ -266,38 +266,34 @@ class _Laws(Generic[S]):
 
     # -- the laws -----------------------------------------------------------------------------------------------------
 
-    def law_fresh(self, _: list[Any], __: random.Random) -> str | None:
-        return self.differ(self.factory(), self.factory())
+    def law_fresh(self, _: list[Any], __: random.Random) -> Iterator[Seen]:
+        yield "", self.factory(), self.factory()
 
-    def law_reading(self, examples: list[Any], __: random.Random) -> str | None:
+    def law_same(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
+        yield "", self.fed(examples), self.fed(examples)
+
+    def law_reading(self, examples: list[Any], __: random.Random) -> Iterator[Seen]:
         state, other = self.fed(examples), self.fed(examples)
         for _ in range(3):
             self.read(state)
-        problem = self.differ(state, other)
-        if problem is None and examples:
-            problem = self.differ(*(self.update_all(target, examples[-1:]) for target in (state, other)))
-        return problem and f"after reading, {problem}"
+        yield "after reading, ", state, other
+        yield "after reading, ", self.update_all(state, examples[-1:]), self.update_all(other, examples[-1:])
 
-    def law_same(self, examples: list[Any], _: random.Random) -> str | None:
-        return self.differ(self.fed(examples), self.fed(examples))
+    def law_zero(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
+        whole = self.whole(examples)
+        yield "with an empty state merged, ", self.merged(self.fed(examples), self.factory()), whole
+        yield "merged into an empty state, ", self.merged(self.factory(), self.fed(examples)), whole
 
-    def law_zero(self, examples: list[Any], _: random.Random) -> str | None:
-        if problem := self.differ(self.merged(self.fed(examples), self.factory()), self.whole(examples)):
-            return f"with an empty state merged, {problem}"
-        problem = self.differ(self.merged(self.factory(), self.fed(examples)), self.whole(examples))
-        return problem and f"merged into an empty state, {problem}"
+    def law_commutative(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
+        a, b = _dealt(examples, 2, drawn)
+        yield "", self.merged(self.fed(a), self.fed(b)), self.merged(self.fed(b), self.fed(a))
 
-    def law_commutative(self, examples: list[Any], drawn: random.Random) -> str | None:
-        first, second = _dealt(examples, 2, drawn)
-        one = self.merged(self.fed(first), self.fed(second))
-        return self.differ(one, self.merged(self.fed(second), self.fed(first)))
-
-    def law_associative(self, examples: list[Any], drawn: random.Random) -> str | None:
+    def law_associative(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         a, b, c = _dealt(examples, 3, drawn)
         left = self.merged(self.merged(self.fed(a), self.fed(b)), self.fed(c))
-        return self.differ(left, self.merged(self.fed(a), self.merged(self.fed(b), self.fed(c))))
+        yield "", left, self.merged(self.fed(a), self.merged(self.fed(b), self.fed(c)))
 
-    def law_split(self, examples: list[Any], drawn: random.Random) -> str | None:
+    def law_split(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         shuffled = examples if self.ordered else drawn.sample(examples, len(examples))
         shards = [self.fed(part) for part in _dealt(shuffled, drawn.randint(1, 5), drawn)]
         sizes = len(shards)
@@ -305,113 +301,97 @@ class _Laws(Generic[S]):
             taken = shards.pop(drawn.randrange(len(shards)))
             at = drawn.randrange(len(shards))
             shards[at] = self.merged(shards[at], taken)
-        problem = self.differ(shards[0], self.whole(examples))
-        return problem and f"{sizes} shards merged and one pass: {problem}"
+        yield f"{sizes} shards merged and one pass: ", shards[0], self.whole(examples)
 
-    def law_batch(self, examples: list[Any], drawn: random.Random) -> str | None:
-        count = self.count_many
-        if count is None:
-            plain = all(isinstance(example, tuple) and len(example) == 2 for example in examples)
-            if "update_many" not in self.has or self.count_one is not None or not plain:
-                return None
-            count = _update_many
-        state = self.factory()
-        for part in _cut(examples, drawn):
-            if part:
-                count(state, part)
-        return self.differ(state, self.whole(examples))
+    def law_batch(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
+        if self.update_many is not None:
+            state = self.factory()
+            for part in filter(None, _cut(examples, drawn)):
+                self.update_many(state, part)
+            yield "", state, self.whole(examples)
 
-    def law_no_aliasing(self, examples: list[Any], drawn: random.Random) -> str | None:
+    def law_no_aliasing(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         first, second = _dealt(examples, 2, drawn)
         more = examples[-1:] if self.ordered else examples
         other = self.fed(second)
         merged = self.merged(self.fed(first), other)
-        if problem := self.differ(other, self.whole(second)):
-            return f"the argument of merge was changed: {problem}"
+        yield "the argument of merge was changed: ", other, self.whole(second)
         before = copy.deepcopy(merged)
         self.update_all(other, more)
-        if problem := self.differ(merged, before):
-            return f"updating what was merged changed the result of merging: {problem}"
+        yield "updating what was merged changed the result of merging: ", merged, before
         other = self.fed(second)
         self.update_all(self.merged(self.fed(first), other), more)
-        problem = self.differ(other, self.whole(second))
-        return problem and f"updating the result of merging changed what was merged: {problem}"
+        yield "updating the result of merging changed what was merged: ", other, self.whole(second)
 
-    def law_self(self, examples: list[Any], _: random.Random) -> str | None:
+    def law_self(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
         state = self.fed(examples)
-        return self.differ(self.merged(state, state), self.merged(self.fed(examples), self.fed(examples)))
+        yield "", self.merged(state, state), self.merged(self.fed(examples), self.fed(examples))
 
-    def law_round_trip(self, examples: list[Any], drawn: random.Random) -> str | None:
+    def law_round_trip(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         if not {"to_bytes", "from_bytes"} <= self.has:
-            return None
+            return
         first, second = _cut(examples, drawn)
         state: Any = self.fed(first)
         data = state.to_bytes()
-        back = type(state).from_bytes(data)
-        if problem := self.differ(back, state):
-            return f"what was read back: {problem}"
+        back: Any = type(state).from_bytes(data)
+        yield "what was read back: ", back, state
         self.update_all(back, second)
         if back.to_bytes() != self.look(self.whole(examples), "to_bytes"):
-            return "what was read back does not count on like the original"
+            yield "what was read back does not count on like the original"
         merged: Any = self.merged(type(state).from_bytes(data), self.fed(second))
         again: Any = self.merged(state, self.fed(second))
-        return None if merged.to_bytes() == again.to_bytes() else "what was read back does not merge like the original"
+        if merged.to_bytes() != again.to_bytes():
+            yield "what was read back does not merge like the original"
 
-    def law_copy(self, examples: list[Any], drawn: random.Random) -> str | None:
-        if "copy" not in self.has:
-            return None
-        first, second = _cut(examples, drawn)
-        state: Any = self.fed(first)
-        twin = state.copy()
-        problem = self.differ(state, twin)
-        self.update_all(twin, second)
-        return problem or self.differ(state, self.whole(first)) or self.differ(twin, self.whole(examples))
+    def law_copy(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
+        if "copy" in self.has:
+            first, second = _cut(examples, drawn)
+            state: Any = self.fed(first)
+            twin = state.copy()
+            yield "", state, twin
+            self.update_all(twin, second)
+            yield "", state, self.whole(first)
+            yield "", twin, self.whole(examples)
 
-    def law_inverse(self, examples: list[Any], drawn: random.Random) -> str | None:
-        if "revert" not in self.has and self.revert_one is None:
-            return None
-        remaining, passing = _dealt(examples, 2, drawn)
-        state = self.fed(drawn.sample([*remaining, *passing], len(examples)))
-        for example in drawn.sample(passing, len(passing)):
-            self.revert(state, example)
-        return self.differ(state, self.whole(remaining))
+    def law_inverse(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
+        if self.revert is not None:
+            remaining, passing = _dealt(examples, 2, drawn)
+            state = self.fed(drawn.sample([*remaining, *passing], len(examples)))
+            for example in drawn.sample(passing, len(passing)):
+                self.revert(state, example)
+            yield "", state, self.whole(remaining)
 
-    def law_unmerge(self, examples: list[Any], drawn: random.Random) -> str | None:
+    def law_unmerge(self, examples: list[Any], drawn: random.Random) -> Iterator[Seen]:
         if "unmerge" not in self.has:
-            return None
+            return
         first, second = _dealt(examples, 2, drawn)
         state: Any = self.merged(self.fed(first), self.fed(second))
         part: Any = self.fed(second)
         state.unmerge(part)
-        problem = self.differ(state, self.whole(first)) or self.differ(part, self.whole(second))
-        if problem is not None or self.differ(part, self.factory()) is None:
-            return problem
-        state = self.factory()
-        try:
-            state.unmerge(part)
-        except StreamevalError:
-            problem = self.differ(state, self.factory())
-            return problem and f"a refused unmerge changed the state: {problem}"
-        return "an empty state let itself be unmerged"
+        yield "", state, self.whole(first)
+        yield "", part, self.whole(second)
+        if self.differ(part, self.factory()) is not None:
+            state = self.factory()
+            try:
+                state.unmerge(part)
+            except StreamevalError:
+                yield "a refused unmerge changed the state: ", state, self.factory()
+            else:
+                yield "an empty state let itself be unmerged"
 
-    def law_atomic(self, examples: list[Any], _: random.Random) -> str | None:
+    def law_atomic(self, examples: list[Any], _: random.Random) -> Iterator[Seen]:
         state = self.fed(examples)
         for example in self.refused:
             try:
                 self.update(state, example)
-            except Exception:  # noqa: S110  # which is what is wanted
-                pass
+            except Exception:
+                yield f"after {quoted(example)} was refused, ", state, self.whole(examples)
             else:
-                return f"{quoted(example)} was not refused"
-            if problem := self.differ(state, self.whole(examples)):
-                return f"after {quoted(example)} was refused, {problem}"
-        return None
+                yield f"{quoted(example)} was not refused"
 
 
-def _arguments(example: Any) -> tuple[Any, ...]:
-    if isinstance(example, tuple):
-        return example
-    raise InputError(f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is")
+def _method(name: str) -> Callable[[Any, Any], object]:
+    return lambda state, example: getattr(state, name)(*example)
 
 
 def _update_many(state: Any, examples: list[Any]) -> None:
@@ -430,6 +410,10 @@ def _dealt(examples: list[Any], shards: int, drawn: random.Random) -> list[list[
     for example in examples:
         drawn.choice(filled).append(example)
     return parts
+
+
+def _differ(one: Any, other: Any, words: str = "") -> str | None:
+    return None if _same(one, other) else f"{words}{quoted(one)} and {quoted(other)}"
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -12,6 +12,8 @@ UInt8Array: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 WordArray: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""An array of int64, or of Python integers where a sum or product could pass 64 bits."""
 ScoreArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]] | FloatArray
 
 RowKey: TypeAlias = tuple[int, int, int, int]

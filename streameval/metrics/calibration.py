@@ -25,6 +25,7 @@ from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables
+from streameval.states.curves import moments_of
 from streameval.states.views import Integers
 
 __all__ = ["Reliability", "reliability"]
@@ -97,14 +98,10 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
             f"this needs probabilities, but scores from about {worst[0]:g} to {worst[1]:g} were counted; "
             "map them to [0, 1] before updating"
         )
-    if tables.moments is None:
-        low, high = words[:, :, ::2].astype(object), words[:, :, 1::2].astype(object)
-        moments = np.concatenate([counts.astype(object)[:, :, None], low + (high << 64)], axis=2)
-    else:
-        moments = np.array(tables.moments, object).reshape(len(tables.moments), 2, 3)
-        if pooled:
-            parts, moments = moments, np.zeros((*counts.shape, 3), object)
-            np.add.at(moments, np.searchsorted(bins, tables.read[1]), parts)
+    moments = moments_of(counts, words) if tables.moments is None else tables.moments
+    if pooled and tables.moments is not None:
+        moments = np.zeros((*counts.shape, 3), object)
+        np.add.at(moments, np.searchsorted(bins, tables.read[1]), tables.moments)
     for start, stop in pairwise(offsets.tolist()):
         yield _Bins(bins[start:stop], common[start:stop], moments[start:stop])
 

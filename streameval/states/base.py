@@ -1,20 +1,8 @@
 """What every state is: integers that a multiset of examples comes to, over the columns of a `LabelIndex`.
 
-A state is a commutative monoid under merging; unmerging is the inverse of merging, and reverting that of counting. In
-symbols, for states ``s, a, b, c`` and any example ``e``::
-
-    zero          merge(s, empty) == s
-    commutative   merge(a, b) == merge(b, a)
-    associative   merge(merge(a, b), c) == merge(a, merge(b, c))
-    split         counting all at once == one by one == merging any sharding
-    inverse       revert(count(s, e), e) == s; unmerge(merge(a, b), b) == a
-    round trip    decode(encode(s)) == s
-    canonical     equal states have equal bytes
-    atomic        what raises leaves the state as it was
-    no aliasing   arguments are never changed and never stored
-
-Every change has two phases. What it needs is prepared first, as parts: this may fail, and nothing of it shows. Then the
-root of the set of states commits all parts at once, which cannot fail: see `streameval.states.state_set`.
+A state is a commutative monoid under merging; unmerging is the inverse of merging, and reverting that of counting. The
+laws that follow are `streameval.testing.LAWS`. A change has two phases: what it needs is prepared first, as parts,
+which may fail and shows nothing; then the root of the set of states commits all parts at once, and that cannot fail.
 """
 
 from __future__ import annotations
@@ -33,7 +21,7 @@ from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
 from streameval.kernel.types import Ragged as Offsets
 from streameval.schema.batch import Batch, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.weights import ExactSums, Margins, SumCells, changed, common_scale, joined
+from streameval.states.weights import ExactSums, Margins, SumCells, changed, common_scale, joined, units_of
 
 COUNT_MAX = 2**63 - 1
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
@@ -45,7 +33,10 @@ Part: TypeAlias = Any
 
 S = TypeVar("S")
 Merge: TypeAlias = tuple[S, IntArray | None, int]
-"""Another state, where its columns are here (None: the same), and the sign."""
+"""Another state, where its columns stand in this one (None: the same), and the sign."""
+
+Added: TypeAlias = tuple[ExactSums[K], int]
+"""Sums that are added so many times; a negative number takes them back."""
 
 
 class Content:
@@ -74,8 +65,6 @@ def _equal(one: Any, other: Any) -> bool:
 class State(ABC, Generic[K]):
     """One state: a table of the kernel and, where some example does not weigh 1, an exact weight sum for each count.
 
-    A kind says what examples come to, how its keys move to other columns, and what it holds.
-
     Attributes
     ----------
     labels
@@ -88,6 +77,8 @@ class State(ABC, Generic[K]):
         What the state counts, of those kinds that have a choice.
     table
         The counts.
+    extra
+        Sums by key that the table has no place for; None if there are none.
     weights
         The weight sums by key. Absent, where every example weighs 1.
     """
@@ -99,7 +90,7 @@ class State(ABC, Generic[K]):
     )
     """What is wrong where counts would overflow."""
 
-    __slots__ = ("_margins", "decisions", "labels", "options", "root", "table", "weights")
+    __slots__ = ("_margins", "decisions", "extra", "labels", "options", "root", "table", "weights")
 
     def __init__(
         self, labels: LabelIndex, options: Any = None, root: Any = None, decisions: State[Any] | None = None
@@ -109,14 +100,19 @@ class State(ABC, Generic[K]):
         self.root = commit.Root() if root is None else root
         self.decisions = decisions
         self.table: Any = self._empty_table()
+        self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
         self.weights: SumCells[K] = SumCells(self.root)
         self._margins: Margins | None = None
 
-    # -- what a kind says; the first three unless it counts in its own way ---------------------------------------------
+    # -- what a kind says; unless it counts in its own way ------------------------------------------------------------
 
     @abstractmethod
     def _empty_table(self) -> Any:
         """A table of the kernel that has counted nothing."""
+
+    def _has_extra(self) -> bool:
+        """Whether the options ask for sums that the table has no place for."""
+        return False
 
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
         """Prepare the counts of one example (sign 1) or their taking back (sign -1)."""
@@ -130,10 +126,10 @@ class State(ABC, Generic[K]):
         """What each key is to grow by where the examples of a batch weigh so much."""
         raise NotImplementedError
 
-    def _sums_of_one(self, example: Example, weight: float) -> ExactSums[K]:
-        """The same of one example."""
+    def _sums_of_one(self, example: Example) -> ExactSums[K]:
+        """The same of one example that weighs 1."""
         read: Any = example if self.reads == "decisions" else example.scored
-        return self._sums_of(read, np.array([weight]))
+        return self._sums_of(read, np.ones(1))
 
     @abstractmethod
     def _unit_sums(self) -> ExactSums[K]:
@@ -173,23 +169,46 @@ class State(ABC, Generic[K]):
             parts.append(self._part(part) if type(part) is int else part)
             weighs = weighs or example.weight != 1.0
         if weighs:
-            added = [(self._sums_of_one(example, example.weight), sign) for example, sign in changes]
-            units = [self._sums_of_one(example, 1.0) for example, sign in changes if sign < 0 and not known]
-            parts += self._prepare_weights(added, units)
+            units = [self._sums_of_one(example) for example, sign in changes if sign < 0 and not known]
+            parts += self._prepare_weights(self._added(changes), units)
         return parts
+
+    def _added(self, changes: Sequence[tuple[Example, int]], *, weighted: bool = True) -> list[Added[K]]:
+        """What examples add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
+        added = []
+        for example, sign in changes:
+            sums, (times, scale) = self._sums_of_one(example), units_of(example.weight if weighted else 1.0)
+            added.append((ExactSums(sums.scale + scale, sums.sums), sign * times))
+        return added
 
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
-        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1).
-
-        Of each other state it is said where its columns are here; None if they are the same. ``known`` is as above.
-        """
+        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
         parts = [self._part(self._prepare_counts(*merge)) for merge in merges]
+        if self.extra is not None:
+            parts += self._prepare_extra([(self._placed(state._extra, at), sign) for state, at, sign in merges])
         if self.weights.present or any(other.weights.present for other, _, _ in merges):
-            added = [(self._placed(other._weights_at(0), columns), sign) for other, columns, sign in merges]
-            units = [self._placed(other._unit_sums(), columns) for other, columns, sign in merges if sign < 0]
-            parts += self._prepare_weights(added, [] if known else units)
+            removed = [] if known else [(other, columns, sign) for other, columns, sign in merges if sign < 0]
+            units = [sums for sums, _ in self._merged(removed, weighted=False)]
+            parts += self._prepare_weights(self._merged(merges), units)
         return parts
+
+    def _merged(self, merges: Sequence[Merge[Self]], *, weighted: bool = True) -> list[Added[K]]:
+        """What states add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
+        sums = [other._weights_at(0) if weighted else other._unit_sums() for other, _, _ in merges]
+        return [(self._placed(one, columns), sign) for one, (_, columns, sign) in zip(sums, merges, strict=True)]
+
+    @property
+    def _extra(self) -> ExactSums[K]:
+        return (self.extra and self.extra.value) or ExactSums()
+
+    def _prepare_extra(self, added: list[Added[K]]) -> list[Part]:
+        """Prepare that sums are added to ``extra``."""
+        before = self._extra.at(common_scale(self._extra.scale, *(sums.scale for sums, _ in added)))
+        after = changed(before, added)
+        if min(after.values(), default=0) < 0:
+            raise refusal()
+        return self.extra.prepare_changes(before, after) if self.extra else []
 
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         """Prepare the counts of one of `prepare_merges`."""
@@ -205,17 +224,15 @@ class State(ABC, Generic[K]):
         """What is wrong where the kernel answers with a code."""
         return CounterOverflowError(self.too_many) if code == FULL else refusal()
 
-    def _prepare_weights(self, added: list[tuple[ExactSums[K], int]], units: list[ExactSums[K]]) -> list[Part]:
-        """Prepare that sums are added, or taken back with sign -1; these come to ``units`` where all weigh 1.
-
-        Without ``units`` they were surely counted.
-        """
+    def _prepare_weights(self, added: list[Added[K]], units: list[ExactSums[K]]) -> list[Part]:
+        """Prepare that sums are added; those taken back come to ``units`` where all weigh 1, unless surely counted."""
         if len(added) == 1 and not units and (parts := self.weights.prepare_add(*added[0])):
             return parts
         before = self._weights_at(common_scale(*(sums.scale for sums, _ in added)))
         after = changed(before, added)
         if units:
-            self._check_removal(before, after, joined(sums for sums, sign in added if sign < 0), joined(units))
+            removed = changed(ExactSums(before.scale), [(sums, -times) for sums, times in added if times < 0])
+            self._check_removal(before, after, removed, joined(units))
         return self.weights.prepare_changes(before, after)
 
     def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
@@ -223,7 +240,7 @@ class State(ABC, Generic[K]):
         return ExactSums(sums.scale, values if columns is None else self._moved(values, columns))
 
     def _check_removal(
-        self, before: ExactSums[K], after: dict[K, int], removed: ExactSums[K], units: ExactSums[K]
+        self, before: ExactSums[K], after: dict[K, int], removed: dict[K, int], units: ExactSums[K]
     ) -> None:
         """Refuse weight sums that no examples have: below 0, left where nothing is, or beyond all together."""
         # A sum that stays must have an example left, so those that examples of weight 0 are taken out of count too.
@@ -236,10 +253,10 @@ class State(ABC, Generic[K]):
         ) or self._outweighs(before, after, removed):
             raise refusal()
 
-    def _outweighs(self, before: ExactSums[K], after: dict[K, int], removed: ExactSums[K]) -> bool:
+    def _outweighs(self, before: ExactSums[K], after: dict[K, int], removed: dict[K, int]) -> bool:
         """Whether a label would weigh more than all examples together, once something is taken back."""
         margins, scale = self._margins, before.scale
-        gone, total = self._by_column(removed.at(scale).sums)
+        gone, total = self._by_column(removed)
         if margins is None or margins.scale != scale or not margins.lower(gone, total):
             self._margins = margins = Margins.of(scale, *self._by_column({**before.sums, **after}))
         return margins is None
@@ -285,6 +302,8 @@ class State(ABC, Generic[K]):
     def compact(self) -> None:
         """Drop what no example is left of, and weight sums that say no more than the counts."""
         self.table.compact()
+        if self.extra is not None:
+            self.root.commit(self.extra.prepare(ExactSums(self._extra.scale, self._extra.nonzero())))
         sums = self.weights.value
         if sums is not None:
             left = None if self.canonical_scale() is None else ExactSums(sums.scale, sums.nonzero())
@@ -304,9 +323,9 @@ class State(ABC, Generic[K]):
         sums = self.weights.value
         return None if sums is None or sums.equals(self._unit_sums()) else sums.smallest_scale()
 
-    @abstractmethod
     def _mentioned(self, width: int) -> Any:
         """Which of the first columns some example mentions, as flags."""
+        return self.table.mentioned(width)
 
     def columns(self) -> IntArray:
         """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
@@ -357,9 +376,8 @@ class State(ABC, Generic[K]):
         """An independent copy over a copy of the labels."""
         twin = self.empty_like(labels, root, decisions)
         twin.table = self.table.copy(twin.root)
-        sums = self.weights.value
-        if sums is not None:
-            twin.weights = SumCells(twin.root, ExactSums(sums.scale, dict(sums.sums)))
+        twin.weights = self.weights.copy(twin.root)
+        twin.extra = self.extra and self.extra.copy(twin.root)
         return twin
 
     def scale_weights(self, numerator: int, scale: int) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import Flags, FloatArray, IntArray, WordArray
-from streameval.states.curves import Curves, Moments
-from streameval.states.views import Integers, View, total
+from streameval.states.curves import Curves
+from streameval.states.views import Arrays, Integers, View, total
 
 # Below this many examples, products of two counts stay within int64, also doubled.
 _SMALL = 2**30
@@ -54,14 +54,12 @@ class Steps:
 
     def of(self, position: int) -> Path:
         """The steps of one label, from the highest score down."""
-        part = slice(int(self.starts[position]), int(self.starts[position + 1]))
-        down = slice(None, None, -1)
-        bins, residuals, mixed = self.bins[part][down], self.residuals[part][down], self.mixed[part][down]
-        return Path(bins, residuals, self.neg[part][down], self.pos[part][down], mixed)
+        start, stop = self.starts[position : position + 2].tolist()
+        return Path(self.bins, self.residuals, self.neg, self.pos, self.mixed)[start:stop][::-1]
 
 
 @dataclass(frozen=True)
-class Path:
+class Path(Arrays):
     """The steps of one label from the highest score down: a path from no predictions to all of them."""
 
     bins: IntArray
@@ -82,10 +80,7 @@ class Path:
 
     def trimmed(self) -> Path:
         """Without steps that weigh nothing."""
-        weighty = np.asarray(self.neg + self.pos > 0, np.bool_)
-        return Path(
-            self.bins[weighty], self.residuals[weighty], self.neg[weighty], self.pos[weighty], self.mixed[weighty]
-        )
+        return self[np.asarray(self.neg + self.pos > 0, np.bool_)]
 
     @cached_property
     def thresholds(self) -> FloatArray:
@@ -124,12 +119,12 @@ class CurveTables(View[Curves]):
         return rows
 
     @cached_property
-    def moments(self) -> list[tuple[Moments, Moments]] | None:
-        """For each bin of each label and each class its weight sums; None if unweighted."""
+    def moments(self) -> Integers | None:
+        """The weight sums of each bin of each label and each class, shape (bins, 2, 3); None if unweighted."""
         return None if self._scale is None else self._weights[2]
 
     @cached_property
-    def _weights(self) -> tuple[int, list[tuple[int, int]], list[tuple[Moments, Moments]]]:
+    def _weights(self) -> tuple[int, Integers, Integers]:
         offsets, bins = self.read[:2]
         return self._state.read_weights(self._columns, offsets, bins, self._scale or 0)
 
@@ -141,12 +136,8 @@ class CurveTables(View[Curves]):
     @cached_property
     def steps(self) -> Steps:
         """The steps of each label."""
-        offsets, bins, counts, common, _ = self.read
-        weights: Integers = counts
-        if self.moments is not None:
-            weights = np.array([[pair[0][0], pair[1][0]] for pair in self.moments], object).reshape(-1, 2)
-        elif self.examples >= _SMALL:
-            weights = counts.astype(object)
+        offsets, bins, _, common, _ = self.read
+        weights = self._plain.astype(object) if self.examples >= _SMALL else self._plain
         return _steps(offsets, bins, weights, common, *self._bare(offsets, weights))
 
     def _bare(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
@@ -158,7 +149,7 @@ class CurveTables(View[Curves]):
         positive: Integers = sides[:, 1]
         masked: Integers = sides[:, 2]
         if self._scale is not None:
-            positive, masked = np.array(self._weights[1], object).reshape(-1, 2).T
+            positive, masked = self._weights[1].T
         return self.weight - masked - positive - binned, positive + weights[:0].sum()
 
     @cached_property
@@ -168,12 +159,8 @@ class CurveTables(View[Curves]):
         bare_neg, bare_pos = (total(part) for part in self._bare(self.read[0], self._plain))
         weights: Integers = counts
         if self.moments is not None:
-            sums: dict[int, list[int]] = {}
-            for bin_, (negative, positive) in zip(self.read[1].tolist(), self.moments, strict=True):
-                both = sums.setdefault(bin_, [0, 0])
-                both[0] += negative[0]
-                both[1] += positive[0]
-            weights = np.array([sums[bin_] for bin_ in bins.tolist()], object).reshape(-1, 2)
+            weights = np.zeros(counts.shape, object)
+            np.add.at(weights, np.searchsorted(bins, self.read[1]), self._plain)
         elif self.examples * max(1, self.size) >= _SMALL:
             weights = counts.astype(object)
         kind = weights.dtype
@@ -181,9 +168,8 @@ class CurveTables(View[Curves]):
 
     @property
     def _plain(self) -> Integers:
-        if self.moments is None:
-            return self.read[2]
-        return np.array([[pair[0][0], pair[1][0]] for pair in self.moments], object).reshape(-1, 2)
+        """The weight of the negatives and positives in each bin."""
+        return self.read[2] if self.moments is None else self.moments[:, :, 0]
 
 
 def _steps(

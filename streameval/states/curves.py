@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,19 +26,16 @@ import numpy as np
 from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
-from streameval.kernel.types import DONE, FloatArray, IntArray, UInt8Array, WordArray
+from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Place = tuple[int, int]
-"""Column and what is weighed there: see `_weighed`. All examples together are ``_ALL``."""
-Moments = tuple[int, int, int]
-"""The weight of scores, of their residuals, and of the squares, in units."""
-
+"""Column and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
 _ALL: Place = (-1, 0)
-_POSITIVE, _MASKED, _FIRST = 0, 1, 2
+_POSITIVE, _MASKED, _FIRST = range(3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +69,8 @@ class CurveContent(Content):
     sums: WordArray
     scale: int | None
     weight: int | None
-    side_weights: list[tuple[int, int]] | None
-    bin_weights: list[tuple[Moments, Moments]] | None
+    side_weights: list[list[int]] | None
+    bin_weights: list[list[list[int]]] | None
 
 
 class Curves(State[Place]):
@@ -128,20 +126,13 @@ class Curves(State[Place]):
         offsets, bins, counts, _, words = self.read(columns, sums=True)
         assert words is not None  # noqa: S101  # sums were asked for
         sums: dict[Place, int] = {_ALL: self.examples}
-        for column, (_, positive, masked) in zip(columns.tolist(), self.sides(columns).tolist(), strict=True):
-            sums[column, _POSITIVE], sums[column, _MASKED] = positive, masked
-        owners = np.repeat(columns, np.diff(offsets))
-        rows: tuple[Any, ...] = (owners, bins, counts, words)
+        for column, (_, *sides) in zip(columns.tolist(), self.sides(columns).tolist(), strict=True):
+            sums.update(((column, what), value) for what, value in enumerate(sides))
+        owners, moments = np.repeat(columns, np.diff(offsets)), moments_of(counts, words)
         if only is not None:
             chosen = np.isin(bins, only)
-            rows = tuple(part[chosen] for part in rows)
-        for column, bin_, pair, pair_words in zip(*(part.tolist() for part in rows), strict=True):
-            for part in range(2):
-                low, high, square, square_high = pair_words[part]
-                first = _weighed(bin_, part)
-                sums[column, first] = pair[part]
-                sums[column, first + 1] = low | high << 64
-                sums[column, first + 2] = square | square_high << 64
+            owners, bins, moments = owners[chosen], bins[chosen], moments[chosen]
+        _enter(sums, owners, bins, moments.tolist())
         return ExactSums(0, {place: value for place, value in sums.items() if value})
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
@@ -158,7 +149,7 @@ class Curves(State[Place]):
             if kind > 1:  # a positive without a score, or masked
                 sums.add((column, kind - 2), value)
                 continue
-            first = _weighed(bin_, kind)
+            first = _FIRST + 6 * bin_ + 3 * kind
             for power, part in enumerate((value, value * residual, value * residual * residual)):
                 sums.add((column, first + power), part)
         return sums
@@ -175,9 +166,6 @@ class Curves(State[Place]):
         return columns, sums.get(_ALL, 0)
 
     # -- reading ------------------------------------------------------------------------------------------------------
-
-    def _mentioned(self, width: int) -> Any:
-        return self.table.mentioned(width)
 
     def sides(self, columns: IntArray) -> IntArray:
         """In how many examples columns had no score: as negatives, as positives, masked. Shape (columns, 3)."""
@@ -213,54 +201,52 @@ class Curves(State[Place]):
 
     def read_weights(
         self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int
-    ) -> tuple[int, list[tuple[int, int]], list[tuple[Moments, Moments]]]:
-        """The weight sums of all examples, of columns and of bins; ``scale`` is what `canonical_scale` returned."""
-        sums = self.weights.value
-        if sums is None:
-            return self.examples, [], []
-        get, shift = sums.sums.get, sums.scale - scale
-        side = [
-            (get((column, _POSITIVE), 0) >> shift, get((column, _MASKED), 0) >> shift) for column in columns.tolist()
-        ]
-        owners = np.repeat(columns, np.diff(offsets)).tolist()
+    ) -> tuple[int, Integers, Integers]:
+        """The weight sums where examples are weighted; ``scale`` is what `canonical_scale` returned.
 
-        def moments(column: int, first: int) -> Moments:
-            n, total, squares = (get((column, first + power), 0) >> shift for power in range(3))
-            return n, total, squares
-
-        pairs = [
-            (moments(column, _weighed(bin_, 0)), moments(column, _weighed(bin_, 1)))
-            for column, bin_ in zip(owners, bins.tolist(), strict=True)
-        ]
-        return get(_ALL, 0) >> shift, side, pairs
+        That of all examples; of each column those of positives without a score, and of masked cells; of each bin and
+        class those of the scores, their residuals and the squares, shape (bins, 2, 3).
+        """
+        sums = self._weights_at(0)
+        sides = ((column, what) for column in columns.tolist() for what in (_POSITIVE, _MASKED))
+        owners = zip(np.repeat(columns, np.diff(offsets)).tolist(), bins.tolist(), strict=True)
+        places = ((column, _FIRST + 6 * bin_ + at) for column, bin_ in owners for at in range(6))
+        (weight,) = sums.read([_ALL], scale)
+        return weight, sums.read(sides, scale).reshape(-1, 2), sums.read(places, scale).reshape(-1, 2, 3)
 
     def content(self) -> CurveContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
         offsets, bins, counts, _, words = self.read(columns, sums=True)
         assert words is not None  # noqa: S101  # sums were asked for
-        weight, side, pairs = (None, None, None) if scale is None else self.read_weights(columns, offsets, bins, scale)
-        held = (self.sides(columns), offsets, bins, counts, words)
-        names, fixed = self.labels_of(columns), self.labels.fixed
-        return CurveContent(self.examples, names, fixed, *held, scale, weight, side, pairs)
+        held = (self.examples, self.labels_of(columns), self.labels.fixed, self.sides(columns))
+        if scale is None:
+            return CurveContent(*held, offsets, bins, counts, words, None, None, None, None)
+        weight, *weights = self.read_weights(columns, offsets, bins, scale)
+        return CurveContent(*held, offsets, bins, counts, words, scale, weight, *(part.tolist() for part in weights))
 
     def _fill(self, content: CurveContent) -> None:
         held = (content.sides, content.offsets, content.bins, content.counts, content.sums)
         self.table.restore(content.examples, *held)
         sums: dict[Place, int] = {_ALL: content.weight or 0}
-        for column, (positive, masked) in enumerate(content.side_weights or ()):
-            sums[column, _POSITIVE], sums[column, _MASKED] = positive, masked
-        owners = np.repeat(np.arange(len(self.labels)), np.diff(content.offsets)).tolist()
-        for column, bin_, pair in zip(owners, content.bins.tolist(), content.bin_weights or (), strict=False):
-            for part, moments in enumerate(pair):
-                first = _weighed(bin_, part)
-                sums.update(((column, first + power), value) for power, value in enumerate(moments))
+        for column, sides in enumerate(content.side_weights or ()):
+            sums.update(((column, what), value) for what, value in enumerate(sides))
+        if content.bin_weights is not None:
+            owners = np.repeat(np.arange(len(self.labels)), np.diff(content.offsets))
+            _enter(sums, owners, content.bins, content.bin_weights)
         self._fill_weights(content.scale, sums)
 
 
-def _weighed(bin_: int, part: int) -> int:
-    """Where the weights of a class in a bin stand: three places for the scores, their residuals and the squares."""
-    return _FIRST + 6 * bin_ + 3 * part
+def moments_of(counts: IntArray, words: WordArray) -> Integers:
+    """Of each bin and class the number of scores, the sum of their residuals and of the squares: shape (bins, 2, 3)."""
+    low, high = words[:, :, ::2].astype(object), words[:, :, 1::2].astype(object)
+    return np.concatenate([counts.astype(object)[:, :, None], low + (high << 64)], axis=2)
+
+
+def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, moments: list[list[list[int]]]) -> None:
+    """Enter what stands in bins of columns, where six places follow ``_FIRST`` for each bin: three for each class."""
+    for column, bin_, pair in zip(owners.tolist(), bins.tolist(), moments, strict=True):
+        sums.update(((column, _FIRST + 6 * bin_ + at), value) for at, value in enumerate(chain.from_iterable(pair)))
 
 
 def _mentions(batch: Batch) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:

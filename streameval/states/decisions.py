@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self, TypeAlias, TypeGuard
 
 import numpy as np
 
 from streameval.kernel.backend import decisions as kernel
-from streameval.kernel.types import FloatArray, IntArray, RowKey
+from streameval.kernel.types import FloatArray, IntArray, Integers, RowKey
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.labels import Label
 from streameval.states.base import Content, Part, State
-from streameval.states.weights import ExactSums, common_scale, exact_integers, units_of
+from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
 
@@ -72,10 +73,9 @@ class Decisions(State[Key]):
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         return self.table.prepare_merge(other.table, columns, self.labels.fixed, sign)
 
-    def _sums_of_one(self, example: Example, weight: float) -> ExactSums[Key]:
-        value, scale = units_of(weight)
+    def _sums_of_one(self, example: Example) -> ExactSums[Key]:
         keys: list[Key] = [slot for slot in example.slots.tolist() if slot % 5]
-        return ExactSums(scale, dict.fromkeys([*keys, example.key], value))
+        return ExactSums(0, dict.fromkeys([*keys, example.key], 1))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         if isinstance(batch, Dense):
@@ -159,11 +159,8 @@ class Decisions(State[Key]):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def _mentioned(self, width: int) -> Any:
-        return self.table.mentioned(width)
-
-    def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, list[list[int]] | None]:
-        """The counts of the five outcomes of each column, shape (5, columns), and the weight sums of each column.
+    def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, Integers | None]:
+        """The counts of the five outcomes of each column, and the weight sums of these; both of shape (5, columns).
 
         ``scale`` is what `canonical_scale` returned. The weight sum of the first outcome is always 0.
         """
@@ -171,18 +168,13 @@ class Decisions(State[Key]):
         cells, sums = self.table.outcomes(columns), self.weights.value
         if sums is None or scale is None:
             return cells, None
-        get, shift = sums.sums.get, sums.scale - scale
-        rows = [[0, *(get(5 * column + part, 0) >> shift for part in range(1, 5))] for column in columns.tolist()]
-        return cells, rows
+        return cells, sums.read((5 * columns + np.arange(5)[:, None]).reshape(-1).tolist(), scale).reshape(5, -1)
 
-    def by_example(self, scale: int | None) -> tuple[IntArray, IntArray, list[int] | None]:
+    def by_example(self, scale: int | None) -> tuple[IntArray, IntArray, Integers | None]:
         """The row keys that occur, in no particular order, the count of each, and its weight sum."""
         keys, times = self.table.row_keys()
         sums = self.weights.value
-        if sums is None or scale is None:
-            return keys, times, None
-        get, shift = sums.sums.get, sums.scale - scale
-        return keys, times, [get(key, 0) >> shift for key in _tuples(keys)]
+        return keys, times, None if sums is None or scale is None else sums.read(_tuples(keys), scale)
 
     def content(self) -> DecisionContent:
         """What is held, in canonical order."""
@@ -190,20 +182,21 @@ class Decisions(State[Key]):
         cells, cell_weights = self.by_label(columns, scale)
         keys, times, key_weights = self.by_example(scale)
         order = np.lexsort(keys.T[::-1])
-        if key_weights is not None:
-            key_weights = [key_weights[position] for position in order.tolist()]
-        labels, fixed = self.labels_of(columns), self.labels.fixed
         return DecisionContent(
-            self.examples, labels, fixed, cells.T, keys[order], times[order], scale, cell_weights, key_weights
+            self.examples,
+            self.labels_of(columns),
+            self.labels.fixed,
+            cells.T,
+            keys[order],
+            times[order],
+            scale,
+            None if cell_weights is None else cell_weights.T.tolist(),
+            None if key_weights is None else key_weights[order].tolist(),
         )
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
-        sums: dict[Key, int] = {
-            5 * column + outcome: value
-            for column, values in enumerate(content.cell_weights or ())
-            for outcome, value in enumerate(values)
-        }
+        sums: dict[Key, int] = dict(enumerate(chain.from_iterable(content.cell_weights or ())))
         sums.update(zip(_tuples(content.keys), content.key_weights or (), strict=content.key_weights is not None))
         self._fill_weights(content.scale, sums)
 

@@ -77,11 +77,6 @@ class RankingOptions(StateOptions):
             self, "propensities", tuple((label, inverse_of[label]) for label in sorted(inverse_of, key=in_order))
         )
 
-    @property
-    def has_optional(self) -> bool:
-        """Whether any optional table is counted."""
-        return bool(self.label_ranks or self.hit_cutoffs or self.gain_ranks)
-
     @classmethod
     def of(
         cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,13 +24,9 @@ class PairTables:
         self._pairs = pairs
         self._made: dict[Any, Any] = {}
 
-    @cached_property
-    def _content(self) -> PairContent:
-        return self._pairs.content()
-
     def content(self) -> PairContent:
         """What is held, in canonical order."""
-        return self._content
+        return self.once("content", self._pairs.content)
 
     def once(self, name: Any, make: Callable[[], Made]) -> Made:
         """What several metrics read, made when the first of them asks for it."""

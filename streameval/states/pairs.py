@@ -11,7 +11,7 @@ with itself, and which labels there are, are those of the decisions of the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -22,18 +22,15 @@ from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
-from streameval.schema.labels import Label, LabelIndex
-from streameval.states.base import Content, Merge, Part, State, refusal
+from streameval.schema.labels import Label
+from streameval.states.base import Added, Content, Merge, Part, State, refusal
 from streameval.states.decisions import Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
-from streameval.states.weights import ExactSums, changed, common_scale, exact_integers, joined, units_of
+from streameval.states.weights import ExactSums, changed, common_scale, exact_integers, joined
 
 Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
-
-_Change: TypeAlias = tuple[ExactSums[Key], ExactSums[Any], int]
-"""Sums of pairs, those of decisions, and the sign with which they are added."""
 
 _ALL: Key = (-1,)
 _BITS = {
@@ -85,15 +82,14 @@ class Pairs(State[Key]):
     """Counts of pairs and sets of labels, exact under any order, batching, merging and reverting."""
 
     reads = "decisions"
-    __slots__ = ("_sets",)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._sets = self.root.cell({})
+    __slots__ = ()
 
     def _empty_table(self) -> Any:
         self.options = self.options or PairOptions()
         return backend.pairs.Pairs(self.root, self._bits)
+
+    def _has_extra(self) -> bool:
+        return "labelsets" in self.parts
 
     @property
     def parts(self) -> tuple[CountedPart, ...]:
@@ -114,79 +110,60 @@ class Pairs(State[Key]):
         """Prepare that examples are counted (sign 1) or taken back (sign -1)."""
         parts = super().prepare(changes, known=known)
         if not known and any(sign < 0 for _, sign in changes):
-
-            def change(example: Example, weight: float, sign: int) -> _Change:
-                return self._sums_of_one(example, weight), self._cell_state._sums_of_one(example, weight), sign
-
-            units = [change(example, 1.0, sign) for example, sign in changes]
-            weighed = [change(example, example.weight, sign) for example, sign in changes]
-            self._check_left(units, weighed)
-        if "labelsets" in self.parts:
-            parts += self._prepare_sets([(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes])
+            self._check_left(lambda state, weighted: state._added(changes, weighted=weighted))
+        if self.extra is not None:
+            sets = [(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes]
+            parts += self._prepare_extra([(ExactSums(0, sums), sign) for sums, sign in sets])
         return parts
 
     def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
-        parts, sets = super().prepare_merges(merges, known=known), []
+        parts = super().prepare_merges(merges, known=known)
         if not known and any(sign < 0 for *_, sign in merges):
-            units, weighed = list[_Change](), list[_Change]()
-            for other, columns, sign in merges:
-                cells, theirs = self._cell_state, other._cell_state
-                counts = (self._placed(other._unit_sums(), columns), cells._placed(theirs._unit_sums(), columns))
-                units.append((*counts, sign))
-                sums = (self._placed(other._weights_at(0), columns), cells._placed(theirs._weights_at(0), columns))
-                weighed.append((*sums, sign))
-            self._check_left(units, weighed)
-        for other, columns, sign in merges:
-            place = None if columns is None else columns.tolist()
-            sets.append(({_moved(true, place): times for true, times in other.sets.items()}, sign))
-        return [*parts, *self._prepare_sets(sets)]
+            cells = [(other._cell_state, columns, sign) for other, columns, sign in merges]
+            self._check_left(
+                lambda state, weighted: state._merged(merges if state is self else cells, weighted=weighted)
+            )
+        return parts
 
-    def _check_left(self, units: list[_Change], weighed: list[_Change]) -> None:
-        """Refuse to leave a pair in more examples than one of its labels, or with more weight."""
+    def _check_left(self, added: Callable[[State[Any], bool], list[Added[Any]]]) -> None:
+        """Refuse to leave a pair in more examples than one of its labels, or with more weight.
+
+        ``added``: what is added to the sums of a state, weighted or not.
+        """
+        decisions = self._cell_state
+        units = added(self, False), added(decisions, False)
         touched = np.zeros(len(self.labels) + 1, np.bool_)
         touched[-1] = True  # of pairs with no label, which is at -1
-        touched[[slot // 5 for _, cells, _ in units for slot in cells.sums if isinstance(slot, int)]] = True
+        touched[[slot // 5 for cells, _ in units[1] for slot in cells.sums if isinstance(slot, int)]] = True
         keys, _ = self.table.items()
         chosen = [tuple(key) for key in keys[touched[keys[:, 1]] | touched[keys[:, 2]]].tolist()]
-        decisions = self._cell_state
         self._check_fit(chosen, units, self._units_at([_ALL, *chosen]), decisions._unit_sums())
         if self.weights.present or decisions.weights.present:
-            self._check_fit(chosen, weighed, self._weights_at(0), decisions._weights_at(0))
+            weighted = added(self, True), added(decisions, True)
+            self._check_fit(chosen, weighted, self._weights_at(0), decisions._weights_at(0))
 
     def _check_fit(
-        self, chosen: list[Key], changes: list[_Change], pairs: ExactSums[Key], cells: ExactSums[Any]
+        self,
+        chosen: list[Key],
+        added: tuple[list[Added[Any]], list[Added[Any]]],
+        pairs: ExactSums[Key],
+        cells: ExactSums[Any],
     ) -> None:
-        scale = common_scale(pairs.scale, cells.scale, *(sums.scale for change in changes for sums in change[:2]))
+        scale = common_scale(pairs.scale, cells.scale, *(sums.scale for part in added for sums, _ in part))
         pairs, cells = pairs.at(scale), cells.at(scale)
-        left = {**pairs.sums, **changed(pairs, [(sums, sign) for sums, _, sign in changes])}
-        get = {**cells.sums, **changed(cells, [(sums, sign) for _, sums, sign in changes])}.get
-        rows = [[get(5 * column + part, 0) for part in range(1, 5)] for column in range(len(self.labels))]
+        left, of_cells = {**pairs.sums, **changed(pairs, added[0])}, {**cells.sums, **changed(cells, added[1])}
+        rows = [[of_cells.get(5 * column + part, 0) for part in range(1, 5)] for column in range(len(self.labels))]
         if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
             raise refusal()
-
-    @property
-    def sets(self) -> dict[Key, int]:
-        """How many examples have each set of true labels that occurs."""
-        return {true: times for true, times in self._sets.value.items() if times}
-
-    def _prepare_sets(self, added: list[tuple[dict[Key, int], int]]) -> list[Part]:
-        before: dict[Key, int] = self._sets.value
-        after: dict[Key, int] = {}
-        for sets, sign in added:
-            for true, times in sets.items():
-                after[true] = after.get(true, before.get(true, 0)) + sign * times
-        if min(after.values(), default=0) < 0:
-            raise refusal()
-        return [self._sets.prepare_update(after)] if after else []
 
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
         return self.table.prepare_example(example.slots, sign)
 
     def _sets_of(self, example: Example) -> list[Key]:
-        if "labelsets" not in self.parts:
+        if self.extra is None:
             return []
-        return [tuple(sorted(slot // 5 for slot in example.slots.tolist() if slot % 5 in (1, 3)))]
+        return [(0, *sorted(slot // 5 for slot in example.slots.tolist() if slot % 5 in (1, 3)))]
 
     def _count(self, batch: Batch) -> None:
         if isinstance(batch, Dense):
@@ -195,10 +172,10 @@ class Pairs(State[Key]):
         else:
             true, pred, mask = map(ragged, (batch.true, batch.pred, batch.mask))
             self.table.count_lists(batch.examples, len(self.labels), true, pred, mask)
-        if "labelsets" in self.parts:
+        if self.extra is not None:
             sets, which = self._label_sets(*self._cells(batch), batch.examples)
             times = np.bincount(which, minlength=len(sets)).tolist()
-            self.root.commit(self._prepare_sets([(dict(zip(sets, times, strict=True)), 1)]))
+            self.root.commit(self._prepare_extra([(ExactSums(0, dict(zip(sets, times, strict=True))), 1)]))
 
     def _cells(self, batch: Batch) -> tuple[IntArray, IntArray, IntArray]:
         """Example, column and outcome of each cell that is not a true negative."""
@@ -214,16 +191,15 @@ class Pairs(State[Key]):
         raw = columns[true].astype(np.int64).tobytes()
         index: dict[bytes, int] = {}
         which = [index.setdefault(raw[start:stop], len(index)) for start, stop in pairwise(bounds)]
-        return [tuple(np.frombuffer(key, np.int64).tolist()) for key in index], np.array(which, np.int64)
+        return [(0, *np.frombuffer(key, np.int64).tolist()) for key in index], np.array(which, np.int64)
 
     # -- weights ------------------------------------------------------------------------------------------------------
 
-    def _sums_of_one(self, example: Example, weight: float) -> ExactSums[Key]:
-        value, scale = units_of(weight)
+    def _sums_of_one(self, example: Example) -> ExactSums[Key]:
         column, outcome = np.divmod(example.slots, 5)
         missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
-        keys = [*pairing.pairs_of(missed, both, wrong, self._bits), *((0, *true) for true in self._sets_of(example))]
-        return ExactSums(scale, dict.fromkeys([_ALL, *keys], value))
+        pairs = pairing.pairs_of(missed, both, wrong, self._bits)
+        return ExactSums(0, dict.fromkeys([_ALL, *pairs, *self._sets_of(example)], 1))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         cells, examples = self._cells(batch), batch.examples
@@ -237,9 +213,9 @@ class Pairs(State[Key]):
 
         everyone = np.arange(examples)
         add([_ALL], np.zeros(examples, np.int64), everyone, 1)
-        if "labelsets" in self.parts:
+        if self.extra is not None:
             sets, which = self._label_sets(*cells, examples)
-            add([(0, *true) for true in sets], which, everyone, len(sets))
+            add(sets, which, everyone, len(sets))
         for pairs, rows in pairing.sorted_pairs(examples, *cells, self._bits):
             distinct, inverse = pairing.distinct_pairs(pairs)
             add(map(tuple, distinct.tolist()), inverse, rows, len(distinct))
@@ -248,26 +224,19 @@ class Pairs(State[Key]):
     def _unit_sums(self) -> ExactSums[Key]:
         keys, times = self.table.items()
         sums: dict[Key, int] = dict(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
-        sums.update(((0, *true), count) for true, count in self.sets.items())
+        sums.update(self._extra.sums)
         return ExactSums(0, {**sums, _ALL: self.examples} if self.examples else sums)
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         pairs = [key for key in keys if key[0] > 0]
         times = self.table.times(np.array(pairs, np.int64).reshape(-1, 5)).tolist()
         sums = dict(zip(pairs, times, strict=True))
-        sums.update((key, self._sets.value.get(key[1:], 0)) for key in keys if not key[0])
+        sums.update((key, self._extra.sums.get(key, 0)) for key in keys if not key[0])
         return ExactSums(0, {**sums, _ALL: self.examples})
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = [*columns.tolist(), pairing.NONE]  # so that -1 leads to itself
-        return {self._moved_key(key, place): value for key, value in sums.items()}
-
-    @staticmethod
-    def _moved_key(key: Key, place: list[int]) -> Key:
-        if key[0] < 1:
-            return key if key == _ALL else (0, *_moved(key[1:], place))
-        kind, row, column, num, den = key
-        return pairing.placed((kind, row, column, num, den), place)
+        return {_moved(key, place): value for key, value in sums.items()}
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -290,11 +259,6 @@ class Pairs(State[Key]):
         """The weight sums, and those of the cells."""
         return joined([self._weights_at(0), _cell_sums(self._cell_state._weights_at(0))])
 
-    def compact(self) -> None:
-        """Drop pairs and label sets of which no example is left."""
-        super().compact()
-        self.root.commit([self._sets.prepare_store(self.sets)])
-
     def content(self) -> PairContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
@@ -306,17 +270,18 @@ class Pairs(State[Key]):
         swapped = np.isin(moved[:, 0], (pairing.TRUE_TRUE, pairing.PRED_PRED)) & (moved[:, 1] > moved[:, 2])
         moved[swapped, 1:3] = moved[swapped, 2:0:-1]
         order = np.lexsort(moved.T[::-1])
-        by_place = {tuple(sorted(place[list(true)].tolist())): true for true in self.sets}
+        extra = self._extra.nonzero()
+        by_place = {tuple(sorted(place[list(key[1:])].tolist())): key for key in extra}
         sets = sorted(by_place)
         weighed: tuple[Any, ...] = (None,) * 4
         if scale is not None:
             sums = self._all_sums()
-            get, shift = sums.sums.get, sums.scale - scale
+            slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
             weighed = (
-                [[0, *(get(5 * column + part, 0) >> shift for part in range(1, 5))] for column in columns.tolist()],
-                [get(tuple(key), 0) >> shift for key in keys[order].tolist()],
-                [get((0, *by_place[true]), 0) >> shift for true in sets],
-                get(_ALL, 0) >> shift,
+                sums.read(slots, scale).reshape(-1, 5).tolist(),
+                sums.read(map(tuple, keys[order].tolist()), scale).tolist(),
+                sums.read(map(by_place.__getitem__, sets), scale).tolist(),
+                *sums.read([_ALL], scale).tolist(),
             )
         return PairContent(
             self.parts,
@@ -327,27 +292,20 @@ class Pairs(State[Key]):
             moved[order],
             times[order],
             sets,
-            [self._sets.value[by_place[true]] for true in sets],
+            [extra[by_place[true]] for true in sets],
             scale,
             *weighed,
         )
 
     def _fill(self, content: PairContent) -> None:
         self.table.restore(content.examples, content.pairs, content.times)
-        self.root.commit([self._sets.prepare_store(dict(zip(content.sets, content.set_times, strict=True)))])
-        sums: dict[Key, int] = {_ALL: content.weight or 0}
-        for names, weights in (
-            (map(tuple, content.pairs.tolist()), content.pair_weights),
-            (((0, *true) for true in content.sets), content.set_weights),
-        ):
-            sums.update(zip(names, weights or (), strict=weights is not None))
-        self._fill_weights(content.scale, sums)
-
-    def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Pairs:
-        """An independent copy over a copy of the labels."""
-        twin = super().copy(labels, root, decisions)
-        twin._sets = twin.root.cell(self.sets)
-        return twin
+        sets = [(0, *true) for true in content.sets]
+        if self.extra is not None:
+            self.root.commit(self.extra.prepare(ExactSums(0, dict(zip(sets, content.set_times, strict=True)))))
+        if content.scale is not None:
+            keys = [_ALL, *map(tuple, content.pairs.tolist()), *sets]
+            weights = [content.weight or 0, *(content.pair_weights or ()), *(content.set_weights or ())]
+            self._fill_weights(content.scale, dict(zip(keys, weights, strict=True)))
 
 
 def pairs_fit(pairs: Iterable[Sequence[int]], times: Iterable[int], cells: list[list[int]], whole: int) -> bool:
@@ -371,9 +329,12 @@ def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
     return ExactSums(sums.scale, {key: value for key, value in sums.sums.items() if isinstance(key, int)})
 
 
-def _moved(true: Key, place: Sequence[int] | None) -> Key:
-    """A label set whose columns have moved."""
-    return true if place is None else tuple(sorted(place[column] for column in true))
+def _moved(key: Key, place: list[int]) -> Key:
+    """A key whose columns have moved."""
+    if key[0] < 1:
+        return key if key == _ALL else (0, *sorted(place[column] for column in key[1:]))
+    kind, row, column, num, den = key
+    return pairing.placed((kind, row, column, num, den), place)
 
 
 def _by_group(group: IntArray, digits: FloatArray, groups: int) -> IntArray:

@@ -9,18 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
-from streameval.kernel.types import Flags, IntArray
+from streameval.kernel.types import IntArray
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, LABELS
 from streameval.states.rankings import Rankings, Table
-from streameval.states.views import Integers, View, total
+from streameval.states.views import Arrays, Integers, View, total
 
 # Formulas multiply a sum by at most two numbers of labels; up to this that stays within int64.
 _SAFE = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Arrays):
     """Tie groups that hold a true label, pooled over all examples with the same ``m, l, a, g``."""
 
     m: IntArray
@@ -31,14 +31,9 @@ class Groups:
     upto: Integers
     square: Integers
 
-    def __getitem__(self, chosen: Flags) -> Groups:
-        """Some of the groups."""
-        parts = (self.m, self.l, self.a, self.g, self.t, self.upto, self.square)
-        return Groups(*(part[chosen] for part in parts))
-
 
 @dataclass(frozen=True, slots=True)
-class First:
+class First(Arrays):
     """The best group with a true label of an example, and how many examples have such a one."""
 
     a: IntArray
@@ -46,17 +41,13 @@ class First:
     t: IntArray
     times: Integers
 
-    def __getitem__(self, chosen: Flags) -> First:
-        """Some of the entries."""
-        return First(self.a[chosen], self.g[chosen], self.t[chosen], self.times[chosen])
-
     def tolist(self) -> list[tuple[int, int, int, int]]:
         """The entries as Python integers."""
         return list(zip(*(part.tolist() for part in (self.a, self.g, self.t, self.times)), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Arrays):
     """Examples with the same ``m, l, u``, and as many labels that take part (``known``): how many, and their sums."""
 
     m: IntArray
@@ -69,10 +60,6 @@ class Rows:
     erring: Integers
     missed: Integers
     lead: Integers
-
-    def __getitem__(self, chosen: Flags) -> Rows:
-        """Some of the rows."""
-        return Rows(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 class RankingTables(View[Rankings]):

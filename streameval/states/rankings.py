@@ -42,7 +42,7 @@ from streameval.states.ranking_sums import (
     summed,
     summed_few,
 )
-from streameval.states.weights import ExactSums, SumCells, changed, common_scale, joined
+from streameval.states.weights import ExactSums, common_scale, joined
 
 _FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
 
@@ -94,28 +94,30 @@ class RankingContent(Content):
 class Rankings(State[Key]):
     """Sums over examples that all ranking metrics share, exact under any order, batching, merging and reverting.
 
-    ``optional`` are the sums of the tables that are kept only where options ask for them.
+    ``extra`` are the sums of the tables that only some options ask for.
     """
 
     reads = "scores"
     too_many = f"a sum over the examples would pass {COUNT_MAX}; evaluate in parts, each on its own"
-    __slots__ = ("_inverse", "_scratch", "optional")
+    __slots__ = ("_inverse", "_scratch")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.options = self.options or RankingOptions()
-        self.optional: SumCells[Key] = SumCells(self.root, ExactSums())
         self._inverse: dict[Label, float] | None = None
         self._scratch: Rankings | None = None
 
     def _empty_table(self) -> Any:
+        self.options = self.options or RankingOptions()
         return backend.rankings.RankCounts(self.root, len(self.labels))
+
+    def _has_extra(self) -> bool:
+        return bool(self.options.label_ranks or self.options.hit_cutoffs or self.options.gain_ranks)
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1), those of each sign as a state."""
-        detailed = self.weights.present or self.options.has_optional
+        detailed = self.weights.present or self.extra is not None
         if not detailed and all((known or sign > 0) and example.weight == 1.0 for example, sign in changes):
             return super().prepare(changes, known=known)
         merges: list[tuple[Rankings, int]] = []
@@ -139,8 +141,7 @@ class Rankings(State[Key]):
         """An empty state, made once, since a new one takes room for every label."""
         scratch, self._scratch = self._scratch or self._empty(), None
         scratch.table.clear()
-        if scratch.weights.present or self.options.has_optional:
-            scratch.root.commit([*scratch.optional.prepare(ExactSums()), *scratch.weights.prepare(None)])
+        scratch._store(ExactSums(), None)
         self._scratch = scratch
         return scratch
 
@@ -149,23 +150,10 @@ class Rankings(State[Key]):
 
     def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
-        removed = [] if known else [(other, columns) for other, columns, sign in merges if sign < 0]
-        if not all(self._stays_possible(other, columns) for other, columns in removed):
-            raise refusal()
-        self._reserve()
-        parts = [self._part(self.table.prepare_merge(other.table, *place)) for other, *place in merges]
-        if self.options.has_optional:
-            added = [(self._placed(other._optional, columns), sign) for other, columns, sign in merges]
-            before = self._optional.at(max(self._optional.scale, common_scale(*(sums.scale for sums, _ in added))))
-            after = changed(before, added)
-            if removed and min(after.values(), default=0) < 0:
+        for other, columns, sign in merges:
+            if sign < 0 and not known and not self._stays_possible(other, columns):
                 raise refusal()
-            parts += self.optional.prepare_changes(before, after)
-        if self.weights.present or any(other.weights.present for other, _, _ in merges):
-            weighed = [(self._placed(other._weights_at(0), columns), sign) for other, columns, sign in merges]
-            units = [self._placed(other._unit_sums(), columns) for other, columns in removed]
-            parts += self._prepare_weights(weighed, units)
-        return parts
+        return super().prepare_merges(merges, known=known)
 
     def _stays_possible(self, other: Rankings, columns: IntArray | None) -> bool:
         """Whether, once the other is taken back, every example left has no more labels than there are left."""
@@ -184,7 +172,7 @@ class Rankings(State[Key]):
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
-        detailed = batch.weights is not None or self.options.has_optional or self.weights.present
+        detailed = batch.weights is not None or self.extra is not None or self.weights.present
         if threads > 1 and self._count_in_parts(batch, threads):
             return
         if detailed and self.examples:
@@ -229,7 +217,10 @@ class Rankings(State[Key]):
         self._store(summed(parts, None), weighed)
 
     def _store(self, optional: ExactSums[Key], weights: ExactSums[Key] | None) -> None:
-        self.root.commit([*self.optional.prepare(optional), *self.weights.prepare(weights)])
+        if self.extra is not None:
+            self.root.commit(self.extra.prepare(optional))
+        if weights is not None or self.weights.present:
+            self.root.commit(self.weights.prepare(weights))
 
     def _places(self) -> IntArray:
         """The position of each column in the order of the labels, which does not change when others are met."""
@@ -250,34 +241,25 @@ class Rankings(State[Key]):
 
     # -- sums ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def _optional(self) -> ExactSums[Key]:
-        return self.optional.value or ExactSums()
-
     def _unit_sums(self) -> ExactSums[Key]:
         sums: dict[Key, int] = {}
         for which in range(MAIN):
             keys, values = self.table.entries(which)
             _enter(sums, which, keys.tolist(), values.tolist())
-        return joined([ExactSums(0, sums), self._optional])
+        return joined([ExactSums(0, sums), self._extra])
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         sums: dict[Key, int] = {}
         for which in range(MAIN):
             names = list({key[1:-1] for key in keys if key[0] == which})
             _enter(sums, which, names, self.table.sums_of(which, _array(names, KEYS[which])).tolist())
-        optional = self._optional
-        rest = {key: optional.sums.get(key, 0) for key in keys if key[0] >= MAIN}
-        return joined([ExactSums(0, sums), ExactSums(optional.scale, rest)])
+        extra = self._extra
+        rest = {key: extra.sums.get(key, 0) for key in keys if key[0] >= MAIN}
+        return joined([ExactSums(0, sums), ExactSums(extra.scale, rest)])
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = columns.tolist()
         return {key if key[0] != LABELS else (LABELS, place[key[1]], *key[2:]): value for key, value in sums.items()}
-
-    def compact(self) -> None:
-        """Drop what no example is left of, and weight sums that say no more than the counts."""
-        super().compact()
-        self.root.commit(self.optional.prepare(ExactSums(self._optional.scale, self._optional.nonzero())))
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -286,19 +268,17 @@ class Rankings(State[Key]):
 
     def gain_scale(self) -> int:
         """The smallest scale that keeps sums of gains integers."""
-        optional = self._optional
-        gains = {key: value for key, value in optional.sums.items() if key[0] >= GAINS}
-        return ExactSums(optional.scale, gains).smallest_scale()
+        gains = {key: value for key, value in self._extra.sums.items() if key[0] >= GAINS}
+        return ExactSums(self._extra.scale, gains).smallest_scale()
 
     def read_table(self, which: int, scale: int | None, gain_scale: int) -> Table:
         """One of the tables, in no particular order; for what `canonical_scale` and `gain_scale` returned."""
         if which < MAIN:
             keys, sums = self.table.entries(which)
         else:
-            optional = self._optional
-            shift = optional.scale - (gain_scale if which >= GAINS else 0)
+            shift = self._extra.scale - (gain_scale if which >= GAINS else 0)
             by_key: dict[Key, list[int]] = {}
-            for key, value in optional.sums.items():
+            for key, value in self._extra.sums.items():
                 if key[0] == which and value:
                     by_key.setdefault(key[1:-1], [0] * PARTS[which])[key[-1]] = value >> shift
             keys = _array(list(by_key), KEYS[which])
@@ -307,10 +287,8 @@ class Rankings(State[Key]):
         weighed = self.weights.value
         if weighed is None or scale is None:
             return Table(keys, sums, None)
-        get, shift = weighed.sums.get, weighed.scale - scale
-        parts = range(PARTS[which])
-        weights = [[get((which, *key, part), 0) >> shift for part in parts] for key in keys.tolist()]
-        return Table(keys, sums, weights)
+        names = ((which, *key, part) for key in keys.tolist() for part in range(PARTS[which]))
+        return Table(keys, sums, weighed.read(names, scale).reshape(sums.shape).tolist())
 
     def content(self) -> RankingContent:
         """What is held, in canonical order."""
@@ -335,8 +313,7 @@ class Rankings(State[Key]):
         tables = content.tables
         self.table.restore(content.examples, content.mentions, [table[:2] for table in tables[:MAIN]])
         optional, weights = _sums_of(tables, content.gain_scale)
-        sums = ExactSums(content.gain_scale, optional).at(common_scale(content.gain_scale))
-        self.root.commit(self.optional.prepare(sums))
+        self._store(ExactSums(content.gain_scale, optional).at(common_scale(content.gain_scale)), None)
         self._fill_weights(content.scale, weights, content.gain_scale)
 
     def empty_like(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Rankings:
@@ -344,12 +321,6 @@ class Rankings(State[Key]):
         state = super().empty_like(labels, root, decisions)
         state._inverse = self._inverse
         return state
-
-    def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Rankings:
-        """An independent copy over a copy of the labels."""
-        twin = super().copy(labels, root, decisions)
-        twin.optional = SumCells(twin.root, ExactSums(self._optional.scale, dict(self._optional.sums)))
-        return twin
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:

@@ -5,23 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
+from streameval.kernel.types import Integers as Integers
 from streameval.schema.labels import Label
 from streameval.states.base import State
 from streameval.states.decisions import Decisions
-
-Integers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""An array of int64, or of Python integers where a sum or product could pass 64 bits."""
 
 # Formulas multiply counts by at most 2**10 and add a few; up to this that stays within int64.
 _SAFE = 2**50
 
 FEW = 64
 """Up to this many numbers, Python adds and divides them sooner than numpy."""
+
+
+class Arrays:
+    """A dataclass of arrays of one length, of which some rows can be chosen."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __getitem__(self, chosen: Flags | slice) -> Self:
+        """Some of the rows."""
+        return type(self)(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ class Tables(View[Decisions]):
     def _cells(self) -> Integers:
         """Shape (5, labels)."""
         cells, weights = self._state.by_label(self._columns, self._scale)
-        return _safe(cells, self.examples) if weights is None else np.array(weights, object).reshape(-1, 5).T
+        return _safe(cells, self.examples) if weights is None else weights
 
     @cached_property
     def by_label(self) -> Counts:
@@ -118,14 +127,14 @@ class Tables(View[Decisions]):
         return Counts(*(np.array([part], object) for part in (tp, fp, fn, self.weight * self.size - masked)))
 
     @cached_property
-    def _rows(self) -> tuple[IntArray, IntArray, list[int] | None]:
+    def _rows(self) -> tuple[IntArray, IntArray, Integers | None]:
         return self._state.by_example(self._scale)
 
     @cached_property
     def times(self) -> Integers:
         """How often each row key occurs, weighted, in units."""
         _, times, weights = self._rows
-        return _safe(times, self.examples) if weights is None else np.array(weights, object)
+        return _safe(times, self.examples) if weights is None else weights
 
     @cached_property
     def by_example(self) -> Counts:

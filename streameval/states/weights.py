@@ -54,6 +54,11 @@ class ExactSums(Generic[K]):
         up, down = max(0, self.scale - other.scale), max(0, other.scale - self.scale)
         return len(mine) == len(theirs) and all(mine.get(k, 0) << down == v << up for k, v in theirs.items())
 
+    def read(self, keys: Iterable[K], scale: int) -> np.ndarray[Any, np.dtype[Any]]:
+        """The sums of keys in units of ``2**-scale`` in which they are integers, as Python integers."""
+        get, shift = self.sums.get, self.scale - scale
+        return np.array([get(key, 0) >> shift for key in keys], object)
+
     def smallest_scale(self) -> int:
         """The smallest scale at which all sums are integers."""
         zeros = trailing_zeros(self.sums.values())
@@ -91,6 +96,11 @@ class SumCells(Generic[K]):
     def __init__(self, root: Any, sums: ExactSums[K] | None = None) -> None:
         self._scale = root.cell(0 if sums is None else sums.scale)
         self.cell = root.cell(None if sums is None else sums.sums)
+
+    def copy(self, root: Any) -> SumCells[K]:
+        """The same sums in cells of another root."""
+        sums = self.value
+        return SumCells(root, None if sums is None else ExactSums(sums.scale, dict(sums.sums)))
 
     @property
     def present(self) -> bool:

@@ -6,7 +6,7 @@ only it is written: squares where a bin holds two scores or more, and of weights
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from streameval.errors import FormatError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.labels import Label
-from streameval.states.curves import CurveContent, Moments
+from streameval.states.curves import CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
 from streameval.wire.fields import (
@@ -35,7 +35,6 @@ OPTIONS: tuple[Option, ...] = ()
 _LOWER = (1 << binned.DROPPED) - 1
 # Weights times the squares of residuals.
 _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
-_NOTHING: Moments = (0, 0, 0)
 
 
 def put_curves(parts: list[bytes], content: CurveContent) -> None:
@@ -60,23 +59,14 @@ def _weights_of(content: CurveContent) -> Iterator[int]:
     yield content.weight or 0
     for sides in content.side_weights or ():
         yield from sides
-    plain = _parts_of(content.counts, content.sums)
+    plain = moments_of(content.counts, content.sums).tolist()
     for pair, moments in zip(plain, content.bin_weights or (), strict=True):
         for counted, heavy in zip(pair, moments, strict=True):
             if counted[0]:
                 yield from heavy if _differ(counted) else heavy[:1]
 
 
-def _parts_of(counts: IntArray, sums: WordArray) -> list[tuple[Moments, Moments]]:
-    """For each bin and class how many scores there are, the sum of their residuals, and of the squares."""
-    columns = []
-    for part in range(2):
-        totals, squares = joined(sums[:, part, :2]), joined(sums[:, part, 2:])
-        columns.append(list(zip(counts[:, part].tolist(), totals, squares, strict=True)))
-    return list(zip(*columns, strict=True))
-
-
-def _differ(plain: Moments) -> bool:
+def _differ(plain: Sequence[int]) -> bool:
     """Whether the residuals are not all equal: by Cauchy and Schwarz."""
     n, total, squares = plain
     return n * squares != total * total
@@ -106,9 +96,9 @@ def take_curves(
     if scale is None:
         return CurveContent(examples, labels, fixed, *held, None, None, None, None)
     weight = source.integer()
-    side_weights = [(source.integer(), source.integer()) for _ in labels]
-    plain = _parts_of(counts, sums)
-    bin_weights = [(_take_moments(source, pair[0]), _take_moments(source, pair[1])) for pair in plain]
+    side_weights = [source.integers(2) for _ in labels]
+    plain = moments_of(counts, sums).tolist()
+    bin_weights = [[_take_moments(source, part) for part in pair] for pair in plain]
     content = CurveContent(examples, labels, fixed, *held, scale, weight, side_weights, bin_weights)
     _check_weights(content, plain)
     return content
@@ -163,18 +153,18 @@ def _squared(values: WordArray) -> WordArray:
     return np.stack([values * values, high], axis=1)
 
 
-def _take_moments(source: Source, plain: Moments) -> Moments:
+def _take_moments(source: Source, plain: list[int]) -> list[int]:
     n, total, _ = plain
     if not n:
-        return _NOTHING
+        return [0, 0, 0]
     heavy = source.integer()
     if not _differ(plain):
         residual = total // n
-        return heavy, heavy * residual, heavy * residual * residual
-    return heavy, source.integer(_LONGEST), source.integer(_LONGEST)
+        return [heavy, heavy * residual, heavy * residual * residual]
+    return [heavy, source.integer(_LONGEST), source.integer(_LONGEST)]
 
 
-def _check_weights(content: CurveContent, plain: list[tuple[Moments, Moments]]) -> None:
+def _check_weights(content: CurveContent, plain: list[list[list[int]]]) -> None:
     """Refuse weights that no stream can leave, or that are not in the form in which they are always written."""
     scale, weight = content.scale or 0, content.weight or 0
     sides, moments = content.side_weights or [], content.bin_weights or []
