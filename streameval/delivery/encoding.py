@@ -13,7 +13,7 @@ from typing import NamedTuple
 from streameval.errors import FormatError
 from streameval.schema.labels import Label
 from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, sealed
-from streameval.wire.fields import Source, ascending, put_label, varint
+from streameval.wire.fields import Sink, Source, ascending, varint
 
 MOST = 2**63 - 1
 """The largest epoch, sequence and position."""
@@ -50,16 +50,16 @@ def digest(state: bytes) -> bytes:
 
 def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
     """The bytes of a ledger."""
-    parts = [varint(len(template)), template, varint(len(sums))]
+    sink = Sink((varint(len(template)), template, varint(len(sums))))
     for shards, state in sums:
-        parts.append(varint(len(shards)))
+        sink.varint(len(shards))
         for shard, version in shards.items():
-            put_label(parts, shard)
-            parts += (varint(version.epoch), varint(version.sequence))
+            sink.label(shard)
+            sink += (varint(version.epoch), varint(version.sequence))
             if len(shards) > 1:
-                parts.append(version.digest)
-        parts += (varint(len(state)), state)
-    return sealed(LEDGER, parts)
+                sink.append(version.digest)
+        sink += (varint(len(state)), state)
+    return sealed(LEDGER, sink)
 
 
 def decode_ledger(data: bytes) -> SavedLedger:

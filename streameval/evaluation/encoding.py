@@ -16,20 +16,7 @@ from streameval.schema.labels import Label
 from streameval.states.decisions import DecisionContent
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
-from streameval.wire.fields import (
-    NEVER_WRITTEN,
-    Cached,
-    NewerFormatError,
-    Option,
-    Source,
-    choice,
-    put_column,
-    put_labels,
-    put_numbers,
-    put_text,
-    require,
-    varint,
-)
+from streameval.wire.fields import NEVER_WRITTEN, Cached, NewerFormatError, Option, Sink, Source, choice, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +41,10 @@ class Saved:
 
 def encode(saved: Saved) -> bytes:
     """The bytes of an object; equal objects have equal bytes."""
-    parts: list[bytes] = []
-    _put_head(parts, saved.config, saved.metrics)
-    put_states(parts, saved.config, saved.contents)
-    return sealed(saved.holder, parts)
+    sink = Sink()
+    _put_head(sink, saved.config, saved.metrics)
+    put_states(sink, saved.config, saved.contents)
+    return sealed(saved.holder, sink)
 
 
 def decode(data: bytes, name: str) -> Saved:
@@ -73,10 +60,10 @@ def decode(data: bytes, name: str) -> Saved:
     return saved
 
 
-def put_empty(parts: list[bytes], saved: Saved) -> None:
+def put_empty(sink: Sink, saved: Saved) -> None:
     """Write an object that has counted nothing."""
-    parts.append(bytes((saved.holder,)))
-    _put_head(parts, saved.config, saved.metrics)
+    sink.byte(saved.holder)
+    _put_head(sink, saved.config, saved.metrics)
 
 
 def take_empty(source: Source) -> Saved:
@@ -89,12 +76,12 @@ def take_empty(source: Source) -> Saved:
 # -- configuration ----------------------------------------------------------------------------------------------------
 
 
-def _put_threshold(parts: list[bytes], threshold: Threshold) -> None:
+def _put_threshold(sink: Sink, threshold: Threshold) -> None:
     if isinstance(threshold, float):
-        parts.append(struct.pack("<Bd", 0, threshold))
+        sink.append(struct.pack("<Bd", 0, threshold))
     else:
-        parts.append(b"\1")
-        put_numbers(parts, threshold)
+        sink.byte(1)
+        sink.numbers(threshold)
 
 
 def _take_threshold(source: Source) -> float | dict[Label, float]:
@@ -102,7 +89,7 @@ def _take_threshold(source: Source) -> float | dict[Label, float]:
 
 
 _OPTIONS = (
-    Option(1, "labels", put_labels, lambda source: tuple(source.labels())),
+    Option(1, "labels", Sink.labels, lambda source: tuple(source.labels())),
     choice(2, "unknown", ("error", "ignore", "add")),
     Option(3, "threshold", _put_threshold, _take_threshold),
     choice(4, "nan", ("error", "missing")),
@@ -112,16 +99,16 @@ _OPTIONS = (
 _DECISIONS = 1
 
 
-def _put_head(parts: list[bytes], config: Config, metrics: tuple[str, ...]) -> None:
+def _put_head(sink: Sink, config: Config, metrics: tuple[str, ...]) -> None:
     written = [(option, value) for option, value in _options_of(config) if value is not None]
-    parts.append(varint(_DECISIONS | sum(1 << KINDS[options.kind].bit for options in config.options)))
-    parts.append(varint(len(written)))
+    sink.varint(_DECISIONS | sum(1 << KINDS[options.kind].bit for options in config.options))
+    sink.varint(len(written))
     for option, value in written:
-        parts.append(varint(option.number))
-        option.put(parts, value)
-    parts.append(varint(len(metrics)))
+        sink.varint(option.number)
+        option.put(sink, value)
+    sink.varint(len(metrics))
     for name in metrics:
-        put_text(parts, name)
+        sink.string(name)
 
 
 def _options_of(config: Config) -> Iterator[tuple[Option, Any]]:
@@ -148,12 +135,12 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
             raise NewerFormatError(f"option {number}")
         holder, option = known[number]
         values[holder][option.name] = option.take(source)
-    metrics = tuple(source.text() for _ in range(source.count()))
+    metrics = tuple(source.string() for _ in range(source.count()))
     chosen: tuple[StateOptions, ...] = tuple(kind.options(**values[kind.name]) for kind in kinds)
     config = Config.checked(**{"labels": None, "unknown": "error", "threshold": None, **values[""]}, options=chosen)
-    parts: list[bytes] = []
-    _put_head(parts, config, metrics)
-    if b"".join(parts) != source.since(start):
+    sink = Sink()
+    _put_head(sink, config, metrics)
+    if b"".join(sink) != source.since(start):
         raise FormatError(NEVER_WRITTEN)
     return config, metrics
 
@@ -164,21 +151,21 @@ _HEADS = Cached(_take_head)
 # -- states -----------------------------------------------------------------------------------------------------------
 
 
-def put_states(parts: list[bytes], config: Config, contents: Mapping[str, Any], least: int = 0) -> None:
+def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: int = 0) -> None:
     """Write what each state holds; counts of labels take ``least`` bytes at least.
 
     States count the same examples, so how many these are is written once. The labels of each are some of those of the
     decisions: declared ones, and further ones, of which the missing ones are listed.
     """
     decisions: DecisionContent = contents["decisions"]
-    put_content(parts, decisions, least)
+    put_content(sink, decisions, least)
     for options in config.options:
         content = contents[options.kind]
         own = set(content.labels)
         missing = [place for place, label in enumerate(decisions.labels[content.fixed :]) if label not in own]
-        parts.append(varint(len(missing)))
-        put_column(parts, np.array(missing, np.int64))
-        KINDS[options.kind].code().put(parts, content)
+        sink.varint(len(missing))
+        sink.column(np.array(missing, np.int64))
+        KINDS[options.kind].code().put(sink, content)
 
 
 def take_states(source: Source, config: Config, least: int = 0) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from streameval.schema.text import quoted, suggestion
 from streameval.states.base import State
 from streameval.states.options import PARTS, CurveOptions, PairOptions, RankingOptions
 from streameval.states.state_set import StateSet
-from streameval.wire.fields import Option
+from streameval.wire.fields import Option, Sink
 
 
 class Code(NamedTuple):
@@ -30,7 +30,7 @@ class Code(NamedTuple):
 
     state: type[State[Any]]
     view: Callable[[Any, IntArray], Any]  # for the labels in these columns
-    put: Callable[[list[bytes], Any], None]
+    put: Callable[[Sink, Any], None]
     take: Callable[..., Any]  # of these options and labels, where the decisions hold this
     written: tuple[Option, ...]
 

@@ -13,7 +13,7 @@ from streameval.evaluation.encoding import Saved, put_empty, put_states, take_em
 from streameval.slices.axis import AxisSlices
 from streameval.slices.values import Key, in_order, key_of
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
-from streameval.wire.fields import NEVER_WRITTEN, Source, put_label, put_text, require, varint
+from streameval.wire.fields import NEVER_WRITTEN, Sink, Source, require, varint
 
 Contents = Mapping[str, Any]
 Values = tuple[str | int | bool | None, ...]
@@ -54,17 +54,17 @@ class SavedSlices:
 
 def encode_slices(saved: SavedSlices) -> bytes:
     """The bytes of slices; equal ones have equal bytes."""
-    parts: list[bytes] = []
-    _put_axes(parts, saved)
+    sink = Sink()
+    _put_axes(sink, saved)
     config = saved.empty.config
     for axis in saved.axes:
-        parts.append(varint(len(axis.slices)))
+        sink.varint(len(axis.slices))
         for key, contents in axis.slices:
-            _put_values(parts, key)
+            _put_values(sink, key)
             # Counts take a byte at least, for declared labels are not written again with each slice.
-            put_states(parts, config, contents, least=1)
-        put_states(parts, config, axis.rest, least=1)
-    return sealed(SLICED, parts)
+            put_states(sink, config, contents, least=1)
+        put_states(sink, config, axis.rest, least=1)
+    return sealed(SLICED, sink)
 
 
 def decode_slices(data: bytes) -> SavedSlices:
@@ -86,16 +86,16 @@ def decode_slices(data: bytes) -> SavedSlices:
     return saved
 
 
-def _put_axes(parts: list[bytes], saved: SavedSlices) -> None:
-    put_empty(parts, saved.empty)
-    parts += (varint(saved.most), varint(len(saved.by)))
+def _put_axes(sink: Sink, saved: SavedSlices) -> None:
+    put_empty(sink, saved.empty)
+    sink += (varint(saved.most), varint(len(saved.by)))
     for name, values in zip(saved.by, saved.declared, strict=True):
-        put_text(parts, name)
-        parts.append(varint(0 if values is None else len(values) + 1))
-        _put_values(parts, values or ())
-    parts.append(varint(len(saved.cross)))
+        sink.string(name)
+        sink.varint(0 if values is None else len(values) + 1)
+        _put_values(sink, values or ())
+    sink.varint(len(saved.cross))
     for names in saved.cross:
-        parts += (varint(len(names)), *(varint(saved.by.index(name)) for name in names))
+        sink += (varint(len(names)), *(varint(saved.by.index(name)) for name in names))
 
 
 def _take_axes(source: Source) -> SavedSlices:
@@ -104,7 +104,7 @@ def _take_axes(source: Source) -> SavedSlices:
     by: list[str] = []
     declared: list[Values | None] = []
     for _ in range(source.count()):
-        by.append(source.text())
+        by.append(source.string())
         known = source.count()
         declared.append(_take_values(source, known - 1) if known else None)
     cross: list[tuple[str, ...]] = []
@@ -113,20 +113,20 @@ def _take_axes(source: Source) -> SavedSlices:
         require(all(place < len(by) for place in places))
         cross.append(tuple(by[place] for place in places))
     saved = SavedSlices(empty, tuple(by), tuple(cross), most, tuple(declared))
-    parts: list[bytes] = []
-    _put_axes(parts, saved)
-    if b"".join(parts) != source.since(start):
+    sink = Sink()
+    _put_axes(sink, saved)
+    if b"".join(sink) != source.since(start):
         raise FormatError(NEVER_WRITTEN)
     return saved
 
 
-def _put_values(parts: list[bytes], values: Values) -> None:
+def _put_values(sink: Sink, values: Values) -> None:
     for value in values:
         if value is None or isinstance(value, bool):
-            parts.append(bytes((_NONE if value is None else _TRUE if value else _FALSE,)))
+            sink.byte(_NONE if value is None else _TRUE if value else _FALSE)
         else:
-            parts.append(bytes((_LABEL,)))
-            put_label(parts, value)
+            sink.byte(_LABEL)
+            sink.label(value)
 
 
 def _take_values(source: Source, count: int) -> Values:

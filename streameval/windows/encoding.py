@@ -11,7 +11,7 @@ from streameval.errors import FormatError
 from streameval.evaluation.encoding import Saved, put_empty, put_states, take_empty, take_states
 from streameval.schema.recording import Recording
 from streameval.wire.envelope import ROLLING, TIME_ROLLING, decoding, opened, sealed
-from streameval.wire.fields import varint, zigzag
+from streameval.wire.fields import Sink, varint, zigzag
 from streameval.wire.recordings import put_recording, take_recording
 
 _TIMED = {ROLLING: False, TIME_ROLLING: True}
@@ -42,18 +42,18 @@ class SavedWindow:
 
 def encode_window(holder: int, saved: SavedWindow) -> bytes:
     """The bytes of a window; equal windows have equal bytes."""
-    parts: list[bytes] = []
-    put_empty(parts, saved.empty)
-    parts += (varint(len(saved.numbers)), *map(zigzag, saved.numbers))
+    sink = Sink()
+    put_empty(sink, saved.empty)
+    sink += (varint(len(saved.numbers)), *map(zigzag, saved.numbers))
     if saved.recording is not None:
-        put_recording(parts, saved.recording)
-        return sealed(holder, parts)
-    parts.append(varint(len(saved.blocks)))
+        put_recording(sink, saved.recording)
+        return sealed(holder, sink)
+    sink.varint(len(saved.blocks))
     for number, contents in saved.blocks:
-        parts.append(zigzag(number))
+        sink.append(zigzag(number))
         # Counts take a byte at least, for declared labels are not written again with each block.
-        put_states(parts, saved.empty.config, contents, least=1)
-    return sealed(holder, parts)
+        put_states(sink, saved.empty.config, contents, least=1)
+    return sealed(holder, sink)
 
 
 def decode_window(data: bytes, holder: int) -> SavedWindow:

@@ -17,18 +17,7 @@ from streameval.schema.labels import Label
 from streameval.states.curves import CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.wire.fields import (
-    LONGEST,
-    Option,
-    Source,
-    joined,
-    put_column,
-    put_columns,
-    put_weights,
-    put_wide,
-    require,
-    require_weights,
-)
+from streameval.wire.fields import LONGEST, Option, Sink, Source, joined, require, require_weights
 
 OPTIONS: tuple[Option, ...] = ()
 
@@ -37,21 +26,21 @@ _LOWER = (1 << binned.DROPPED) - 1
 _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 
-def put_curves(parts: list[bytes], content: CurveContent) -> None:
+def put_curves(sink: Sink, content: CurveContent) -> None:
     """Write a content, without its labels."""
-    put_column(parts, content.sides[content.fixed :, 0])
-    put_columns(parts, content.sides[:, 1:])
+    sink.column(content.sides[content.fixed :, 0])
+    sink.columns(content.sides[:, 1:])
     lengths, bins, counts = np.diff(content.offsets), content.bins, content.counts
-    put_column(parts, lengths)
+    sink.column(lengths)
     first = np.zeros(len(bins), np.bool_)
     first[content.offsets[:-1][lengths > 0]] = True
-    put_column(parts, bins[first], least=1)
-    put_column(parts, np.diff(bins, prepend=0)[~first])
-    put_columns(parts, counts)
+    sink.column(bins[first], least=1)
+    sink.column(np.diff(bins, prepend=0)[~first])
+    sink.columns(counts)
     for part in range(2):
-        put_wide(parts, content.sums[counts[:, part] > 0, part, :2])
-        put_wide(parts, content.sums[counts[:, part] > 1, part, 2:])
-    put_weights(parts, content.scale, _weights_of(content))
+        sink.wide(content.sums[counts[:, part] > 0, part, :2])
+        sink.wide(content.sums[counts[:, part] > 1, part, 2:])
+    sink.weights(content.scale, _weights_of(content))
 
 
 def _weights_of(content: CurveContent) -> Iterator[int]:

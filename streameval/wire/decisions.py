@@ -8,30 +8,20 @@ from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
-from streameval.wire.fields import (
-    Source,
-    put_column,
-    put_columns,
-    put_labels,
-    put_weights,
-    require,
-    require_weights,
-    take_labels,
-    varint,
-)
+from streameval.wire.fields import Sink, Source, require, require_weights, take_labels
 
 
-def put_content(parts: list[bytes], content: DecisionContent, least: int = 0) -> None:
+def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
     """Write a content; counts of labels take ``least`` bytes at least."""
-    parts.append(varint(content.examples))
+    sink.varint(content.examples)
     grown = content.labels[content.fixed :]
-    put_labels(parts, grown)
-    put_columns(parts, content.cells, least)
-    parts.append(varint(len(content.times)))
-    put_columns(parts, content.keys)
-    put_column(parts, content.times)
+    sink.labels(grown)
+    sink.columns(content.cells, least)
+    sink.varint(len(content.times))
+    sink.columns(content.keys)
+    sink.column(content.times)
     cells = (value for sums in content.cell_weights or () for value in sums[1:])
-    put_weights(parts, content.scale, chain(cells, content.key_weights or ()))
+    sink.weights(content.scale, chain(cells, content.key_weights or ()))
 
 
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> DecisionContent:

@@ -53,18 +53,14 @@ class Option(NamedTuple):
 
     number: int
     name: str
-    put: Callable[[list[bytes], Any], None]
+    put: Callable[[Sink, Any], None]
     take: Callable[[Source], Any]
 
 
 def choice(number: int, name: str, values: tuple[str, ...]) -> Option:
     """An option that is one of some values, written as its place among them."""
-    return Option(
-        number,
-        name,
-        lambda parts, value: parts.append(bytes((values.index(value),))),
-        lambda source: values[source.byte(len(values) - 1)],
-    )
+    last = len(values) - 1
+    return Option(number, name, lambda sink, value: sink.byte(values.index(value)), lambda s: values[s.byte(last)])
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -80,18 +76,16 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
-def put_text(parts: list[bytes], text: str) -> None:
-    """UTF-8 with its length."""
-    raw = text.encode()
-    parts += (varint(len(raw)), raw)
+def zigzag(value: int) -> bytes:
+    """An integer of either sign."""
+    return varint(2 * value if value >= 0 else -2 * value - 1)
 
 
-def put_label(parts: list[bytes], label: Label) -> None:
-    """Length, doubled; the low bit tells an integer from a string."""
-    parts.append(_bytes_of_label(label))
+_SHORT = [varint(size) for size in range(128)]  # what stands before short labels
 
 
 def _bytes_of_label(label: Label) -> bytes:
+    """Length, doubled, whose low bit tells an integer from a string; then the label."""
     if isinstance(label, str):
         raw = label.encode()
         size = 2 * len(raw)
@@ -101,87 +95,88 @@ def _bytes_of_label(label: Label) -> bytes:
     return (_SHORT[size] if size < 128 else varint(size)) + raw
 
 
-def put_labels(parts: list[bytes], labels: Sequence[Label]) -> None:
-    """How many, then each of them."""
-    parts.append(_few_labels(labels) if type(labels) is tuple and len(labels) <= _FEW else _bytes_of_labels(labels))
-
-
 def _bytes_of_labels(labels: Sequence[Label]) -> bytes:
     return b"".join([varint(len(labels)), *map(_bytes_of_label, labels)])
 
 
-_few_labels = lru_cache(maxsize=64)(_bytes_of_labels)  # for slices and shards have the same labels
+_bytes_of_few_labels = lru_cache(maxsize=64)(_bytes_of_labels)  # for slices and shards have the same labels
 
 
-def put_numbers(parts: list[bytes], pairs: tuple[tuple[Label, float], ...]) -> None:
-    """A float64 for each of some labels."""
-    parts.append(varint(len(pairs)))
-    for label, value in pairs:
-        put_label(parts, label)
-        parts.append(struct.pack("<d", value))
+class Sink(list[bytes]):
+    """The parts of bytes, written from front to back: each method writes what that of `Source` with its name reads."""
+
+    def byte(self, value: int) -> None:
+        """A number below 256."""
+        self.append(bytes((value,)))
+
+    def varint(self, value: int) -> None:
+        """An integer that is not negative."""
+        self.append(varint(value))
+
+    def string(self, string: str) -> None:
+        """UTF-8 with its length."""
+        raw = string.encode()
+        self += (varint(len(raw)), raw)
+
+    def label(self, label: Label) -> None:
+        """A string or an integer."""
+        self.append(_bytes_of_label(label))
+
+    def labels(self, labels: Sequence[Label]) -> None:
+        """How many, then each of them."""
+        few = type(labels) is tuple and len(labels) <= 1_000
+        self.append(_bytes_of_few_labels(labels) if few else _bytes_of_labels(labels))
+
+    def numbers(self, pairs: tuple[tuple[Label, float], ...]) -> None:
+        """A float64 for each of some labels."""
+        self.varint(len(pairs))
+        for label, value in pairs:
+            self += (_bytes_of_label(label), struct.pack("<d", value))
+
+    def column(self, column: IntArray, least: int = 0) -> None:
+        """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
+        self.columns(column[:, np.newaxis], least)
+
+    def columns(self, table: IntArray, least: int = 0) -> None:
+        """Each column of a table."""
+        self.append(packing.pack_columns(table, least))
+
+    def integer(self, value: int) -> None:
+        """An integer of any size that is not negative."""
+        raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
+        self += (varint(len(raw)), raw)
+
+    def integers(self, values: Iterable[int]) -> None:
+        """Each of some integers."""
+        for value in values:
+            self.integer(value)
+
+    def weights(self, scale: int | None, sums: Iterable[int]) -> None:
+        """Sums of weights in units of ``2**-scale``; nothing where there is no scale, for they equal their counts."""
+        self.byte(scale is not None)
+        if scale is not None:
+            self.varint(scale)
+            self.integers(sums)
+
+    def wide(self, words: WordArray) -> None:
+        """Integers of two 64-bit words, low word first, without the low bits that are zero in all of them."""
+        low, high = np.bitwise_or.reduce(words, axis=0).tolist()
+        zeros = trailing_zeros([low | high << 64]) or 0
+        width = (((low | high << 64) >> zeros).bit_length() + 7) // 8
+        raw = np.ascontiguousarray(_rotated(words, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
+        self += (bytes((width, zeros)), raw[:, :width].tobytes())
 
 
-def zigzag(value: int) -> bytes:
-    """An integer of either sign."""
-    return varint(2 * value if value >= 0 else -2 * value - 1)
-
-
-def put_column(parts: list[bytes], column: IntArray, least: int = 0) -> None:
-    """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
-    put_columns(parts, column[:, np.newaxis], least)
-
-
-def put_columns(parts: list[bytes], table: IntArray, least: int = 0) -> None:
-    """Each column of a table."""
-    parts.append(packing.pack_columns(table, least))
-
-
-def put_integer(parts: list[bytes], value: int) -> None:
-    """An integer of any size that is not negative."""
-    raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
-    parts += (varint(len(raw)), raw)
-
-
-def put_integers(parts: list[bytes], values: Iterable[int]) -> None:
-    """Each of some integers."""
-    for value in values:
-        put_integer(parts, value)
-
-
-def put_weights(parts: list[bytes], scale: int | None, sums: Iterable[int]) -> None:
-    """Sums of weights in units of ``2**-scale``; nothing where there is no scale, for they equal their counts then."""
-    if scale is None:
-        parts.append(b"\0")
-        return
-    parts += (b"\1", varint(scale))
-    put_integers(parts, sums)
-
-
-def put_wide(parts: list[bytes], words: WordArray) -> None:
-    """Integers of two 64-bit words, low word first, without the low bits that are zero in all of them."""
-    low, high = np.bitwise_or.reduce(words, axis=0).tolist()
-    union = low | high << 64
-    zeros = trailing_zeros([union]) or 0
-    if zeros >= 64:
-        words = np.stack([words[:, 1] >> np.uint64(zeros - 64), np.zeros_like(words[:, 1])], axis=1)
-    elif zeros:
-        low_words = words[:, 0] >> np.uint64(zeros) | words[:, 1] << np.uint64(64 - zeros)
-        words = np.stack([low_words, words[:, 1] >> np.uint64(zeros)], axis=1)
-    width = ((union >> zeros).bit_length() + 7) // 8
-    raw = np.ascontiguousarray(words, "<u8").view(np.uint8).reshape(-1, 16)
-    parts += (bytes((width, zeros)), raw[:, :width].tobytes())
+def _rotated(words: WordArray, bits: int) -> WordArray:
+    """Integers of two words, rotated to the left by less than 128 bits."""
+    if bits >= 64:
+        words, bits = words[:, ::-1], bits - 64
+    return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
 
 
 def joined(words: WordArray) -> list[int]:
     """The integers of which these are the words."""
     return [low | high << 64 for low, high in words.tolist()]
-
-
-_FEW = 1_000
-"""Up to how many labels their bytes are cached."""
-
-_SHORT = [varint(size) for size in range(128)]
-"""What stands before short labels."""
 
 
 def ascending(labels: Sequence[Label]) -> bool:
@@ -245,7 +240,7 @@ class Source:
         return value
 
     def varint(self) -> int:
-        """What `varint` made."""
+        """An integer that is not negative."""
         if self.left() and self._data[self._at] < 128:  # nearly all of them
             self._at += 1
             return self._data[self._at - 1]
@@ -261,8 +256,8 @@ class Source:
             if shift > 63:
                 raise FormatError("an integer of more than 64 bits")
 
-    def text(self) -> str:
-        """What `put_text` wrote."""
+    def string(self) -> str:
+        """UTF-8 with its length."""
         return self.raw(self.varint()).decode()
 
     def count(self) -> int:
@@ -273,18 +268,13 @@ class Source:
         return value
 
     def label(self) -> Label:
-        """What `put_label` wrote."""
+        """A string or an integer."""
         size = self.varint()
         raw = self.raw(size // 2)
-        if not size & 1:
-            return raw.decode()
-        value = int.from_bytes(raw, "little", signed=True)
-        if (value.bit_length() + 8) // 8 != size // 2:
-            raise FormatError(NEVER_WRITTEN)
-        return value
+        return _integer_of(raw) if size & 1 else raw.decode()
 
     def labels(self) -> list[Label]:
-        """What `put_labels` wrote."""
+        """How many, then each of them."""
         count = self.count()
         data, at, end, labels = self._data, self._at, len(self._data), list[Label]()
         for _ in range(count):
@@ -296,14 +286,8 @@ class Source:
                 at = self._at
                 continue
             raw = data[at + 1 : stop]
+            labels.append(_integer_of(raw) if size & 1 else raw.decode())
             at = stop
-            if not size & 1:
-                labels.append(raw.decode())
-                continue
-            value = int.from_bytes(raw, "little", signed=True)
-            if (value.bit_length() + 8) // 8 != size // 2:
-                raise FormatError(NEVER_WRITTEN)
-            labels.append(value)
         self._at = at
         return labels
 
@@ -313,11 +297,11 @@ class Source:
         return value
 
     def numbers(self) -> tuple[tuple[Label, float], ...]:
-        """What `put_numbers` wrote."""
+        """A float64 for each of some labels."""
         return tuple((self.label(), self.number()) for _ in range(self.count()))
 
     def integer(self, longest: int = LONGEST) -> int:
-        """What `put_integer` wrote, of at most so many bytes."""
+        """An integer of at most so many bytes."""
         size = self.varint()
         if size > longest:
             raise FormatError(f"a sum of {size} bytes")
@@ -327,11 +311,11 @@ class Source:
         return int.from_bytes(raw, "little")
 
     def integers(self, count: int, longest: int = LONGEST) -> list[int]:
-        """What `put_integers` wrote."""
+        """So many integers."""
         return [self.integer(longest) for _ in range(count)]
 
     def scale(self, finest: int = FINEST) -> int | None:
-        """What `put_weights` wrote before the sums."""
+        """What `Sink.weights` writes before the sums."""
         if not self.byte(1):
             return None
         scale = self.varint()
@@ -339,16 +323,16 @@ class Source:
         return scale
 
     def integer_of_64_bits(self) -> int:
-        """What `zigzag` made."""
+        """An integer of either sign."""
         value = self.varint()
         return value // 2 if value % 2 == 0 else -(value // 2) - 1
 
     def column(self, length: int, least: int = 0) -> IntArray:
-        """What `put_column` wrote."""
+        """So many integers below 2**63."""
         return self.columns(length, 1, least)[:, 0]
 
     def columns(self, length: int, count: int, least: int = 0) -> IntArray:
-        """What `put_columns` wrote, of shape (length, count)."""
+        """A table of shape (length, count)."""
         table, end = packing.unpack_columns(self._data, self._at, length, count, least)
         if end < 0:
             raise FormatError(_REASONS[end])
@@ -356,17 +340,18 @@ class Source:
         return table
 
     def wide(self, length: int) -> WordArray:
-        """What `put_wide` wrote."""
+        """So many integers of two words."""
         width, zeros = self.byte(16), self.byte(127)
         padded = np.zeros((length, 16), np.uint8)
         padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
-        words = padded.view("<u8").astype(np.uint64)
-        if zeros >= 64:
-            words = np.stack([np.zeros_like(words[:, 0]), words[:, 0] << np.uint64(zeros - 64)], axis=1)
-        elif zeros:
-            high = words[:, 1] << np.uint64(zeros) | words[:, 0] >> np.uint64(64 - zeros)
-            words = np.stack([words[:, 0] << np.uint64(zeros), high], axis=1)
-        return words
+        return _rotated(padded.view("<u8").astype(np.uint64), zeros)
+
+
+def _integer_of(raw: bytes) -> int:
+    value = int.from_bytes(raw, "little", signed=True)
+    if (value.bit_length() + 8) // 8 != len(raw):
+        raise FormatError(NEVER_WRITTEN)
+    return value
 
 
 class Cached(Generic[T]):
@@ -405,7 +390,7 @@ _DISORDER = "labels are repeated or not in order"
 
 
 def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
-    """Declared labels, and those that `put_labels` wrote: in order, and none of them declared."""
+    """Declared labels, and those that follow: in order, and none of them declared."""
     labels = (*declared, *_LABELS.take(source))
     if declared and len(set(labels)) != len(labels):
         raise FormatError(_DISORDER)

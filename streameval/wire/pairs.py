@@ -18,23 +18,13 @@ from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairContent, pairs_fit
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import (
-    NewerFormatError,
-    Option,
-    Source,
-    put_column,
-    put_columns,
-    put_weights,
-    require,
-    require_weights,
-    varint,
-)
+from streameval.wire.fields import NewerFormatError, Option, Sink, Source, require, require_weights
 
 OPTIONS = (
     Option(
         96,
         "parts",
-        lambda parts, chosen: parts.append(varint(sum((part in chosen) << place for place, part in enumerate(PARTS)))),
+        lambda sink, chosen: sink.varint(sum((part in chosen) << place for place, part in enumerate(PARTS))),
         lambda source: _parts_of(source.varint()),
     ),
 )
@@ -55,23 +45,23 @@ def _parts_of(bits: int) -> tuple[Part, ...]:
     return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
 
 
-def put_pairs(parts: list[bytes], content: PairContent) -> None:
+def put_pairs(sink: Sink, content: PairContent) -> None:
     """Write a content, without what it shares with the decisions."""
     for name in content.parts:
         for kind in _KINDS[name]:
             of_kind = content.pairs[:, 0] == kind
             pairs = content.pairs[of_kind]
-            parts.append(varint(len(pairs)))
-            put_columns(parts, pairs[:, 1:3] + 1)
-            put_columns(parts, pairs[:, 5 - _FRACTIONS.get(kind, 0) :])
-            put_column(parts, content.times[of_kind])
+            sink.varint(len(pairs))
+            sink.columns(pairs[:, 1:3] + 1)
+            sink.columns(pairs[:, 5 - _FRACTIONS.get(kind, 0) :])
+            sink.column(content.times[of_kind])
     if "labelsets" in content.parts:
-        parts.append(varint(len(content.sets)))
-        put_column(parts, np.array([len(true) for true in content.sets], np.int64))
+        sink.varint(len(content.sets))
+        sink.column(np.array([len(true) for true in content.sets], np.int64))
         # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-        put_column(parts, np.array([column + 1 for true in content.sets for column in true], np.int64))
-        put_column(parts, np.array(content.set_times, np.int64))
-    put_weights(parts, content.scale, (*(content.pair_weights or ()), *(content.set_weights or ())))
+        sink.column(np.array([column + 1 for true in content.sets for column in true], np.int64))
+        sink.column(np.array(content.set_times, np.int64))
+    sink.weights(content.scale, (*(content.pair_weights or ()), *(content.set_weights or ())))
 
 
 def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:

@@ -16,53 +16,39 @@ from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
 from streameval.states.rankings import RankingContent, Table
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import (
-    FINEST,
-    LONGEST,
-    Option,
-    Source,
-    choice,
-    put_column,
-    put_columns,
-    put_integer,
-    put_integers,
-    put_numbers,
-    put_weights,
-    require,
-    varint,
-)
+from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, choice, require
 
 _FINEST_GAIN = 1074
 # Weights times inverse propensities, which are float64 as well, times squares of ranks.
 _LONGEST = 2 * LONGEST
 
 
-def _put_ranks(parts: list[bytes], ranks: tuple[int, ...]) -> None:
-    parts.append(varint(len(ranks)))
-    put_integers(parts, ranks)
+def _put_ranks(sink: Sink, ranks: tuple[int, ...]) -> None:
+    sink.varint(len(ranks))
+    sink.integers(ranks)
 
 
 OPTIONS = (
     choice(64, "ties", ("shared", "last")),
-    Option(65, "label_ranks", put_integer, Source.integer),
+    Option(65, "label_ranks", Sink.integer, Source.integer),
     Option(66, "hit_cutoffs", _put_ranks, lambda source: tuple(source.integers(source.count()))),
-    Option(67, "gain_ranks", put_integer, Source.integer),
-    Option(68, "propensities", put_numbers, Source.numbers),
+    Option(67, "gain_ranks", Sink.integer, Source.integer),
+    Option(68, "propensities", Sink.numbers, Source.numbers),
 )
 
 
-def put_rankings(parts: list[bytes], content: RankingContent) -> None:
+def put_rankings(sink: Sink, content: RankingContent) -> None:
     """Write a content, without its labels."""
-    put_column(parts, content.mentions[content.fixed :])
+    sink.column(content.mentions[content.fixed :])
     for which, table in enumerate(content.tables):
-        parts.append(varint(len(table.keys)))
-        put_columns(parts, table.keys)
+        sink.varint(len(table.keys))
+        sink.columns(table.keys)
         if which < GAINS:
-            put_columns(parts, table.sums)
+            sink.columns(table.sums)
         else:
-            put_integers(parts, table.sums[:, 0].tolist())
-    parts.append(varint(content.gain_scale))
-    put_weights(parts, content.scale, _weights_of(content))
+            sink.integers(table.sums[:, 0].tolist())
+    sink.varint(content.gain_scale)
+    sink.weights(content.scale, _weights_of(content))
 
 
 def _weights_of(content: RankingContent) -> Iterator[int]:

@@ -7,27 +7,27 @@ import numpy as np
 from streameval.kernel.types import IntArray, ScoreArray
 from streameval.schema.labels import Label
 from streameval.schema.recording import Examples, ExampleScores, Recording, narrowed, rows_of
-from streameval.wire.fields import Source, put_column, put_labels, require, take_labels, varint
+from streameval.wire.fields import Sink, Source, require, take_labels
 
 
-def put_recording(parts: list[bytes], recording: Recording) -> None:
+def put_recording(sink: Sink, recording: Recording) -> None:
     """Write examples, without the declared labels."""
-    put_labels(parts, recording.labels[recording.fixed :])
+    sink.labels(recording.labels[recording.fixed :])
     lengths, slots, weights, stamps, scores = recording.examples
-    parts.append(varint(len(lengths)))
+    sink.varint(len(lengths))
     # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
-    put_column(parts, lengths.astype(np.int64) + 1)
-    parts.append(varint(len(slots)))
-    put_column(parts, slots.astype(np.int64) + 1)
-    parts += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
+    sink.column(lengths.astype(np.int64) + 1)
+    sink.varint(len(slots))
+    sink.column(slots.astype(np.int64) + 1)
+    sink += (b"\0",) if weights is None else (b"\1", weights.astype("<f8").tobytes())
     if stamps is not None:
-        parts.append(stamps.astype("<i8").tobytes())
+        sink.append(stamps.astype("<i8").tobytes())
     if scores is not None:
-        put_column(parts, scores.lengths.astype(np.int64))
-        parts.append(varint(len(scores.columns)))
-        put_column(parts, scores.columns.astype(np.int64))
+        sink.column(scores.lengths.astype(np.int64))
+        sink.varint(len(scores.columns))
+        sink.column(scores.columns.astype(np.int64))
         narrow = scores.scores.dtype == np.float32
-        parts += (bytes((4 if narrow else 8,)), scores.scores.astype("<f4" if narrow else "<f8").tobytes())
+        sink += (bytes((4 if narrow else 8,)), scores.scores.astype("<f4" if narrow else "<f8").tobytes())
 
 
 def take_recording(

@@ -23,7 +23,7 @@ from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PairOptions
-from streameval.wire.fields import Source, joined, put_wide
+from streameval.wire.fields import Sink, Source, joined
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.effort import cases, spread
 from tests.support.states import pairs_alone
@@ -166,9 +166,9 @@ def test_single_metrics_are_saved_and_loaded(entry: Any, tmp_path: Path):
 def test_wide_columns_are_read_back(values: list[int], zeros: int):
     values = [value >> zeros << zeros for value in values]
     words = np.array([(value % 2**64, value >> 64) for value in values], np.uint64).reshape(-1, 2)
-    parts: list[bytes] = []
-    put_wide(parts, words)
-    source = Source(b"".join(parts), 0)
+    sink = Sink()
+    sink.wide(words)
+    source = Source(b"".join(sink), 0)
     assert joined(source.wide(len(values))) == values
     assert not source.left()
 
@@ -188,9 +188,9 @@ def test_every_part_of_label_pairs_is_read_back(data: st.DataObject):
         key = (true, pred, outcomes.count(3), outcomes.count(4))
         example = Example(slots, key, data.draw(st.sampled_from([1.0, 0.5, 1.5, 0.0])))
         pairs.count_one(example, 1)
-    parts: list[bytes] = []
-    put_pairs(parts, pairs.content())
-    source = Source(b"".join(parts), 0)
+    sink = Sink()
+    put_pairs(sink, pairs.content())
+    source = Source(b"".join(sink), 0)
     content = pairs.content()
     options = PairOptions(content.parts)
     assert take_pairs(source, options, content.labels, decisions.content()) == content

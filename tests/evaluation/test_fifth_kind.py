@@ -24,7 +24,7 @@ from streameval.schema.batch import Example, cells_of
 from streameval.schema.config import StateOptions
 from streameval.states.base import Content, Part, State, refusal
 from streameval.states.weights import ExactSums, joined, units_of
-from streameval.wire.fields import Option, Source, put_column, put_integer, require, varint
+from streameval.wire.fields import Option, Sink, Source, require, varint
 
 # -- the options: in a package of its own they stand beside the state --------------------------------------------------
 
@@ -155,13 +155,13 @@ class Sizes(State[int]):
 # -- its bytes, its formula, and the registration ----------------------------------------------------------------------
 
 
-def put_sizes(parts: list[bytes], content: SizeContent) -> None:
-    parts.append(varint(len(content.sizes)))
+def put_sizes(sink: Sink, content: SizeContent) -> None:
+    sink.varint(len(content.sizes))
     for column in (content.sizes, content.times):
-        put_column(parts, np.array(column, np.int64), least=1)
-    parts.append(b"\0" if content.scale is None else b"\1" + varint(content.scale))
+        sink.column(np.array(column, np.int64), least=1)
+    sink.append(b"\0" if content.scale is None else b"\1" + varint(content.scale))
     for value in content.weights:
-        put_integer(parts, value)
+        sink.integer(value)
 
 
 def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], decisions: Any) -> SizeContent:
@@ -174,7 +174,7 @@ def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], de
     return SizeContent(decisions.examples, labels, decisions.fixed, sizes, times, scale, weights)
 
 
-OPTIONS = (Option(112, "most", put_integer, Source.integer),)
+OPTIONS = (Option(112, "most", Sink.integer, Source.integer),)
 KIND = Kind(SizeOptions, 4, lambda: Code(Sizes, lambda state, _: state, put_sizes, take_sizes, OPTIONS))
 
 

@@ -12,24 +12,23 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.schema.labels import Label
-from streameval.wire import fields as parts
-from streameval.wire.fields import Cached, Source
+from streameval.wire.fields import Cached, Sink, Source, varint, zigzag
 from tests.support.effort import cases
 
-Put = Callable[[list[bytes], Any], None]
+Put = Callable[[Sink, Any], None]
 PIECES: dict[str, tuple[Callable[[Source], Any], Put]] = {
-    "varint": (Source.varint, lambda result, value: result.append(parts.varint(value))),
-    "zigzag": (Source.integer_of_64_bits, lambda result, value: result.append(parts.zigzag(value))),
-    "label": (Source.label, parts.put_label),
-    "labels": (Source.labels, parts.put_labels),
-    "integer": (Source.integer, parts.put_integer),
-    "column of 0": (lambda source: source.column(0), parts.put_column),
-    "column of 3": (lambda source: source.column(3), parts.put_column),
+    "varint": (Source.varint, Sink.varint),
+    "zigzag": (Source.integer_of_64_bits, lambda result, value: result.append(zigzag(value))),
+    "label": (Source.label, Sink.label),
+    "labels": (Source.labels, Sink.labels),
+    "integer": (Source.integer, Sink.integer),
+    "column of 0": (lambda source: source.column(0), Sink.column),
+    "column of 3": (lambda source: source.column(3), Sink.column),
     "column of 3, a byte at least": (
         lambda source: source.column(3, least=1),
-        lambda result, value: parts.put_column(result, value, least=1),
+        lambda result, value: result.column(value, least=1),
     ),
-    "2 columns of 3": (lambda source: source.columns(3, 2), parts.put_columns),
+    "2 columns of 3": (lambda source: source.columns(3, 2), Sink.columns),
 }
 
 
@@ -43,7 +42,7 @@ def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
         value = take(source)
     except (se.FormatError, UnicodeDecodeError):
         return
-    result: list[bytes] = []
+    result = Sink()
     put(result, value)
     assert b"".join(result) == bytes(data)[: source.place()]
 
@@ -61,7 +60,7 @@ def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
         ("labels", b"\1\3\x80"),
         ("labels", b"\1\5\xff\xff"),
         ("labels", b"\1\x82\0a"),
-        ("labels", b"\1" + parts.varint(2 * 70 + 1) + b"\1" + bytes(69)),
+        ("labels", b"\1" + varint(2 * 70 + 1) + b"\1" + bytes(69)),
         ("integer", b"\1\0"),
         ("integer", b"\2\1\0"),
         ("column of 0", b"\1"),
@@ -87,8 +86,8 @@ def test_a_value_in_another_form_is_refused(piece: str, data: bytes):
 def test_columns_of_every_width_are_read_back(values: list[int], shift: int, least: int):
     column = np.array([value >> shift for value in values], np.int64)
     for order in (column, column[::-1]):
-        result: list[bytes] = []
-        parts.put_column(result, order, least)
+        result = Sink()
+        result.column(order, least)
         source = Source(b"".join(result), 0)
         assert source.column(len(values), least).tolist() == order.tolist()
         assert source.left() == 0
@@ -98,10 +97,10 @@ def test_columns_of_every_width_are_read_back(values: list[int], shift: int, lea
     "label", ["", "a", "é" * 40, "a" * 63, "a" * 64, 0, -1, 127, 128, -128, -129, 2**70, -(2**700)]
 )
 def test_labels_of_every_size_are_read_back(label: Label):
-    result: list[bytes] = []
-    parts.put_label(result, label)
-    again: list[bytes] = []
-    parts.put_labels(again, [label])
+    result = Sink()
+    result.label(label)
+    again = Sink()
+    again.labels([label])
     assert b"".join(again) == b"\1" + b"".join(result)
     assert Source(b"".join(result), 0).label() == label
     assert Source(b"".join(again), 0).labels() == [label]
@@ -117,8 +116,8 @@ def test_only_small_values_are_remembered_and_few():
     stored = Cached(label)
 
     def take(value: str) -> None:
-        result: list[bytes] = []
-        parts.put_label(result, value)
+        result = Sink()
+        result.label(value)
         assert stored.take(Source(b"".join(result), 0)) == value
 
     for value in ("a", "b", "ab", "a", "b", "ab"):

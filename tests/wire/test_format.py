@@ -17,7 +17,7 @@ from streameval.evaluation.counting import core_of
 from streameval.evaluation.kinds import KINDS
 from streameval.schema.config import Config
 from streameval.wire.envelope import _HOLDERS
-from streameval.wire.fields import Option, Source, put_integer
+from streameval.wire.fields import Option, Sink, Source
 from tests.golden import write
 from tests.support import reader
 from tests.wire.test_decisions import sealed, varint
@@ -214,10 +214,10 @@ def test_later_options_change_no_byte_that_is_written_today(monkeypatch: pytest.
         later: int = 0
 
     data = se.Evaluator(["f1_micro"], nan="missing", labels=["a"]).to_bytes()
-    monkeypatch.setattr(encoding, "_OPTIONS", (*encoding._OPTIONS, Option(5, "later", put_integer, Source.integer)))
-    parts: list[bytes] = []
-    encoding._put_head(parts, Later(("a",), nan="missing"), ("f1_micro",))
-    assert b"".join(parts) == data[8 : 8 + len(b"".join(parts))]
-    parts = []
-    encoding._put_head(parts, Later(later=7), ())
-    assert b"".join(parts) == b"\1\1\5\1\7\0"
+    monkeypatch.setattr(encoding, "_OPTIONS", (*encoding._OPTIONS, Option(5, "later", Sink.integer, Source.integer)))
+    sink = Sink()
+    encoding._put_head(sink, Later(("a",), nan="missing"), ("f1_micro",))
+    assert b"".join(sink) == data[8 : 8 + len(b"".join(sink))]
+    sink = Sink()
+    encoding._put_head(sink, Later(later=7), ())
+    assert b"".join(sink) == b"\1\1\5\1\7\0"
