@@ -791,6 +791,11 @@ if se.kernel.BACKEND == "compiled":
     from streameval.kernel.tape import compiled as compiled_tape
 
 
+def append(tape: Any, *examples: object) -> None:
+    root = compiled_commit.Root() if isinstance(tape, compiled_tape.Tape) else tape._cell.root
+    root.commit([tape.prepare_append(*examples)])
+
+
 def drop_from_twin(tape: _tape.Tape, counts: _numpy.Counts, number: int) -> None:
     """What the compiled tape does by itself."""
     assert tape.prepare_drop(number, counts) == OTHER
@@ -826,7 +831,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
                 said = [{str(n): bool(o & bit) for n, o in enumerate(outcomes)} for bit in (1, 2)]
                 assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == 0
                 count_slots(twin, slots, key, 0, 1)
-                theirs.extend(one, slots.astype(np.int32), None, stamps)
+                append(theirs, one, slots.astype(np.int32), None, stamps)
                 drop_from_twin(theirs, twin, theirs.overdue(size, limit))
             else:
                 weight = np.array([data.draw(st.sampled_from([1.0, 0.5]))])
@@ -835,7 +840,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
                 scores = None if scored is None else (np.array([2]), np.array([now, 3]), np.array([0.1, now], scored))
                 for tape, table in ((mine, counts), (theirs, twin)):
                     count_slots(table, slots, key, 0, 1)
-                    tape.extend(one, slots.astype(np.int32), weight, stamps, scores)
+                    append(tape, one, slots.astype(np.int32), weight, stamps, scores)
         assert (mine.examples, mine.weighted, mine.latest) == (theirs.examples, theirs.weighted, theirs.latest)
         for size, limit in ((0, now), (3, now - 2), (99, -(2**63))):
             assert mine.overdue(size, limit) == theirs.overdue(size, limit)

@@ -32,10 +32,17 @@ SE_INLINE int se_buffer_reserve(se_buffer *buffer, ptrdiff_t more) {
     return buffer->room <= 3 * room || se_buffer_resize(buffer, room);
 }
 
-/* Add items for which there is room. */
-SE_INLINE void se_buffer_put(se_buffer *buffer, const void *items, ptrdiff_t count) {
-    if (count) memcpy(buffer->items + buffer->last * buffer->size, items, (size_t)(count * buffer->size));
+/* Add items of so many bytes for which there is room. Floats of four bytes become such of eight where these are held. */
+SE_INLINE void se_buffer_put(se_buffer *buffer, const void *items, ptrdiff_t size, ptrdiff_t count) {
+    char *to = buffer->items + buffer->last * buffer->size;
+    if (size == buffer->size && count) memcpy(to, items, (size_t)(count * size));
+    for (ptrdiff_t i = 0; size < buffer->size && i < count; i++) ((double *)to)[i] = ((const float *)items)[i];
     buffer->last += count;
+}
+
+/* Add an item so many times. */
+static void se_buffer_fill(se_buffer *buffer, const void *item, ptrdiff_t count) {
+    for (; count; count--) se_buffer_put(buffer, item, buffer->size, 1);
 }
 
 /* Copy live items, from one to before another. */
@@ -46,12 +53,12 @@ static void se_buffer_get(const se_buffer *buffer, ptrdiff_t start, ptrdiff_t st
 
 /* Floats of four bytes become floats of eight. 0 if memory ran out. */
 static int se_buffer_widen(se_buffer *buffer) {
+    se_buffer wide = {NULL, sizeof(double), 0, 0, 0};
     const ptrdiff_t live = buffer->last - buffer->first;
-    double *items = (double *)malloc((size_t)(buffer->room + 1) * sizeof(double));
-    if (!items) return 0;
-    for (ptrdiff_t i = 0; i < live; i++) items[i] = ((const float *)buffer->items)[buffer->first + i];
+    if (!se_buffer_resize(&wide, buffer->room + 1)) return 0;
+    if (live) se_buffer_put(&wide, buffer->items + buffer->first * buffer->size, buffer->size, live);
     free(buffer->items);
-    *buffer = (se_buffer){(char *)items, sizeof(double), 0, live, buffer->room};
+    *buffer = wide;
     return 1;
 }
 

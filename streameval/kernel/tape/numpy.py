@@ -5,7 +5,6 @@ Here every change copies all that is on the tape; the compiled twin only moves w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +24,9 @@ class _Value(NamedTuple):
     many: Int32Array
     columns: Int32Array
     scores: ScoreArray
-    appended: int
 
     def plus(self, other: _Value) -> _Value:
-        joined: list[Any] = [np.concatenate(parts) for parts in zip(self[:-1], other[:-1], strict=True)]
-        return _Value._make([*joined, self.appended + other.appended])
+        return _Value._make([np.concatenate(parts) for parts in zip(self, other, strict=True)])
 
     def part(self, start: int, stop: int) -> _Value:
         """Some of the examples."""
@@ -39,8 +36,7 @@ class _Value(NamedTuple):
             for lengths in (self.lengths, self.many)
         )
         spans = (examples, of_slots, examples, examples, examples, of_scores, of_scores)
-        copies: list[Any] = [array[span].copy() for array, span in zip(self, spans, strict=False)]  # type: ignore[index]
-        return _Value._make([*copies, self.appended])
+        return _Value._make([array[span].copy() for array, span in zip(self, spans, strict=True)])
 
 
 class Tape:
@@ -55,7 +51,7 @@ class Tape:
     def __init__(self, root: Root, timed: bool) -> None:
         self.timed = timed
         none = np.zeros(0, np.int32)
-        value = _Value(none, none, np.zeros(0), np.zeros(0, np.int64), none, none, np.zeros(0, np.float32), 0)
+        value = _Value(none, none, np.zeros(0), np.zeros(0, np.int64), none, none, np.zeros(0, np.float32))
         self._cell = root.cell(value)
 
     @property
@@ -69,11 +65,6 @@ class Tape:
         return len(self._value.lengths)
 
     @property
-    def appended(self) -> int:
-        """How many examples were ever appended: what tells whether one was, also if as many were dropped."""
-        return self._value.appended
-
-    @property
     def weighted(self) -> int:
         """How many of them weigh other than 1."""
         return int(np.count_nonzero(self._value.weights != 1.0))
@@ -83,37 +74,16 @@ class Tape:
         """The stamp of the newest example."""
         return int(self._value.stamps[-1]) if self.timed and self.examples else None
 
-    def slide(
-        self,
-        counts: Counts,  # noqa: ARG002
-        columns: Mapping[Any, int],  # noqa: ARG002
-        fixed: int,  # noqa: ARG002
-        y_true: object,  # noqa: ARG002
-        y_pred: object,  # noqa: ARG002
-        threshold: float | None,  # noqa: ARG002
-        size: int,  # noqa: ARG002
-        stamp: int,  # noqa: ARG002
-        limit: int,  # noqa: ARG002
-    ) -> int:
-        """Count one example of a common form and append it, then take back what is overdue; see `Counts.count_example`.
+    def slide(self, *_: object) -> int:
+        """Count one example of a common form and append it, then take back what is overdue.
 
-        ``OTHER`` if the fast path does not handle the form, or the tape has weights or scores. Always so in this twin,
-        which gains nothing.
+        The arguments are ``counts, columns, fixed, y_true, y_pred, threshold``, as of `Counts.count_example`, then
+        ``size, stamp, limit``. ``OTHER`` if the fast path does not handle the form, or the tape has weights or scores;
+        always so in this twin, which gains nothing.
         """
         return OTHER
 
-    def prepare_slide(
-        self,
-        counts: Counts,  # noqa: ARG002
-        columns: Mapping[Any, int],  # noqa: ARG002
-        fixed: int,  # noqa: ARG002
-        y_true: object,  # noqa: ARG002
-        y_pred: object,  # noqa: ARG002
-        threshold: float | None,  # noqa: ARG002
-        size: int,  # noqa: ARG002
-        stamp: int,  # noqa: ARG002
-        limit: int,  # noqa: ARG002
-    ) -> list[Part] | int:
+    def prepare_slide(self, *_: object) -> list[Part] | int:
         """Prepare what `slide` does; a code if it would change nothing."""
         return OTHER
 
@@ -123,25 +93,12 @@ class Tape:
         return self.prepare_append(np.array([len(slots)], np.int32), slots.astype(np.int32), np.array([weight]), stamps)
 
     def prepare_append(
-        self,
-        lengths: Int32Array,
-        slots: Int32Array,
-        weights: FloatArray | None,
-        stamps: IntArray | None,
+        self, lengths: Int32Array, slots: Int32Array, weights: FloatArray | None, stamps: IntArray | None,
         scores: tuple[Int32Array, Int32Array, ScoreArray] | None = None,
-    ) -> Part:
-        """Prepare to append examples.
+    ) -> Part:  # fmt: skip
+        """Prepare to append examples: how many slots each has, all slots, weights unless all are 1, stamps if timed.
 
-        Parameters
-        ----------
-        lengths, slots
-            How many slots each has, and all slots.
-        weights
-            None if all are 1.
-        stamps
-            Of a timed tape, else None.
-        scores
-            How many scores each has; the columns of all scores, and the scores. None if there are none.
+        ``scores``: how many each has, the columns of all, and they; None if there are none.
         """
         size = len(lengths)
         weights = np.ones(size) if weights is None else np.array(weights, np.float64)
@@ -153,25 +110,14 @@ class Tape:
         kind: Any = np.float32 if values.dtype == np.float32 else np.float64
         new = _Value(
             np.array(lengths, np.int32), np.array(slots, np.int32), weights, times,
-            np.array(many, np.int32), np.array(columns, np.int32), np.array(values, kind), size,
+            np.array(many, np.int32), np.array(columns, np.int32), np.array(values, kind),
         )  # fmt: skip
         if new.lengths.min(initial=0) < 0 or new.slots.min(initial=0) < 0:
             raise ValueError("a length or a slot is negative")
         sizes = new.lengths.sum(), size, size, size, new.many.sum(), new.many.sum()
-        if sizes != tuple(map(len, new[1:-1])):
+        if sizes != tuple(map(len, new[1:])):
             raise ValueError("lengths, slots, weights, stamps and scores do not fit together")
         return self._cell.prepare(lambda value: value.plus(new))
-
-    def extend(
-        self,
-        lengths: Int32Array,
-        slots: Int32Array,
-        weights: FloatArray | None,
-        stamps: IntArray | None,
-        scores: tuple[Int32Array, Int32Array, ScoreArray] | None = None,
-    ) -> None:
-        """Do at once what `prepare_append` prepares."""
-        self._cell.root.commit([self.prepare_append(lengths, slots, weights, stamps, scores)])
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""
@@ -188,7 +134,7 @@ class Tape:
         return self._cell.prepare(lambda value: value.part(examples, len(value.lengths)))
 
     def contents(self, start: int, stop: int) -> TapeContents:
-        """Copies of what `extend` took, of some of the examples; weights are None if the whole tape has none but 1."""
+        """Copies of what `prepare_append` took, of some of the examples; no weights if all on the tape are 1."""
         part = self._value.part(start, stop)
         return part.lengths, part.slots, part.weights if self.weighted else None, part.stamps if self.timed else None
 
