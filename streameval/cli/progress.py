@@ -49,11 +49,7 @@ def _bar(size: int) -> Iterator[Advance]:
     fixed = Column(no_wrap=True)  # a line that is broken in two would jump
     columns: list[ProgressColumn] = [BarColumn(None), TextColumn("{task.percentage:>3.0f}%", table_column=fixed)]
     if console.width >= _WIDE:
-        columns += [
-            DownloadColumn(table_column=fixed),
-            TransferSpeedColumn(table_column=fixed),
-            TextColumn("left"),
-        ]
+        columns += [DownloadColumn(table_column=fixed), TransferSpeedColumn(table_column=fixed), TextColumn("left")]
     columns.append(TimeRemainingColumn(table_column=fixed))
     with Progress(*columns, console=console, transient=True, expand=True) as progress:
         task = progress.add_task("", total=size)

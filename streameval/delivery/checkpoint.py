@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
@@ -13,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
-from streameval.delivery.states import AnyState, check_class, check_compatible, restored
+from streameval.delivery.states import AnyState, check_class, check_compatible, check_empty, restored
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.value import Saveable
 from streameval.schema.text import check_number, number_or_none, quoted
@@ -116,53 +117,35 @@ class Checkpointer(Generic[HeldT]):
     """
 
     def __init__(
-        self,
-        evaluator: HeldT,
-        path: str | os.PathLike[str],
-        *,
-        every: int | None = 1000,
-        seconds: float | None = None,
+        self, evaluator: HeldT, path: str | os.PathLike[str], *, every: int | None = 1000, seconds: float | None = None
     ) -> None:
         if every is not None:
             check_number("every", every, 1, MOST)
-        self._every = every
-        self._seconds = None if seconds is None else _positive(seconds)
+        self._every, self._seconds = every, number_or_none(seconds)
+        if seconds is not None and not 0 < (self._seconds or 0) < math.inf:
+            raise InputError(f"seconds must be a positive number, not {quoted(seconds)}")
         if every is None and seconds is None:
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
         if not isinstance(evaluator, Ledger):
             check_class(evaluator, "Checkpointer")
-        fresh = evaluator.copy()
-        fresh.reset()
-        if fresh.to_bytes() != evaluator.to_bytes():
-            raise InputError(
-                f"Checkpointer starts empty or from its file, but this {type(evaluator).__name__} has counted already; "
-                "give one that has counted nothing"
-            )
+        check_empty(evaluator, "Checkpointer", "empty or from its file")
         self._path = Path(path)
         if not self._path.parent.is_dir():
             raise InputError(
                 f"there is no folder {quoted(str(self._path.parent))}; create it before a long loop starts"
             )
         self._evaluator, self._position = evaluator, 0
-        self._resume()
-        clear_leftovers(self._path)
-        self._saved = self._position
-        self._saved_at = time.monotonic()
-        self._open = self._left = False
-
-    def _resume(self) -> None:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             data = read_file(self._path)
-        except FileNotFoundError:
-            return
-        with naming_file(self._path):
-            loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
-        fresh = self._evaluator
-        check_compatible(fresh, loaded.evaluator, f"{self._path} does not fit the {type(fresh).__name__} passed in")
-        _become(fresh, loaded.evaluator)
-        self._position = loaded.position
-
-    # -- reading ------------------------------------------------------------------------------------------------------
+            with naming_file(self._path):
+                loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
+            does_not = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
+            check_compatible(evaluator, loaded.evaluator, does_not)
+            _become(evaluator, loaded.evaluator)
+            self._position = loaded.position
+        clear_leftovers(self._path)
+        self._saved, self._saved_at = self._position, time.monotonic()
+        self._open = self._left = False
 
     @property
     def evaluator(self) -> HeldT:
@@ -178,8 +161,6 @@ class Checkpointer(Generic[HeldT]):
     def path(self) -> Path:
         """The file."""
         return self._path
-
-    # -- changing -----------------------------------------------------------------------------------------------------
 
     def remaining(self, stream: Iterable[T]) -> Iterator[T]:
         """The items of a stream that are not counted yet; each is counted as soon as the next one is asked for.
@@ -291,10 +272,3 @@ def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> N
         for name in getattr(kind, "__slots__", ()):
             if hasattr(source, name):
                 setattr(target, name, getattr(source, name))
-
-
-def _positive(value: object) -> float:
-    number = number_or_none(value)
-    if number is None or not 0 < number < math.inf:
-        raise InputError(f"seconds must be a positive number, not {quoted(value)}")
-    return number

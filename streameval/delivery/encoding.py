@@ -1,4 +1,4 @@
-"""Ledgers and checkpoints as bytes: they hold the bytes of states, and say little about them.
+"""Ledgers and checkpoints as bytes, which hold the bytes of states.
 
 A ledger is the bytes of an empty state of its configuration, or nothing; then its sums, in the order of their first
 shards. A sum is the shards in it, each with epoch and sequence, and the bytes of their state; where it is of several
@@ -36,13 +36,6 @@ class SavedSum(NamedTuple):
     state: bytes
 
 
-class SavedLedger(NamedTuple):
-    """What bytes hold of a ledger: an empty state of its configuration, and the sums by their first shard."""
-
-    template: bytes
-    sums: list[SavedSum]
-
-
 def digest(state: bytes) -> bytes:
     """What tells the bytes of one state from those of another."""
     return hashlib.blake2b(state, digest_size=_DIGEST).digest()
@@ -62,7 +55,7 @@ def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
     return sealed(LEDGER, sink)
 
 
-def decode_ledger(data: bytes) -> SavedLedger:
+def decode_ledger(data: bytes) -> tuple[bytes, list[SavedSum]]:
     """The arguments of `encode_ledger`, or `FormatError`. The bytes of the states have still to be read."""
     _, source = opened(data, (LEDGER,))
     with decoding():
@@ -72,26 +65,25 @@ def decode_ledger(data: bytes) -> SavedLedger:
         names = [shard for shards, _ in sums for shard in shards]
         if len(set(names)) != len(names) or not ascending([next(iter(shards)) for shards, _ in sums]):
             raise FormatError("shards are repeated or not in order")
-    return SavedLedger(template, sums)
+        if sums and not template:
+            raise FormatError("shards of no configuration")
+    return template, sums
 
 
 def _take_sum(source: Source) -> SavedSum:
+    versions: dict[Label, ShardVersion] = {}
     many = source.count()
-    if not many:
-        raise FormatError("a state of no shards")
-    entries: list[tuple[Label, int, int, bytes]] = []
     for _ in range(many):
         shard, epoch, sequence = source.label(), source.varint(), source.varint()
         if max(epoch, sequence) > MOST:
             raise FormatError("an epoch or a sequence beyond 63 bits")
-        entries.append((shard, epoch, sequence, source.raw(_DIGEST) if many > 1 else b""))
-    if not ascending([shard for shard, *_ in entries]):
-        raise FormatError("shards are repeated or not in order")
+        versions[shard] = ShardVersion(epoch, sequence, source.raw(_DIGEST) if many > 1 else b"")
+    if not many or len(versions) < many or not ascending(list(versions)):
+        raise FormatError("a state of no shards, or of shards that are repeated or not in order")
     state = source.raw(source.varint())
-    own = digest(state) if many == 1 else b""
-    return SavedSum(
-        {shard: ShardVersion(epoch, sequence, digest_ or own) for shard, epoch, sequence, digest_ in entries}, state
-    )
+    if many == 1:
+        versions[shard] = ShardVersion(epoch, sequence, digest(state))
+    return SavedSum(versions, state)
 
 
 def encode_checkpoint(position: int, state: bytes) -> bytes:

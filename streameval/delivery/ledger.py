@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Self, cast, overload
 
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
-from streameval.delivery.states import AnyState, StateT, check_class, check_compatible, fresh_like, restored
-from streameval.delivery.sums import conflict, summed, supersedes
+from streameval.delivery.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
+from streameval.delivery.sums import is_news, summed
 from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
@@ -79,13 +79,7 @@ class Ledger(Mergeable, Generic[StateT]):
         self._total: Any = None
         if evaluator is not None:
             self._template = _template_of(evaluator)
-            if self._template.to_bytes() != evaluator.to_bytes():
-                raise InputError(
-                    f"Ledger starts empty, but this {type(evaluator).__name__} has counted examples; give one that has "
-                    "counted nothing, and put this one as a shard"
-                )
-
-    # -- changing -----------------------------------------------------------------------------------------------------
+            check_empty(evaluator, "Ledger", "empty", ", and put this one as a shard")
 
     def put(self, shard: Label, sequence: int, evaluator: StateT | bytes, *, epoch: int = 0) -> None:
         """Take a shard's state: all that it has counted in this epoch so far. One that is older than it had is ignored.
@@ -112,25 +106,19 @@ class Ledger(Mergeable, Generic[StateT]):
             If an argument is of the wrong kind or out of range, or the bytes are damaged.
         """
         name = _shard(shard)
-        version = Version(_counter(epoch, "epoch"), _counter(sequence, "sequence"))
+        epoch, sequence = _counter(epoch, "epoch"), _counter(sequence, "sequence")
         if isinstance(evaluator, bytes | bytearray | memoryview):
-            state: AnyState = restored(bytes(evaluator))
             data = bytes(evaluator)
+            state = restored(data)
         else:
             check_class(evaluator, "Ledger.put")
             state, data = evaluator, evaluator.to_bytes()
-        template = self._template
-        if template is None:
-            template = _template_of(state)
-        else:
-            check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
-        current = self._sums.get(name)
-        added = SavedSum({name: ShardVersion(*version, digest(data))}, data)
-        if current is not None and supersedes(current, added):
+        template = _template_of(state) if self._template is None else self._template
+        check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
+        added = SavedSum({name: ShardVersion(epoch, sequence, digest(data))}, data)
+        if not is_news(added, self._sums):
             return
-        if current is not None and not supersedes(added, current):
-            raise conflict(added, current)
-        total = self._total if current is None else None
+        total = self._total if name not in self._sums else None
         self._total = None  # whatever interrupts this, it is summed anew then
         if total is not None:
             try:
@@ -164,14 +152,8 @@ class Ledger(Mergeable, Generic[StateT]):
         self._check_compatible(other)
         sums = dict(self._sums)
         for added in other._each():
-            first = sums.get(next(iter(added.shards)))
-            if first is not None and supersedes(first, added):
-                continue
-            for shard in added.shards:
-                current = sums.get(shard)
-                if current is not None and not supersedes(added, current):
-                    raise conflict(added, current)
-            sums.update(dict.fromkeys(added.shards, added))
+            if is_news(added, sums):
+                sums.update(dict.fromkeys(added.shards, added))
         if sums != self._sums:
             self._total = None
         if self._template is None:
@@ -212,8 +194,6 @@ class Ledger(Mergeable, Generic[StateT]):
         """Forget every shard; what they are built like stays."""
         self._total = None
         self._sums = {}
-
-    # -- reading ------------------------------------------------------------------------------------------------------
 
     def total(self) -> StateT:
         """The sum of all shards, as a new object.
@@ -277,7 +257,6 @@ class Ledger(Mergeable, Generic[StateT]):
         return 0 if self._template is None else self._read().examples
 
     def __len__(self) -> int:
-        """How many shards there are."""
         return len(self._sums)
 
     def __contains__(self, shard: object) -> bool:
@@ -287,7 +266,6 @@ class Ledger(Mergeable, Generic[StateT]):
             return False
 
     def __iter__(self) -> Iterator[Label]:
-        """The shards, sorted."""
         return iter(self.shards())
 
     def __repr__(self) -> str:
@@ -313,8 +291,6 @@ class Ledger(Mergeable, Generic[StateT]):
             raise InputError(f"there is no shard {quoted(shard)} among {len(self)}{near}")
         return part
 
-    # -- as a value ---------------------------------------------------------------------------------------------------
-
     def copy(self) -> Self:
         """An independent ledger with the same content."""
         twin = type(self)()
@@ -329,42 +305,32 @@ class Ledger(Mergeable, Generic[StateT]):
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        saved = decode_ledger(data)
-        made = cls()
-        if not saved.template:
-            if saved.sums:
-                raise FormatError("the bytes are damaged: shards of no configuration")
-            return made
+        template, sums = decode_ledger(data)
         try:
-            made._adopt(restored(saved.template), saved.sums)
+            made = cls(cast("StateT", restored(template))) if template else cls()
+
+            def states() -> Iterator[tuple[AnyState, SavedSum]]:
+                for part in sums:
+                    state = restored(part.state)
+                    check_compatible(made._template, state, "the shards differ")
+                    yield state, part
+
+            try:  # as they have to be read anyway
+                made._total = summed(states()) if sums else None
+            except StreamevalError:
+                for _ in states():  # either one of them is refused, or only reading the sum is
+                    pass
         except (InputError, MergeError) as error:
             raise FormatError(f"the bytes are damaged: {error}") from None
+        made._sums = {shard: part for part in sums for shard in part.shards}
         return made
-
-    def _adopt(self, template: AnyState, sums: list[SavedSum]) -> None:
-        if _template_of(template).to_bytes() != template.to_bytes():
-            raise InputError("the empty state has counted examples")
-
-        def states() -> Iterator[tuple[AnyState, SavedSum]]:
-            for part in sums:
-                state = restored(part.state)
-                check_compatible(template, state, "the shards differ")
-                yield state, part
-
-        try:  # as they have to be read anyway
-            total = summed(states()) if sums else None
-        except StreamevalError:
-            for _ in states():  # either one of them is refused, or only reading the sum is
-                pass
-            total = None
-        self._template = template
-        self._sums = {shard: part for part in sums for shard in part.shards}
-        self._total = total
 
 
 def _template_of(state: AnyState) -> AnyState:
     """What shards of this configuration start as; `MergeError` if they cannot be merged."""
-    template: Any = fresh_like(state, "Ledger")
+    check_class(state, "Ledger")
+    template: Any = state.copy()
+    template.reset()
     template.copy().merge(template)
     return template  # type: ignore[no-any-return]  # a state
 

@@ -43,12 +43,13 @@ def check_class(state: object, name: str) -> None:
         raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {quoted(state)}")
 
 
-def fresh_like(state: AnyState, name: str) -> AnyState:
-    """A state with the same configuration that has counted nothing; ``name`` is who asks."""
-    check_class(state, name)
+def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
+    """Raise `InputError` if a state has counted anything; ``name`` is who asks, and ``start`` how it starts."""
     fresh = state.copy()
     fresh.reset()
-    return fresh
+    if fresh.to_bytes() != state.to_bytes():
+        this = f"this {type(state).__name__} has counted already"
+        raise InputError(f"{name} starts {start}, but {this}; give one that has counted nothing{advice}")
 
 
 def check_compatible(fresh: Mergeable, state: Mergeable, context: str) -> None:

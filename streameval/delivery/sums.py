@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streameval.delivery.encoding import SavedSum, ShardVersion
 from streameval.delivery.states import AnyState
 from streameval.errors import Conflict, MergeError
+from streameval.schema.labels import Label
 
 
-def supersedes(one: SavedSum, other: SavedSum) -> bool:
+def is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
+    """Whether a sum takes the place of those that its shards are in; `Conflict` if neither can replace the other."""
+    first = sums.get(next(iter(added.shards)))
+    if first is not None and _supersedes(first, added):
+        return False
+    for shard in added.shards:
+        current = sums.get(shard)
+        if current is not None and not _supersedes(added, current):
+            raise _conflict(added, current)
+    return True
+
+
+def _supersedes(one: SavedSum, other: SavedSum) -> bool:
     """Whether one sum has every shard of another, each at least as new.
 
     Then the other is not needed any more. Sums of which neither supersedes the other can coexist only if
@@ -34,7 +47,7 @@ def supersedes(one: SavedSum, other: SavedSum) -> bool:
     return True
 
 
-def conflict(added: SavedSum, current: SavedSum) -> Conflict:
+def _conflict(added: SavedSum, current: SavedSum) -> Conflict:
     """What is wrong with two sums that share shards where neither supersedes the other."""
     both = [shard for shard in added.shards if shard in current.shards]
     newer = [shard for shard in both if added.shards[shard][:2] != current.shards[shard][:2]]
