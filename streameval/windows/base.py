@@ -6,15 +6,17 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.counting import Accumulator, saved_empty
+from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
-from streameval.windows.encoding import SavedWindow, decode_window, encode_window
-from streameval.wire.envelope import decoding
+from streameval.windows.times import Clock
+from streameval.wire.envelope import decoding, opened, sealed
+from streameval.wire.fields import Sink, Source, varint, zigzag
 
 A = TypeVar("A", bound=Accumulator)
 M = TypeVar("M", bound=Metric)
@@ -23,14 +25,16 @@ M = TypeVar("M", bound=Metric)
 class Window(Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
-    __slots__ = ("_template",)
+    __slots__ = ("_clock", "_template")
     _holder: ClassVar[int]
+    _span_name: ClassVar[str]
     _template: A
+    _clock: Clock
 
     @property
     def timed(self) -> bool:
         """Whether every example comes with a time ``t``."""
-        return getattr(self, "_clock", None) is not None
+        return self._clock.timed
 
     @property
     def reads_scores(self) -> bool:
@@ -118,22 +122,24 @@ class Window(Mergeable, ABC, Generic[A]):
     def merge(self, other: Self) -> None:
         """Add what another window holds."""
 
-    @abstractmethod
     def _parameters(self) -> dict[str, object]:
-        """What it was built with beside the evaluator, for messages."""
+        """What it was built with beside the evaluator, for messages; its length first."""
+        return {self._span_name: self._clock.span()}
 
     @abstractmethod
-    def _saved(self) -> SavedWindow:
-        """What bytes hold of it."""
+    def _put(self, sink: Sink) -> None:
+        """Write its numbers and its content."""
 
     @abstractmethod
-    def _restore(self, saved: SavedWindow) -> None:
-        """Become what bytes hold; the template is there already."""
+    def _take(self, source: Source, *numbers: int) -> None:
+        """Become what `_put` wrote; the template is there already."""
 
-    def _empty_like(self) -> Self:
-        """A window with the same template and nothing else."""
+    def _like(self) -> Self:
+        """A window with the same attributes, of which those that change are still to be replaced."""
         twin = type(self).__new__(type(self))
-        twin._template = self._template
+        for name in (name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())):
+            if hasattr(self, name):
+                setattr(twin, name, getattr(self, name))
         return twin
 
     def _differences(self, other: Self) -> list[str]:
@@ -142,15 +148,20 @@ class Window(Mergeable, ABC, Generic[A]):
 
     def to_bytes(self) -> bytes:
         """The window as bytes; equal windows have equal bytes, on every machine."""
-        return encode_window(self._holder, self._saved())
+        sink = Sink()
+        put_empty(sink, saved_empty(self._template))
+        self._put(sink)
+        return sealed(self._holder, sink)
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        saved = decode_window(data, cls._holder)
+        _, source = opened(data, (cls._holder,))
         window = cls.__new__(cls)
-        window._template = saved_template(saved.empty)
         with decoding():
-            window._restore(saved)
+            window._template = saved_template(take_empty(source))
+            numbers = [source.integer_of_64_bits() for _ in range(source.count())]
+            window._take(source, *numbers)
+            source.end()
             if window.to_bytes() != bytes(data):
                 raise FormatError("no window has this content")
         return window
@@ -158,6 +169,11 @@ class Window(Mergeable, ABC, Generic[A]):
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
         return f"<{type(self).__name__}({parameters}) of {self._current()!r}>"
+
+
+def put_numbers(sink: Sink, *numbers: int) -> None:
+    """Write integers of at most 64 bits."""
+    sink += (varint(len(numbers)), *map(zigzag, numbers))
 
 
 def changed_while_reading() -> InputError:

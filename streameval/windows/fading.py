@@ -9,18 +9,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from streameval.errors import InputError, public
+from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.counting import core_of, with_states
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
-from streameval.states.history import ALWAYS
 from streameval.windows.base import A
-from streameval.windows.blocks import Blocks, WindowState
+from streameval.windows.blocks import Blocks, Place, WindowState
 from streameval.windows.decay import power, powers
-from streameval.windows.times import clock_of, whole
+from streameval.windows.times import Clock, clock_of, whole
 from streameval.wire.envelope import FADING
+from streameval.wire.fields import Source
 
 _KEEP = 64
 
@@ -73,33 +73,31 @@ class Fading(Blocks[A]):
 
     __slots__ = ("_past", "_read")
     _holder: ClassVar[int] = FADING
+    _span_name: ClassVar[str] = "half_life"
     _fades: ClassVar[bool] = True
     _past: _Read  # not there before the first reading
     _read: _Read
 
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         if number_or_none(half_life) is not None and isinstance(half_life, int | np.integer):
-            self._begin(evaluator, None, whole(half_life, "half_life"), _KEEP, 0, None)
+            clock = Clock(whole(half_life, "half_life"))
         else:
-            self._begin(evaluator, clock_of(half_life, "half_life"), 0, _KEEP, 0, None)
+            clock = clock_of(half_life, "half_life")
+        self._begin(evaluator, clock, _KEEP)
 
     # -- weights ------------------------------------------------------------------------------------------------------
 
     def _seen(self, latest: int, key: int) -> int:
-        return max(latest, key)
+        return max(latest, key) if self.timed else latest
 
-    def _weigh(self, index: int, key: int, block: A | None, weight: float) -> float:
-        if self._clock is None:
-            place = (0 if block is None else block.examples) / self._size
-        else:
-            place = self._place(self._clock, key, index)
-        heavier = checked_weight(weight) * power(place)
+    def _weigh(self, key: int, place: Place, weight: float) -> float:
+        heavier = checked_weight(weight) * power(self._clock.part(key, place.start))
         if math.isinf(heavier):
             raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
         return heavier
 
-    def _weighed(self, batch: Batch, places: FloatArray) -> Batch:
-        weights = powers(places)
+    def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:
+        weights = powers(parts)
         if batch.weights is not None:
             with np.errstate(over="ignore"):
                 weights = batch.weights * weights
@@ -111,11 +109,9 @@ class Fading(Blocks[A]):
 
     def _now(self, state: WindowState[A]) -> tuple[int, float]:
         """The block of the latest example, and how far into it that is."""
-        if self._clock is None:
-            index, place = divmod(self._position(state) - 1, self._size)
-            return index, place / self._size
-        index = state.newest or 0
-        return index, self._place(self._clock, state.latest, index)
+        key = state.latest if self.timed else self._position(state) - 1
+        place = self._place(key, key)
+        return place.number, self._clock.part(key, place.start)
 
     def _current(self) -> A:
         state = self._state
@@ -155,18 +151,13 @@ class Fading(Blocks[A]):
             return block.copy()
         return with_states(block, core_of(block).states.scaled(numerator, scale))
 
-    def _fits(self, newest: int, latest: int) -> bool:
-        clock = self._clock
-        fits = latest == ALWAYS
-        if clock is not None and newest != ALWAYS:
-            fits = clock.holds(latest) and self._index(clock, latest, latest) == newest
-        return fits and self._keep == _KEEP and not self._origin and self._zone is None
-
     # -- as a value ---------------------------------------------------------------------------------------------------
 
-    @property
-    def _span_name(self) -> str:
-        return "half_life"
-
-    def _parameters(self) -> dict[str, object]:
-        return {"half_life": self._size if self._clock is None else self._clock.span()}
+    def _take(self, source: Source, *numbers: int) -> None:
+        super()._take(source, *numbers)
+        state, clock = self._state, self._clock
+        fits = self._keep == _KEEP and not self._origin and self._zone is None
+        if clock.timed and state.newest is not None:
+            fits = fits and clock.holds(state.latest) and self._now(state)[0] == state.newest
+        if not fits:
+            raise FormatError("the window contradicts itself")

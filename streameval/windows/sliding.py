@@ -9,22 +9,23 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core
-from streameval.evaluation.counting import core_of, saved_empty, with_states
+from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.holding import template_of
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.recording import Recording
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
-from streameval.windows.base import A, Window, changed_while_reading
-from streameval.windows.encoding import SavedWindow
+from streameval.windows.base import A, Window, changed_while_reading, put_numbers
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
+from streameval.wire.envelope import ROLLING, TIME_ROLLING
+from streameval.wire.fields import Sink, Source
+from streameval.wire.recordings import put_recording, take_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
-from streameval.wire.envelope import ROLLING, TIME_ROLLING
 
 _ALL = 2**62
 
@@ -33,13 +34,17 @@ class _Recent(Window[A]):
     """A window that stores its examples."""
 
     __slots__ = ("_now", "_size")
-    _timed: ClassVar[bool]
     _now: tuple[History, A, Core]  # replaced as a whole
     _size: int
 
-    def _limit(self, latest: int) -> int:  # noqa: ARG002
+    def _begin(self, evaluator: A, clock: Clock, size: int) -> None:
+        self._clock, self._size = clock, size
+        self._template = template_of(evaluator, type(self).__name__)
+        self.reset()
+
+    def _limit(self, latest: int) -> int:
         """The latest time that is over."""
-        return ALWAYS
+        return self._clock.before(latest) if self.timed and latest != ALWAYS else ALWAYS
 
     def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
         """Replace what is in the window by a recording."""
@@ -102,11 +107,11 @@ class _Recent(Window[A]):
         history = self._now[0]
         if stamps is not None and stamps[0] < history.latest:
             raise changed_while_reading()
-        if recent.examples > size or (recent.examples == size and not self._timed):
+        if recent.examples > size or (recent.examples == size and stamps is None):
             # None of the old ones stays.
             self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
             return
-        limit = ALWAYS if stamps is None else self._limit(int(stamps[-1]))
+        limit = self._limit(ALWAYS if stamps is None else int(stamps[-1]))
         history.extend(gathered.states, recent, stamps, self._size, limit)
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
@@ -130,15 +135,20 @@ class _Recent(Window[A]):
     def reset(self) -> None:
         """Forget every example, and the time."""
         config = core_of(self._template).config
-        self._adopt(Recording.empty(config.labels or (), timed=self._timed, scored=config.scored))
+        self._adopt(Recording.empty(config.labels or (), timed=self.timed, scored=config.scored))
 
     def copy(self) -> Self:
         """An independent window with the same content."""
-        twin = self._empty_like()
-        history = self._now[0].copy()
+        twin, history = self._like(), self._now[0].copy()
         inner = with_states(self._template, history.states)
-        twin._size, twin._now = self._size, (history, inner, core_of(inner))
+        twin._now = history, inner, core_of(inner)
         return twin
+
+    def _taken(self, source: Source) -> Recording:
+        """The examples that `put_recording` wrote."""
+        config = core_of(self._template).config
+        reads = {"timed": self.timed, "scored": config.scored, "decided": config.decides}
+        return take_recording(source, config.labels or (), **reads)
 
 
 @public
@@ -177,12 +187,11 @@ class Rolling(_Recent[A]):
 
     __slots__ = ()
     _holder: ClassVar[int] = ROLLING
-    _timed: ClassVar[bool] = False
+    _span_name: ClassVar[str] = "size"
 
     def __init__(self, evaluator: A, size: int = 1000) -> None:
-        self._size = whole(size, "size")
-        self._template = template_of(evaluator, type(self).__name__)
-        self.reset()
+        clock = Clock(whole(size, "size"))
+        self._begin(evaluator, clock, clock.period)
 
     @property
     def size(self) -> int:
@@ -228,18 +237,16 @@ class Rolling(_Recent[A]):
             "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
         )
 
-    def _parameters(self) -> dict[str, object]:
-        return {"size": self._size}
+    def _put(self, sink: Sink) -> None:
+        put_numbers(sink, self._size)
+        put_recording(sink, self._recording(self._now[0]))
 
-    def _saved(self) -> SavedWindow:
-        return SavedWindow(saved_empty(self._template), (self._size,), recording=self._recording(self._now[0]))
-
-    def _restore(self, saved: SavedWindow) -> None:
-        (size,) = saved.numbers
-        self._size = whole(size, "size")
-        recording = saved.recording
-        if recording is None or recording.examples.size > self._size:
-            raise FormatError(f"more examples than a window of {self._size} holds")
+    def _take(self, source: Source, *numbers: int) -> None:
+        (size,) = numbers
+        self._clock, self._size = Clock(whole(size, "size")), size
+        recording = self._taken(source)
+        if recording.examples.size > size:
+            raise FormatError(f"more examples than a window of {size} holds")
         self._adopt(recording)
 
 
@@ -280,32 +287,25 @@ class TimeRolling(_Recent[A]):
     {'recall_micro': 1.0}
     """
 
-    __slots__ = ("_aware", "_clock", "_period")
+    __slots__ = ("_aware",)
     _holder: ClassVar[int] = TIME_ROLLING
-    _timed: ClassVar[bool] = True
+    _span_name: ClassVar[str] = "period"
     _aware: bool | None  # means nothing before the first time
-    _clock: Clock
 
     def __init__(self, evaluator: A, period: Period) -> None:
-        self._clock = clock_of(period, "period")
-        self._period: Period = self._clock.span()
-        self._size, self._aware = _ALL, None
-        self._template = template_of(evaluator, type(self).__name__)
-        self.reset()
+        self._aware = None
+        self._begin(evaluator, clock_of(period, "period"), _ALL)
 
     @property
     def period(self) -> Period:
         """How long the window is."""
-        return self._period
+        return self._clock.span()
 
     @property
     def latest(self) -> datetime | float | None:
         """The time so far: the latest that was passed. None if there was none; in UTC if times have a time zone."""
         latest = self._now[0].latest
         return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
-
-    def _limit(self, latest: int) -> int:
-        return ALWAYS if latest == ALWAYS else self._clock.before(latest)
 
     def _check(self, key: int, aware: bool | None, t: object) -> None:
         """Raise if a time cannot come next."""
@@ -423,32 +423,20 @@ class TimeRolling(_Recent[A]):
         both = self._recording(mine).union(other._recording(theirs), self._limit(latest))
         self._adopt(both, latest)
 
-    def copy(self) -> Self:
-        """An independent window with the same content."""
-        twin = super().copy()
-        twin._aware, twin._clock, twin._period = self._aware, self._clock, self._period
-        return twin
-
-    def _parameters(self) -> dict[str, object]:
-        return {"period": self._period}
-
-    def _saved(self) -> SavedWindow:
+    def _put(self, sink: Sink) -> None:
         history = self._now[0]
         latest = history.latest
         aware = 2 if latest == ALWAYS or self._aware is None else int(self._aware)
-        return SavedWindow(
-            saved_empty(self._template), (*self._clock.saved(), latest, aware), recording=self._recording(history)
-        )
+        put_numbers(sink, *self._clock.saved(), latest, aware)
+        put_recording(sink, self._recording(history))
 
-    def _restore(self, saved: SavedWindow) -> None:
-        kind, period, latest, aware = saved.numbers
-        self._clock = saved_clock(kind, period, "period")
-        self._period = self._clock.span()
-        self._size, self._aware = _ALL, None if aware == 2 else bool(aware)
-        recording = saved.recording
-        if recording is None or recording.examples.stamps is None:
-            raise FormatError("there are no times")
+    def _take(self, source: Source, *numbers: int) -> None:
+        kind, period, latest, aware = numbers
+        self._clock, self._size, self._aware = saved_clock(kind, period), _ALL, None if aware == 2 else bool(aware)
+        recording = self._taken(source)
         stamps = recording.examples.stamps
+        if stamps is None:
+            raise FormatError("there are no times")
         fits = latest == ALWAYS and not len(stamps)
         if latest != ALWAYS and self._clock.holds(latest):
             fits = not len(stamps) or (stamps[0] > self._limit(latest) and stamps[-1] <= latest)

@@ -34,14 +34,80 @@ _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
-    """Dates; ``period`` is in microseconds."""
+class Clock:
+    """Numbers of examples, of which a period has so many. Its subclasses read times; a key is the integer of one."""
 
-    period: int
-    kind: ClassVar[int] = 0
+    period: Any
+    kind: ClassVar[int] = 2
+    timed: ClassVar[bool] = False
 
     def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
         """A time as an integer, and whether it has a time zone."""
+        raise NotImplementedError
+
+    def keys(self, times: object) -> tuple[IntArray, bool | None]:
+        """Many times as integers."""
+        raise NotImplementedError
+
+    def before(self, key: int) -> int:
+        """The latest time that does not belong to the period which ends at ``key``."""
+        return max(key - int(self.period), ALWAYS)
+
+    def exact(self, key: int) -> int | Fraction:
+        """A time as a rational number."""
+        return key
+
+    def exact_period(self) -> int | Fraction:
+        """The period as a rational number."""
+        return self.exact(self.saved()[1])
+
+    def ceil(self, exact: int | Fraction) -> int:
+        """The key of the first time that is not before ``exact``."""
+        return int(exact)
+
+    def plain(self, start: int | Fraction) -> int | Fraction | float:
+        """The start of a period in the form that `part` takes best."""
+        return start
+
+    def part(self, key: int, start: Fraction | float) -> float:
+        """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
+        return float((key - int(start)) / self.period)
+
+    def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
+        """In which period each time is, and how far into it, from 0 to 1."""
+        since = keys - int(origin)
+        index = since // self.period
+        part = since - index * self.period
+        if self.period <= 2**53:
+            return index, part / self.period
+        return index, np.array([value / self.period for value in part.tolist()], np.float64)
+
+    def holds(self, key: int) -> bool:
+        """Whether an integer is the key of a time, or, where there are no times, of the origin."""
+        return key == 0
+
+    def saved(self) -> tuple[int, int]:
+        """What bytes hold of it."""
+        return self.kind, self.period
+
+    def span(self) -> Period:
+        """The period, as the user has it."""
+        period: Period = self.period
+        return period
+
+    def value(self, exact: int | Fraction, aware: bool | None) -> datetime | float:  # noqa: ARG002
+        """The time behind `exact`, as the user has it."""
+        return int(exact)
+
+
+class _Calendar(Clock):
+    """Dates; ``period`` is in microseconds."""
+
+    __slots__ = ()
+    kind = 0
+    timed = True
+
+    def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
         if type(t) is datetime and t.tzinfo is None:
             since = t - _EPOCH
             return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds, False
@@ -66,7 +132,6 @@ class Calendar:
         )
 
     def keys(self, times: object) -> tuple[IntArray, bool | None]:
-        """Many times as integers."""
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype.kind == "M":
             return self._of_array(listed, "times"), False if len(listed) else None
@@ -76,12 +141,12 @@ class Calendar:
             raise InputError("times mix times with and without time zone; give all alike")
         return np.array([key for key, _ in pairs], np.int64), kinds.pop() if kinds else None
 
-    def _of_array(self, times: np.ndarray[Any, np.dtype[Any]], name: str) -> IntArray:
+    @staticmethod
+    def _of_array(times: np.ndarray[Any, np.dtype[Any]], name: str) -> IntArray:
         if np.isnat(times).any():
             raise InputError(f"{name} holds NaT; give a time")
-        unit = np.datetime_data(times.dtype)[0]
         keys = times.astype("datetime64[us]").astype(np.int64)
-        if unit in ("ns", "ps", "fs", "as"):
+        if np.datetime_data(times.dtype)[0] in ("ns", "ps", "fs", "as"):
             fine = keys.astype("datetime64[us]").astype(times.dtype) != times
             if fine.any():
                 raise _too_fine(times[fine][0], name)
@@ -91,65 +156,24 @@ class Calendar:
             raise _out_of_range(times[far][0], name)
         return keys
 
-    def before(self, key: int) -> int:
-        """The latest time that does not belong to the period which ends at ``key``."""
-        return max(key - self.period, ALWAYS)
-
-    def exact(self, key: int) -> int:
-        """A time as a number of microseconds."""
-        return key
-
-    def exact_period(self) -> int:
-        """The period as a number of microseconds."""
-        return self.period
-
-    def ceil(self, exact: int | Fraction) -> int:
-        """The key of the first time that is not before ``exact``."""
-        return int(exact)
-
-    def plain(self, start: int | Fraction) -> int | Fraction | float:
-        """The start of a period in the form that `part` takes best."""
-        return start
-
-    def part(self, key: int, start: Fraction | float) -> float:
-        """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
-        return (key - int(start)) / self.period
-
-    def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
-        """In which period each time is, and how far into it, from 0 to 1."""
-        since = keys - int(origin)
-        index = since // self.period
-        part = since - index * self.period
-        if self.period <= 2**53:
-            return index, part / self.period
-        return index, np.array([value / self.period for value in part.tolist()], np.float64)
-
     def holds(self, key: int) -> bool:
-        """Whether an integer is the key of a time."""
         return _FIRST <= key <= _LAST
 
-    def saved(self) -> tuple[int, int]:
-        """What bytes hold of it."""
-        return self.kind, self.period
-
     def span(self) -> timedelta:
-        """The period, as the user has it."""
         return timedelta(microseconds=self.period)
 
     def value(self, exact: int | Fraction, aware: bool | None) -> datetime:
-        """The time behind `exact`."""
         return (_EPOCH_UTC if aware else _EPOCH) + timedelta(microseconds=int(exact))
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class _Line(Clock):
     """Numbers."""
 
-    period: float
-    kind: ClassVar[int] = 1
+    __slots__ = ()
+    kind = 1
+    timed = True
 
     def key(self, t: object, name: str = "t") -> tuple[int, bool | None]:
-        """A time as an integer; numbers have no time zone."""
         if type(t) is float and t - t == 0.0:
             return _key_of(t), None
         t = t.item() if isinstance(t, np.generic) else t
@@ -163,7 +187,6 @@ class Line:
         return _key_of(number), None
 
     def keys(self, times: object) -> tuple[IntArray, bool | None]:
-        """Many times as integers."""
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype == np.float64 and np.isfinite(listed).all():
             bits = (np.asarray(listed, np.float64) + 0.0).view(np.int64)
@@ -171,7 +194,6 @@ class Line:
         return np.array([self.key(t, f"times[{position}]")[0] for position, t in enumerate(listed)], np.int64), None
 
     def before(self, key: int) -> int:
-        """The latest time that does not belong to the period which ends at ``key``."""
         now = _number_of(key)
         end = now - self.period
         if math.isinf(end):
@@ -181,35 +203,26 @@ class Line:
         return _key_of(end if rounding >= 0 else math.nextafter(end, -math.inf))
 
     def exact(self, key: int) -> Fraction:
-        """A time as a rational number."""
         return Fraction(_number_of(key))
 
-    def exact_period(self) -> Fraction:
-        """The period as a rational number."""
-        return Fraction(self.period)
-
     def ceil(self, exact: int | Fraction) -> int:
-        """The key of the first time that is not before ``exact``."""
         near = float(exact)
         return _key_of(near) + (near < exact)
 
     def plain(self, start: int | Fraction) -> int | Fraction | float:
-        """The start of a period in the form that `part` takes best."""
         near = float(start)
         return near if near == start else start
 
     def part(self, key: int, start: Fraction | float) -> float:
-        """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
         now = _number_of(key)
         if isinstance(start, float):
             since = now - start
             back = since - now
             if (now - (since - back)) + (-start - back) == 0.0:  # the difference is exact
-                return since / self.period
+                return float(since / self.period)
         return _ratio(Fraction(now) - Fraction(start), Fraction(self.period))
 
     def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
-        """In which period each time is, and how far into it, from 0 to 1."""
         period = Fraction(self.period)
         pairs = [divmod(self.exact(key) - origin, period) for key in keys.tolist()]
         if any(abs(index) >= _FAR for index, _ in pairs):
@@ -218,23 +231,13 @@ class Line:
         return np.array([index for index, _ in pairs], np.int64), fractions
 
     def holds(self, key: int) -> bool:
-        """Whether an integer is the key of a time."""
         return abs(key) < 2**63 and math.isfinite(_number_of(key))
 
     def saved(self) -> tuple[int, int]:
-        """What bytes hold of it."""
         return self.kind, _key_of(self.period)
 
-    def span(self) -> float:
-        """The period, as the user has it."""
-        return self.period
-
     def value(self, exact: int | Fraction, aware: bool | None) -> float:  # noqa: ARG002
-        """The time behind `exact`, rounded."""
         return float(exact)
-
-
-Clock: TypeAlias = Calendar | Line
 
 
 def clock_of(period: object, name: str) -> Clock:
@@ -245,7 +248,7 @@ def clock_of(period: object, name: str) -> Clock:
             raise InputError(f"{name} must be a whole number of microseconds, not {quoted(period)}")
         if not 0 < micro < _FAR:
             raise InputError(f"{name} must be longer than 0 and shorter than 100,000 years, not {quoted(period)}")
-        return Calendar(micro)
+        return _Calendar(micro)
     number = number_or_none(period)
     if number is None:
         raise InputError(f"{name} must be a datetime.timedelta or a number, not {quoted(period)}")
@@ -253,15 +256,17 @@ def clock_of(period: object, name: str) -> Clock:
         raise InputError(f"{name} must be finite and greater than 0, not {quoted(period)}")
     if number != period:
         raise InputError(f"{name} {quoted(period)} has no exact float64; round it first")
-    return Line(number)
+    return _Line(number)
 
 
-def saved_clock(kind: int, period: int, name: str) -> Clock:
+def saved_clock(kind: int, period: int) -> Clock:
     """The clock that bytes hold."""
-    if kind == Calendar.kind:
-        return clock_of(timedelta(microseconds=period), name)
-    if kind == Line.kind and abs(period) < 2**63:
-        return clock_of(_number_of(period), name)
+    if kind == Clock.kind:
+        return Clock(whole(period, "length"))
+    if kind == _Calendar.kind:
+        return clock_of(timedelta(microseconds=period), "length")
+    if kind == _Line.kind and abs(period) < 2**63:
+        return clock_of(_number_of(period), "length")
     raise FormatError(f"there is no clock {kind}, {period}")
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar, Generic
 from streameval.errors import InputError, public
 from streameval.schema.text import quoted
 from streameval.windows.base import A
-from streameval.windows.blocks import Blocks
-from streameval.windows.times import Period, Time, clock_of, whole
+from streameval.windows.blocks import Blocks, WindowState
+from streameval.windows.times import Clock, Period, Time, clock_of, whole
 from streameval.wire.envelope import TUMBLING
 
 
@@ -89,11 +89,11 @@ class Tumbling(Blocks[A]):
         if size is not None:
             if origin is not None:
                 raise InputError(f"origin={quoted(origin)} has no meaning with size; leave it out, or give a period")
-            self._begin(evaluator, None, whole(size, "size"), int(keep), 0, None)
+            self._begin(evaluator, Clock(whole(size, "size")), int(keep))
             return
         clock = clock_of(period, "period")
         start, zone = (clock.ceil(0), None) if origin is None else clock.key(origin, "origin")
-        self._begin(evaluator, clock, 0, int(keep), start, zone)
+        self._begin(evaluator, clock, int(keep), start, zone)
 
     @property
     def index(self) -> int | None:
@@ -104,40 +104,27 @@ class Tumbling(Blocks[A]):
     def closed(self) -> tuple[ClosedWindow[A], ...]:
         """The kept windows before the one in progress that have examples, oldest first, as independent values."""
         state = self._state
-        newest = state.newest
-        return tuple(
-            self._closed(index, block.copy())
-            for index, block in sorted(state.blocks.items())
-            if newest is not None and index < newest
-        )
+        return tuple(self._closed(state, index) for index in sorted(state.blocks) if index != state.newest)
 
     @property
     def last(self) -> ClosedWindow[A] | None:
         """The newest of `closed`; None if there is none."""
         state = self._state
-        index = max(
-            (index for index in state.blocks if state.newest is not None and index < state.newest), default=None
-        )
-        return None if index is None else self._closed(index, state.blocks[index].copy())
+        index = max((index for index in state.blocks if index != state.newest), default=None)
+        return None if index is None else self._closed(state, index)
 
-    def _closed(self, index: int, evaluator: A) -> ClosedWindow[A]:
-        start, end = self._edges(index)
-        clock, aware = self._clock, self._state.aware
-        if clock is None:
-            return ClosedWindow(index, int(start), int(end), evaluator)
-        return ClosedWindow(index, clock.value(start, aware), clock.value(end, aware), evaluator)
+    def _closed(self, state: WindowState[A], index: int) -> ClosedWindow[A]:
+        start, end = (self._clock.value(edge, state.aware) for edge in self._edges(index))
+        return ClosedWindow(index, start, end, state.blocks[index].copy())
 
     def _current(self) -> A:
         state = self._state
         block = None if state.newest is None else state.blocks.get(state.newest)
         return self._template.copy() if block is None else block
 
-    @property
-    def _span_name(self) -> str:
-        return "size" if self._clock is None else "period"
-
     def _parameters(self) -> dict[str, object]:
         clock = self._clock
-        if clock is None:
-            return {"size": self._size, "keep": self._keep}
-        return {"period": clock.span(), "origin": clock.value(self._exact_origin(), self._zone), "keep": self._keep}
+        if not clock.timed:
+            return {"size": clock.span(), "keep": self._keep}
+        origin = clock.value(clock.exact(self._origin), self._zone)
+        return {"period": clock.span(), "origin": origin, "keep": self._keep}
