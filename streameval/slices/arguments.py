@@ -54,7 +54,7 @@ def _keys(values: Iterable[Value] | None, name: str) -> tuple[Key, ...] | None:
         return None
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
-    keys = tuple((typed(value, f"values[{name!r}]"),) for value in values)
+    keys = tuple((typed(value, name, "values"),) for value in values)
     if len(set(keys)) < len(keys):
         raise InputError(f"values[{name!r}] holds a value twice: {quoted(values)}")
     return keys
@@ -62,6 +62,8 @@ def _keys(values: Iterable[Value] | None, name: str) -> tuple[Key, ...] | None:
 
 def value_of(where: Any, name: str) -> Any:
     """What ``where`` holds under a name."""
+    if type(where) is dict and name in where:  # as in most calls
+        return where[name]
     names = where
     if not isinstance(where, Mapping):
         names = getattr(where, "column_names", None)

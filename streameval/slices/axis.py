@@ -22,24 +22,12 @@ A = TypeVar("A", bound=Accumulator)
 
 @dataclass(frozen=True)
 class Axis:
-    """What examples are sliced by: one name or several, and the values that were declared for each.
-
-    Attributes
-    ----------
-    names
-        What the axis is by.
-    places
-        Where the names stand among those of the `Sliced`.
-    most
-        How many slices there are at most.
-    declared
-        For each name, the keys of the declared values, or None.
-    """
+    """What examples are sliced by: one name or several, and the values that were declared for each."""
 
     names: tuple[str, ...]
-    places: tuple[int, ...]
-    most: int
-    declared: tuple[frozenset[Key] | None, ...]
+    places: tuple[int, ...]  # where the names stand among those of the `Sliced`
+    most: int  # slices
+    declared: tuple[frozenset[Key] | None, ...]  # for each name, the keys of the declared values
 
     @property
     def closed(self) -> bool:
@@ -108,14 +96,7 @@ class AxisSlices(Generic[A]):
     ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
         """These slices with more examples, and in pairs which slice is still to be merged with what; nothing changes.
 
-        Parameters
-        ----------
-        added
-            Examples by their key.
-        overflow
-            Examples of keys that cannot have a slice of their own.
-        empty
-            An object without examples, which is copied.
+        The examples of ``overflow`` have keys that cannot have a slice of their own; ``empty`` has none.
         """
         selected = self.axis.selected({*self.keys(), *added})
         slices = {key: part for key, part in self.slices.items() if key in selected or self.axis.closed}

@@ -35,30 +35,30 @@ def coded(column: object, name: str) -> Coded:
     if form == "arrow":
         codes, values, proper = codes_of_arrow(values, argument)
         if proper:
-            return Coded(codes, [(typed(value, argument),) for value in values])
+            return Coded(codes, [(typed(value, name),) for value in values])
         # Only values that some row has are looked at; a dictionary may hold any others.
         present = np.bincount(codes + 1, minlength=len(values) + 1)[1:].tolist()
         none: Typed = (type(None), None)
         pairs = zip(values, present, strict=True)
-        return _used(codes, [typed(value, argument) if rows else none for value, rows in pairs])
+        return _used(codes, [typed(value, name) if rows else none for value, rows in pairs])
     if form == "series":
         codes, values = values.factorize()
-        return _used(np.asarray(codes, np.int64), [typed(value, argument) for value in values.tolist()])
+        return _used(np.asarray(codes, np.int64), [typed(value, name) for value in values.tolist()])
     if form in ("array", "frame", "table"):
         array = np.asanyarray(values)
         if array.ndim != 1:
             raise InputError(f"{argument} must hold one value for each example, but has shape {array.shape}")
         if array.dtype.kind in "iub":
             codes, first = _ranked(array)
-            return Coded(codes, [(typed(value, argument),) for value in array[first].tolist()])
+            return Coded(codes, [(typed(value, name),) for value in array[first].tolist()])
         values = array.tolist()
     values = list(values)
     kinds = set(map(type, values))
     if not (kinds <= {str} or kinds <= {int}):  # values that are equal may be of different types
-        values = [typed(value, argument) for value in values]
+        values = [typed(value, name) for value in values]
     places: dict[Any, int] = {}
     codes = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int64, len(values))
-    return Coded(codes, [(value if type(value) is tuple else typed(value, argument),) for value in places])
+    return Coded(codes, [(value if type(value) is tuple else typed(value, name),) for value in places])
 
 
 def _used(codes: IntArray, values: Sequence[Typed]) -> Coded:

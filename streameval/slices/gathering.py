@@ -26,14 +26,7 @@ def gathered(
 ) -> list[list[A]]:
     """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them only.
 
-    Parameters
-    ----------
-    like
-        An object that is built as these will be; its examples do not matter.
-    y_true, y_pred, mask, weights
-        As for ``update_many``.
-    groupings
-        For each example the number of its group, and how many groups there are.
+    They are built as ``like``. A grouping has for each example the number of its group, and how many groups there are.
     """
     core = core_of(like).scratch()
     examples = len(groupings[0][0])

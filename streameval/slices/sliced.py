@@ -8,37 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from streameval.errors import (
-    CounterOverflowError,
-    FormatError,
-    InputError,
-    MergeError,
-    RevertError,
-    StreamevalError,
-    public,
-)
+from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
+from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
 from streameval.evaluation.holding import Reading, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.schema.text import check_number, quoted, suggestion
-from streameval.slices.arguments import (
-    ANSWERS,
-    Where,
-    combinations_of,
-    declared_of,
-    names_of,
-    value_of,
-)
+from streameval.slices.arguments import ANSWERS, Where, combinations_of, declared_of, names_of, value_of
 from streameval.slices.axis import Axis, AxisSlices
 from streameval.slices.coding import Coded, coded, crossed
-from streameval.slices.encoding import SavedSlices, decode_slices, encode_slices, restored_slices, saved_slices
+from streameval.slices.encoding import put_names, put_slices, take_names, take_slices
 from streameval.slices.gathering import gathered
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX, Part
-from streameval.wire.envelope import SLICED
+from streameval.wire.envelope import SLICED, decoding, opened, sealed
+from streameval.wire.fields import NEVER_WRITTEN, Sink
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -140,13 +127,7 @@ class Sliced(Mergeable, Generic[A]):
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def update(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        where: Mapping[str, Value],
-        weight: float = 1.0,
-        mask: object = None,
+        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
         """Count one example.
 
@@ -172,13 +153,7 @@ class Sliced(Mergeable, Generic[A]):
         self._add([({key: added}, None) for key in keys], 1)
 
     def revert(
-        self,
-        y_true: object,
-        y_pred: object,
-        *,
-        where: Mapping[str, Value],
-        weight: float = 1.0,
-        mask: object = None,
+        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
         """Take one example back, given as it was given to `update`.
 
@@ -323,7 +298,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def _keys(self, where: Mapping[str, Value]) -> list[Key]:
         """The key of one example along each axis."""
-        values = [typed(value_of(where, name), f"where[{name!r}]") for name in self._by]
+        values = [typed(value_of(where, name), name) for name in self._by]
         return [tuple(values[place] for place in group.axis.places) for group in self._slices]
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -421,13 +396,9 @@ class Sliced(Mergeable, Generic[A]):
             return title, name, part.examples, {key: one for key, one in values.items() if isinstance(one, float)}
 
         rows = [
-            row(
-                group.axis.describe(),
-                " x ".join(printable(str(value)) for value in group.axis.where(key).values()),
-                part,
-            )
-            for group in self._selected(by)
-            for key, part in group.ordered()
+            row(axis.describe(), " x ".join(printable(str(value)) for value in axis.where(key).values()), part)
+            for axis, parts in ((group.axis, group.ordered()) for group in self._selected(by))
+            for key, part in parts
         ]
         return slices_report(rows, row("", "total", self.total()), digits)
 
@@ -450,30 +421,36 @@ class Sliced(Mergeable, Generic[A]):
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
-        axes = tuple(saved_slices(group.ordered(), group.overflow) for group in self._slices)
-        declared = tuple(None if keys is None else tuple(key[0][1] for key in keys) for keys in self._declared)
-        empty = saved_empty(self._empty)
-        return encode_slices(SavedSlices(empty, self._by, self._cross, self._most, declared, axes))
+        sink = self._head()
+        for group in self._slices:
+            put_slices(sink, group)
+        return sealed(SLICED, sink)
+
+    def _head(self) -> Sink:
+        sink = Sink()
+        put_empty(sink, saved_empty(self._empty))
+        put_names(sink, self._by, self._cross, self._most, self._declared)
+        return sink
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        saved = decode_slices(data)
-        try:
-            return cls._restored(saved_template(saved.empty), saved)
-        except StreamevalError as error:
-            raise FormatError(f"the bytes are damaged: {error}") from None
-
-    @classmethod
-    def _restored(cls, empty: Any, saved: SavedSlices) -> Self:
-        values = {name: known for name, known in zip(saved.by, saved.declared, strict=True) if known is not None}
-        made = cls(empty, by=saved.by, cross=saved.cross, most=saved.most, values=values)
-        made._become(restored_slices(fresh, axis) for fresh, axis in zip(made._slices, saved.axes, strict=True))
-        first, *further = made._slices
-        if first.examples() > COUNT_MAX:
-            raise FormatError("the slices have more examples together than can be counted")
-        whole = first.total(empty) if further else None
-        if any(group.total(empty) != whole for group in further):
-            raise FormatError("the slices by different names are not of the same examples")
+        _, source = opened(data, (SLICED,))
+        start = source.place()
+        with decoding():
+            empty = saved_template(take_empty(source))
+            made = cls(empty, **take_names(source))
+            proper = b"".join(made._head()) == source.since(start)
+            made._become([take_slices(source, fresh) for fresh in made._slices])
+            source.end()
+            # Slices of nothing but decisions are made of pieces that have one form each.
+            if not proper or (core_of(empty).config.options and made.to_bytes() != bytes(data)):
+                raise FormatError(NEVER_WRITTEN)
+            first, *further = made._slices
+            if first.examples() > COUNT_MAX:
+                raise FormatError("the slices have more examples together than can be counted")
+            whole = first.total(empty) if further else None
+            if any(group.total(empty) != whole for group in further):
+                raise FormatError("the slices by different names are not of the same examples")
         return made
 
     def __repr__(self) -> str:

@@ -35,33 +35,33 @@ class Other(Enum):
 OTHER = Other.OTHER
 
 
-def typed(value: object, name: str) -> Typed:
-    """A value with its type, or `InputError`."""
+def typed(value: object, name: str, argument: str = "where") -> Typed:
+    """A value, which an argument holds under a name, with its type."""
     if type(value) in _PLAIN and (type(value) is not str or value.isascii() or is_unicode(value)):
         return type(value), value  # type: ignore[return-value]  # one of the plain ones
     if isinstance(value, np.generic):
-        return typed(value.item(), name) if not isinstance(value, np.timedelta64) else _refused(value, name)
-    if isinstance(value, str) and is_unicode(value):
+        value = value if isinstance(value, np.timedelta64) else value.item()
+    if isinstance(value, str):
+        if not is_unicode(value):
+            raise InputError(
+                f"{argument}[{name!r}] is {quoted(value)}, which holds a lone surrogate; decode the text properly"
+            )
         return str, str.__str__(value)
+    if value is None or isinstance(value, bool):
+        return type(value), value
     if isinstance(value, int) and not isinstance(value, Enum):
         return int, int.__add__(value, 0)
     if isinstance(value, float) and value != value:
         return type(None), None  # how pandas says that there is none
-    return _refused(value, name)
-
-
-def _refused(value: object, name: str) -> Typed:
-    if isinstance(value, str):
-        raise InputError(f"{name} is {quoted(value)}, which holds a lone surrogate; decode the text properly")
     raise InputError(
-        f"{name} is {quoted(value)}, of type {type(value).__name__}; examples are sliced by strings, integers, "
-        "booleans and None: convert it, for example with str()"
+        f"{argument}[{name!r}] is {quoted(value)}, of type {type(value).__name__}; examples are sliced by strings, "
+        "integers, booleans and None: convert it, for example with str()"
     )
 
 
 def key_of(values: tuple[object, ...], names: tuple[str, ...]) -> Key:
     """The key of some values."""
-    return tuple(typed(value, f"where[{name!r}]") for value, name in zip(values, names, strict=True))
+    return tuple(map(typed, values, names))
 
 
 def values_of(key: Key) -> Value | tuple[Value, ...]:
@@ -74,8 +74,8 @@ def in_order(key: Key) -> tuple[Any, ...]:
     return tuple((_KINDS[kind], value if value is not None else 0) for kind, value in key)
 
 
-def encoded(key: Key) -> bytes:
-    """A key as bytes; different keys have different bytes."""
+def rank_of(key: Key) -> bytes:
+    """Where a key stands in an order that looks random, but is the same everywhere: different keys differ."""
     parts = []
     for kind, value in key:
         if isinstance(value, str):
@@ -85,10 +85,5 @@ def encoded(key: Key) -> bytes:
         else:
             raw = int(value).to_bytes((int(value).bit_length() + 8) // 8, "little", signed=True)
         parts.append(bytes((_KINDS[kind],)) + len(raw).to_bytes(8, "little") + raw)
-    return b"".join(parts)
-
-
-def rank_of(key: Key) -> bytes:
-    """Where a key stands in an order that looks random, but is the same everywhere."""
-    raw = encoded(key)
-    return hashlib.blake2b(raw, digest_size=8).digest() + raw
+    joined = b"".join(parts)
+    return hashlib.blake2b(joined, digest_size=8).digest() + joined
