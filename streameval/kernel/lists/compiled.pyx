@@ -8,7 +8,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t
 
-from streameval.kernel.lists.lists cimport borrow, se_lists
+from streameval.kernel.lists.lists cimport borrow, se_lists, start_of
 
 import numpy as np
 
@@ -22,13 +22,11 @@ cdef extern from "Python.h":
 cdef extern from "lists/loops.h" nogil:
     int SE_DAMAGED
     int se_order(ptrdiff_t, const se_lists*, bint)
-    int se_from_narrow(const int32_t*, int64_t, int32_t*)
-    int se_from_wide(const int64_t*, int64_t, int32_t*)
+    int se_from_zero(const void*, bint, int64_t, int32_t*)
     int se_ends(const int64_t*, int64_t, int64_t, int64_t*)
     void se_sort(const int64_t*, int64_t, int64_t*, int64_t*)
-    int64_t se_held(const void*, int, int64_t, int64_t, const int64_t*, int64_t)
-    void se_take_narrow(const int32_t*, const int32_t*, int64_t, const int64_t*, int64_t, int32_t*, int32_t*, int64_t)
-    void se_take_wide(const int64_t*, const int64_t*, int64_t, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
+    int64_t se_held(const se_lists*, bint, int64_t, const int64_t*, int64_t)
+    void se_take(const se_lists*, bint, const int64_t*, int64_t, void*, void*, int64_t)
 
 cdef object EXACT = 2**53
 
@@ -89,25 +87,15 @@ def score_lists(dict columns, list examples):
 
 
 def from_zero(offsets, kind):
-    cdef const int32_t[::1] narrow
-    cdef const int64_t[::1] long_
-    cdef int32_t[::1] to
     cdef int64_t count = len(offsets)
-    cdef bint rises
-    if kind is not np.int32:  # for more entries than nearly anybody has
+    cdef bint wide = offsets.dtype == np.int64, rises
+    if kind is not np.int32 or not count:  # for more entries than nearly anybody has
         return twin.from_zero(offsets, kind)
     result = np.empty(count, np.int32)
-    to = result
-    if not count:
-        return result
-    if offsets.dtype == np.int64:
-        long_ = offsets
-        with nogil:
-            rises = se_from_wide(&long_[0], count, &to[0])
-    else:
-        narrow = offsets
-        with nogil:
-            rises = se_from_narrow(&narrow[0], count, &to[0])
+    cdef int32_t[::1] to = result
+    cdef const void* start = start_of(offsets, wide)
+    with nogil:
+        rises = se_from_zero(start, wide, count, &to[0])
     return result if rises else None
 
 
@@ -134,41 +122,23 @@ def grouped(codes, int64_t groups):
 
 
 def taken(offsets, places, rows):
-    cdef const int32_t[::1] narrow_offsets, narrow_places
-    cdef const int64_t[::1] wide_offsets, wide_places
-    cdef int32_t[::1] narrow_ends, narrow_taken
-    cdef int64_t[::1] wide_ends, wide_taken
+    cdef se_lists lists
     cdef const int64_t[::1] row = rows
-    cdef int64_t count = row.shape[0], lists = len(offsets) - 1, held = len(places), total = 0
-    cdef bint wide = not (offsets.dtype == np.int32 and places.dtype == np.int32)
+    cdef int64_t count = row.shape[0], most = len(offsets) - 1, total = 0
+    cdef bint wide = offsets.dtype != np.int32 or places.dtype != np.int32
     kind = np.int64 if wide else np.int32
-    if wide:
-        wide_offsets, wide_places = np.ascontiguousarray(offsets, kind), np.ascontiguousarray(places, kind)
-    else:
-        narrow_offsets, narrow_places = np.ascontiguousarray(offsets), np.ascontiguousarray(places)
+    arrays = borrow(&lists, (np.ascontiguousarray(offsets), np.ascontiguousarray(places), None, False), wide, most, 0)
     if count:
         with nogil:
-            total = se_held(
-                <const void*>&wide_offsets[0] if wide else <const void*>&narrow_offsets[0], wide, lists, held, &row[0],
-                count,
-            )
+            total = se_held(&lists, wide, most, &row[0], count)
     if total < 0:
         raise IndexError("a row or a list is out of range")
     if not wide and total > 0x7FFFFFFF:
         raise IndexError("the lists are too long for 32 bits")
     ends, result = np.zeros(count + 1, kind), np.empty(total, kind)
-    if not total:
-        return ends, result
-    if wide:
-        wide_ends, wide_taken = ends, result
+    cdef void* to = <void*>start_of(ends, wide)
+    cdef void* entries = <void*>start_of(result, wide)
+    if total:
         with nogil:
-            se_take_wide(
-                &wide_offsets[0], &wide_places[0], held, &row[0], count, &wide_ends[0], &wide_taken[0], total
-            )
-    else:
-        narrow_ends, narrow_taken = ends, result
-        with nogil:
-            se_take_narrow(
-                &narrow_offsets[0], &narrow_places[0], held, &row[0], count, &narrow_ends[0], &narrow_taken[0], total
-            )
+            se_take(&lists, wide, &row[0], count, to, entries, total)
     return ends, result

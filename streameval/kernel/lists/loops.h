@@ -71,16 +71,17 @@ static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
 /* -- where lists begin and end -------------------------------------------------------------------------------------- */
 
 /* Offsets less the first of them. Whether none falls. */
-#define SE_FROM_ZERO(NAME, FROM)                                                                                       \
-    static int NAME(const FROM *offsets, int64_t count, int32_t *to) {                                                 \
-        int falls = 0;                                                                                                 \
-        for (int64_t i = 1; i < count; i++) falls |= offsets[i] < offsets[i - 1];                                      \
-        for (int64_t i = 0; i < count && !falls; i++) to[i] = (int32_t)(offsets[i] - offsets[0]);                      \
-        return !falls;                                                                                                 \
-    }
+SE_INLINE int se_from_zero_of(const void *offsets, int wide, int64_t count, int32_t *to) {
+    const int64_t first = se_at(offsets, wide, 0);
+    int falls = 0;
+    for (int64_t i = 1; i < count; i++) falls |= se_at(offsets, wide, i) < se_at(offsets, wide, i - 1);
+    for (int64_t i = 0; i < count && !falls; i++) to[i] = (int32_t)(se_at(offsets, wide, i) - first);
+    return !falls;
+}
 
-SE_FROM_ZERO(se_from_narrow, int32_t)
-SE_FROM_ZERO(se_from_wide, int64_t)
+static int se_from_zero(const void *offsets, int wide, int64_t count, int32_t *to) {
+    return wide ? se_from_zero_of(offsets, 1, count, to) : se_from_zero_of(offsets, 0, count, to);
+}
 
 /* -- the rows of each group ---------------------------------------------------------------------------------------- */
 
@@ -104,12 +105,12 @@ static void se_sort(const int64_t *codes, int64_t count, int64_t *ends, int64_t 
 }
 
 /* How many entries the lists of some rows have; what is read is checked before it is used as an address. */
-static int64_t se_held(const void *offsets, int wide, int64_t lists, int64_t held, const int64_t *rows, int64_t count) {
+static int64_t se_held(const se_lists *in, int wide, int64_t lists, const int64_t *rows, int64_t count) {
     int64_t total = 0;
     for (int64_t i = 0; i < count; i++) {
         if (rows[i] < 0 || rows[i] >= lists) return SE_DAMAGED;
-        const int64_t start = se_at(offsets, wide, rows[i]), end = se_at(offsets, wide, rows[i] + 1);
-        if (start < 0 || end < start || end > held) return SE_DAMAGED;
+        const int64_t start = se_at(in->offsets, wide, rows[i]), end = se_at(in->offsets, wide, rows[i] + 1);
+        if (start < 0 || end < start || end > in->held) return SE_DAMAGED;
         total += end - start;
     }
     return total;
@@ -119,24 +120,28 @@ static int64_t se_held(const void *offsets, int wide, int64_t lists, int64_t hel
    too much is overwritten by the next list. */
 #define SE_WIDTH 8
 
-#define SE_TAKE(NAME, NUMBER)                                                                                          \
-    static void NAME(                                                                                                  \
-        const NUMBER *offsets, const NUMBER *places, int64_t held, const int64_t *rows, int64_t count, NUMBER *ends,   \
-        NUMBER *taken, int64_t total) {                                                                                \
-        int64_t at = 0;                                                                                                \
-        ends[0] = 0;                                                                                                   \
-        for (int64_t i = 0; i < count; i++) {                                                                          \
-            const int64_t from = offsets[rows[i]], length = offsets[rows[i] + 1] - from;                               \
-            if (length <= SE_WIDTH && from + SE_WIDTH <= held && at + SE_WIDTH <= total)                               \
-                memcpy(taken + at, places + from, SE_WIDTH * sizeof(NUMBER));                                          \
-            else                                                                                                       \
-                memcpy(taken + at, places + from, (size_t)length * sizeof(NUMBER));                                    \
-            at += length;                                                                                              \
-            ends[i + 1] = (NUMBER)at;                                                                                  \
-        }                                                                                                              \
+/* The lists of some rows, whose places are `total`, one behind the other. */
+SE_INLINE void se_take_of(
+    const se_lists *in, int wide, const int64_t *rows, int64_t count, void *ends, char *taken, int64_t total) {
+    const int64_t size = wide ? 8 : 4;
+    int64_t at = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t from = se_at(in->offsets, wide, rows[i]), length = se_at(in->offsets, wide, rows[i] + 1) - from;
+        const char *places = (const char *)in->places + from * size;
+        if (length <= SE_WIDTH && from + SE_WIDTH <= in->held && at + SE_WIDTH <= total)
+            memcpy(taken + at * size, places, (size_t)(SE_WIDTH * size));
+        else
+            memcpy(taken + at * size, places, (size_t)(length * size));
+        at += length;
+        if (wide) ((int64_t *)ends)[i + 1] = at;
+        else ((int32_t *)ends)[i + 1] = (int32_t)at;
     }
+}
 
-SE_TAKE(se_take_narrow, int32_t)
-SE_TAKE(se_take_wide, int64_t)
+static void se_take(
+    const se_lists *in, int wide, const int64_t *rows, int64_t count, void *ends, void *taken, int64_t total) {
+    if (wide) se_take_of(in, 1, rows, count, ends, (char *)taken, total);
+    else se_take_of(in, 0, rows, count, ends, (char *)taken, total);
+}
 
 #endif

@@ -13,8 +13,8 @@ cdef extern from "packing/packing.h" nogil:
     void sp_write(const char*, Py_ssize_t, Py_ssize_t, int, uint8_t*)
     uint64_t sp_read(const uint8_t*, Py_ssize_t, int, int64_t*)
     ctypedef struct sp_marginals:
-        const int64_t* cells[5]
-        const int64_t* keys[4]
+        const int64_t* cells
+        const int64_t* keys
         const int64_t* times
         Py_ssize_t labels
         Py_ssize_t fixed
@@ -26,8 +26,7 @@ cdef extern from "packing/packing.h" nogil:
 
 def pack_columns(table, int least):
     cdef const int64_t[:, :] cell = table
-    cdef Py_ssize_t length = cell.shape[0], columns = cell.shape[1], column, size = columns
-    cdef Py_ssize_t step = cell.strides[0]
+    cdef Py_ssize_t length = cell.shape[0], columns = cell.shape[1], step = cell.strides[0], column, size = columns
     cdef uint8_t* to
     cdef int width
     cdef bytes out
@@ -77,19 +76,13 @@ def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t length, Py_ssize_t colu
 
 
 def can_be(int64_t examples, Py_ssize_t fixed, cells, keys, times):
-    cdef const int64_t[::1, :] cell, key
-    cdef const int64_t[::1] time
-    cdef sp_marginals marginals
-    cdef int part
-    cell, key, time = np.asfortranarray(cells), np.asfortranarray(keys), np.ascontiguousarray(times)
-    marginals.examples, marginals.fixed, marginals.labels, marginals.distinct = examples, fixed, cell.shape[0], time.shape[0]
+    cdef const int64_t[::1, :] cell = np.asfortranarray(cells), key = np.asfortranarray(keys)
+    cdef const int64_t[::1] time = np.ascontiguousarray(times)
+    cdef sp_marginals to
     if cell.shape[1] != 5 or key.shape[1] != 4 or key.shape[0] != time.shape[0] or not 0 <= fixed <= cell.shape[0]:
         raise IndexError("marginals are of other shapes")
-    for part in range(5):
-        marginals.cells[part] = &cell[0, part] if marginals.labels else NULL
-    for part in range(4):
-        marginals.keys[part] = &key[0, part] if marginals.distinct else NULL
-    marginals.times = &time[0] if marginals.distinct else NULL
-    if not sp_addable(&marginals):
-        return twin.can_be(examples, fixed, cells, keys, times)
-    return bool(sp_can_be(&marginals))
+    to.examples, to.fixed, to.labels, to.distinct = examples, fixed, cell.shape[0], time.shape[0]
+    to.cells = &cell[0, 0] if to.labels else NULL
+    to.keys = &key[0, 0] if to.distinct else NULL
+    to.times = &time[0] if to.distinct else NULL
+    return bool(sp_can_be(&to)) if sp_addable(&to) else twin.can_be(examples, fixed, cells, keys, times)

@@ -3,18 +3,10 @@
 #ifndef STREAMEVAL_PACKING_H
 #define STREAMEVAL_PACKING_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#if defined(__GNUC__)
-#define SP_INLINE static inline __attribute__((always_inline))
-#else
-#define SP_INLINE static inline
-#endif
+#include "platform.h"
 
 /* Steps from one integer to the next are bytes, as numpy counts them. */
-SP_INLINE int64_t sp_at(const char *from, ptrdiff_t step, ptrdiff_t i) {
+SE_INLINE int64_t sp_at(const char *from, ptrdiff_t step, ptrdiff_t i) {
     int64_t value;
     memcpy(&value, from + i * step, sizeof value);
     return value;
@@ -29,7 +21,7 @@ static int sp_width(const char *from, ptrdiff_t step, ptrdiff_t length) {
     return width;
 }
 
-SP_INLINE void sp_write_as(const char *from, ptrdiff_t step, ptrdiff_t length, const int width, uint8_t *to) {
+SE_INLINE void sp_write_as(const char *from, ptrdiff_t step, ptrdiff_t length, const int width, uint8_t *to) {
     for (ptrdiff_t i = 0; i < length; i++) {
         const uint64_t value = (uint64_t)sp_at(from, step, i);
         for (int byte = 0; byte < width; byte++) to[i * width + byte] = (uint8_t)(value >> 8 * byte);
@@ -47,7 +39,7 @@ static void sp_write(const char *from, ptrdiff_t step, ptrdiff_t length, int wid
     }
 }
 
-SP_INLINE uint64_t sp_read_as(const uint8_t *from, ptrdiff_t length, const int width, int64_t *to) {
+SE_INLINE uint64_t sp_read_as(const uint8_t *from, ptrdiff_t length, const int width, int64_t *to) {
     uint64_t all = 0;
     for (ptrdiff_t i = 0; i < length; i++) {
         uint64_t value = 0;
@@ -71,53 +63,39 @@ static uint64_t sp_read(const uint8_t *from, ptrdiff_t length, int width, int64_
 
 /* -- what some stream of examples leaves ------------------------------------------------------------------------------ */
 
-/* Columns of a table, each of integers one behind the other; none is negative. */
+/* Tables by column: five of labels, four of row keys. No number is negative. */
 typedef struct {
-    const int64_t *cells[5], *keys[4], *times;
+    const int64_t *cells, *keys, *times;
     ptrdiff_t labels, fixed, distinct;
     int64_t examples;
 } sp_marginals;
 
-static int64_t sp_top(const int64_t *numbers, ptrdiff_t length) {
+static double sp_top(const int64_t *numbers, ptrdiff_t length) {
     int64_t top = 0;
     for (ptrdiff_t i = 0; i < length; i++) top = numbers[i] > top ? numbers[i] : top;
-    return top;
+    return (double)top;
 }
 
 /* Whether all that is added up of them fits into 64 bits, with room to spare. */
 static int sp_addable(const sp_marginals *in) {
-    const double time = (double)sp_top(in->times, in->distinct), most = in->labels > in->distinct
-        ? (double)in->labels : (double)in->distinct;
-    double cell = 0, key = 0;
-    for (int part = 0; part < 5; part++) {
-        const double top = (double)sp_top(in->cells[part], in->labels);
-        cell = top > cell ? top : cell;
-    }
-    for (int part = 0; part < 4; part++) {
-        const double top = (double)sp_top(in->keys[part], in->distinct);
-        key = top > key ? top : key;
-    }
-    const double product = (key + 1) * (time + 1);
-    return 5 * (cell > product ? cell : product) * most < 4e18;
+    const double most = (double)(in->labels > in->distinct ? in->labels : in->distinct);
+    const double product = (sp_top(in->keys, 4 * in->distinct) + 1) * (sp_top(in->times, in->distinct) + 1);
+    return 5 * product * most < 4e18 && 5 * sp_top(in->cells, 5 * in->labels) * most < 4e18;
 }
 
 /* Whether row keys are possible, in order and distinct, and the examples are as many as they say. */
 static int sp_keys_hold(const sp_marginals *in, int64_t *totals) {
     int64_t examples = 0;
     for (ptrdiff_t i = 0; i < in->distinct; i++) {
-        const int64_t t = in->keys[0][i], p = in->keys[1][i], b = in->keys[2][i], h = in->keys[3][i];
-        const int64_t times = in->times[i];
-        if (!times || b > t || b > p || t + p - b + h > in->labels) return 0;
-        if (i) {
-            int part = 0;
-            while (part < 4 && in->keys[part][i] == in->keys[part][i - 1]) part++;
-            if (part == 4 || in->keys[part][i] < in->keys[part][i - 1]) return 0;
+        int64_t key[4], rise = !i;
+        for (int part = 0; part < 4; part++) {
+            key[part] = in->keys[part * in->distinct + i];
+            if (!rise) rise = key[part] - in->keys[part * in->distinct + i - 1];
         }
+        const int64_t times = in->times[i], t = key[0], p = key[1], b = key[2], h = key[3];
+        if (rise <= 0 || !times || b > t || b > p || t + p - b + h > in->labels) return 0;
         examples += times;
-        totals[0] += times * t;
-        totals[1] += times * p;
-        totals[2] += times * b;
-        totals[3] += times * h;
+        for (int part = 0; part < 4; part++) totals[part] += times * key[part];
     }
     return examples == in->examples;
 }
@@ -129,11 +107,11 @@ static int sp_can_be(const sp_marginals *in) {
     for (ptrdiff_t label = 0; label < in->labels; label++) {
         int64_t mentions = 0;
         for (int part = 0; part < 5; part++) {
-            mentions += in->cells[part][label];
-            by_label[part] += in->cells[part][label];
+            mentions += in->cells[part * in->labels + label];
+            by_label[part] += in->cells[part * in->labels + label];
         }
         if (mentions > in->examples) return 0;
-        if (label < in->fixed ? in->cells[0][label] != 0 : !mentions) return 0;
+        if (label < in->fixed ? in->cells[label] != 0 : !mentions) return 0;
     }
     return by_example[0] == by_label[3] + by_label[1] && by_example[1] == by_label[3] + by_label[2] &&
            by_example[2] == by_label[3] && by_example[3] == by_label[4];
