@@ -40,42 +40,34 @@ _TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may no
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
 
 
+_SHIFTS = np.array([[[0]], [[32]], [[64]], [[96]]], object)
+
+
 class _Bins:
-    """The bins of one label, or of all, with the exact sums of their scores, measured from the nearer of 0 and 1.
+    """The bins of one label, or of all. The magnitude of a score is its distance from the nearer of 0 and 1.
+
+    Magnitudes are ``head << 41 | residual`` in units of ``2**(exponent - 1075)``.
 
     Attributes
     ----------
     bins, common
         As `Curves.read` gives them.
     upper
-        Whether scores are measured from 1.
-    least, most
-        The bounds of the magnitudes in each bin.
+        Whether magnitudes are measured from 1.
+    weight
+        Of the scores in each bin: negatives and positives.
     one
         What stands for 1 in sums of magnitudes.
-    weight, first
-        The weight of scores and the sum of their magnitudes: rows are bins, columns negatives and positives.
     """
 
-    def __init__(self, bins: IntArray, common: IntArray, moments: Integers) -> None:
-        self.bins, self.common = bins, common
-        upper = bins >= _HALF
-        self.upper = upper[:, None]
-        code = np.where(upper, _ONE - bins, bins - _ZERO)
-        exponent = np.maximum(code >> 11, 1)  # subnormal numbers have the unit of the least normal ones
-        head, least = (code & 2047) + np.where(code > 2047, 2048, 0), int(exponent.min(initial=1022))
-        unit = np.ldexp(1.0, exponent - 1034)
-        self.least, self.most = (head * unit)[:, None], ((head + 1) * unit)[:, None]
-        self.one = 1 << 1075 - least
-        self._base, self._shift = (part.astype(object)[:, None] for part in (head << binned.DROPPED, exponent - least))
-        self.weight, self._residual, self._square = (moments[:, :, power] for power in range(3))
-        self._sum = self.weight * self._base + self._residual
-        self.first = self._sum << self._shift
-
-    @property
-    def second(self) -> Integers:
-        """The sum of the squares of magnitudes, in units of the square."""
-        return np.asarray(((self._sum + self._residual) * self._base + self._square) << 2 * self._shift)
+    def __init__(self, bins: IntArray, common: IntArray, fields: tuple[Integers, ...]) -> None:
+        self.bins, self.common, self._fields = bins, common, fields
+        self.upper = bins >= _HALF
+        code = np.where(self.upper, _ONE - bins, bins - _ZERO)
+        self._exponent = np.maximum(code >> 11, 1)  # subnormal numbers have the unit of the least normal ones
+        self._head = (code & 2047) + np.where(code > 2047, 2048, 0)
+        self._least = int(self._exponent.min(initial=1022))
+        self.weight, self.one = fields[0][0].T, 1 << 1075 - self._least
 
     @property
     def whole(self) -> int:
@@ -83,9 +75,44 @@ class _Bins:
         return int(self.weight.sum())
 
     @property
-    def scores(self) -> Integers:
-        """The sums of the scores themselves."""
-        return np.asarray(np.where(self.upper, self.weight * self.one - self.first, self.first))
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the most magnitude of each bin."""
+        unit = np.ldexp(1.0, self._exponent - 1034)
+        return (self._head * unit)[:, None], ((self._head + 1) * unit)[:, None]
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean magnitude of each class in each bin, correctly rounded; any number where there is none."""
+        parts, weight = self._fields[1], np.maximum(self.weight, 1)
+        if parts.dtype != object and not (parts[1] >> 30).any() and not parts[2:].any():
+            residual = (parts[0] + (parts[1] << 32)).T
+        else:
+            residual = (parts.astype(object) << _SHIFTS[: len(parts)]).sum(axis=0).T
+        mean = (self._head << binned.DROPPED)[:, None] + residual // weight
+        twice = residual % weight * 2
+        mean += (twice > weight) | ((twice == weight) & (mean % 2 == 1))  # the unit is the last bit of a float64
+        return np.asarray(np.ldexp(mean.astype(np.float64), self._exponent[:, None] - 1075))
+
+    def sums(self, group: IntArray) -> Iterator[tuple[int, int, bool, int, int, int]]:
+        """Class, group and side of scores, and their exact weight, sum of magnitudes, and of the squares of these.
+
+        ``group`` is that of each bin and class; one may come more than once.
+        """
+        weights, residuals, squares = self._fields
+        for side, of in enumerate(group.T):
+            # Over bins of one unit, which are at most 4096, so that limbs times a head add up within int64.
+            starts = np.flatnonzero(np.diff(of, prepend=-1) | np.diff(2 * self._exponent + self.upper, prepend=-1))
+
+            def added(parts: Integers, by: IntArray | int = 1) -> Integers:
+                limbs = np.add.reduceat(parts[:, side] * by, starts, axis=1).astype(object)  # noqa: B023
+                return np.asarray((limbs << _SHIFTS[: len(limbs), 0]).sum(axis=0))
+
+            first = (added(weights, self._head) << 41) + added(residuals)
+            second = (added(weights, self._head**2) << 82) + (added(residuals, self._head) << 42) + added(squares)
+            shift = self._exponent[starts] - self._least
+            columns = of[starts], self.upper[starts], added(weights), first << shift, second << 2 * shift
+            for row in zip(*(part.tolist() for part in columns), strict=True):
+                yield side, *row
 
 
 def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
@@ -98,12 +125,20 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
             f"this needs probabilities, but scores from about {worst[0]:g} to {worst[1]:g} were counted; "
             "map them to [0, 1] before updating"
         )
-    moments = moments_of(counts, words) if tables.moments is None else tables.moments
-    if pooled and tables.moments is not None:
+    moments = tables.moments
+    if moments is not None and pooled:
         moments = np.zeros((*counts.shape, 3), object)
         np.add.at(moments, np.searchsorted(bins, tables.read[1]), tables.moments)
+    elif moments is None and int(counts.max(initial=0)) >= 2**27:
+        moments = moments_of(counts, words)
+    if moments is not None:
+        fields = [moments.T[power : power + 1] for power in range(3)]
+    else:
+        limbs = np.array(words.astype("<u8", copy=False).view("<u4").T, np.int64, order="C")
+        fields = [counts.T[None], limbs[: 4 if words[:, :, 1].any() else 2], limbs[4:]]
     for start, stop in pairwise(offsets.tolist()):
-        yield _Bins(bins[start:stop], common[start:stop], moments[start:stop])
+        part = slice(start, stop)
+        yield _Bins(bins[part], common[part], tuple(field[:, :, part] for field in fields))
 
 
 _by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
@@ -116,10 +151,11 @@ _by_bins = partial(by_part, _each, lambda held: int(held.weight[:, 1].sum()))
 )  # fmt: skip
 def brier_score(held: _Bins) -> Bounds | None:
     """Scores must be probabilities. Undefined without scores."""
-    one, whole = held.one, held.whole
-    far = held.upper != _POSITIVE  # the truth is at the far end: the difference is 1 - magnitude
-    squares = held.second.sum() + one**2 * held.weight[far].sum() - 2 * one * held.first[far].sum()
-    return Bounds.certain(Fraction(int(squares), whole * one**2)) if whole else None
+    one, whole, squares = held.one, held.whole, 0
+    for side, _, upper, weight, first, second in held.sums(np.zeros((len(held.bins), 2), np.int64)):
+        far = upper != side  # the truth is at the far end: the difference is 1 - magnitude
+        squares += second + (one * (one * weight - 2 * first) if far else 0)
+    return Bounds.certain(Fraction(squares, whole * one**2)) if whole else None
 
 
 # -- log loss ---------------------------------------------------------------------------------------------------------
@@ -144,25 +180,25 @@ def log_loss(held: _Bins, eps: float, cap: float | None) -> Bounds | None:
     whole, limit = held.whole, math.inf if cap is None else cap
     if not whole:
         return None
-    near = held.upper == _POSITIVE  # the truth is at the end from which scores are measured
+    near = held.upper[:, None] == _POSITIVE  # the truth is at the end from which scores are measured
 
     def loss(magnitude: FloatArray) -> FloatArray:
         clipped = np.maximum(magnitude, eps)
         return np.where(near, _minus_log_rest(clipped), _minus_log(clipped))
 
     known = held.common != -1
-    cost = loss(shares(held.first.ravel(), (held.weight * held.one).ravel()).reshape(held.first.shape))
-    ends = loss(held.least), loss(held.most)
+    least, most = held.bounds
+    cost, ends = loss(held.means), (loss(least), loss(most))
     fewest, greatest = np.minimum(*ends), np.maximum(*ends)
     # The spread of scores in an interval is at most a quarter of its squared width, and the second derivative of the
     # logarithm is greatest where its argument is least. Where the loss is not convex, only its ends are sure.
     with np.errstate(divide="ignore"):
-        gap = 0.125 * ((held.most - held.least) / np.where(near, 1.0 - held.most, held.least)) ** 2
-    cut = ~known & ((held.least < eps) | (greatest > limit) | np.isinf(gap))
+        gap = 0.125 * ((most - least) / np.where(near, 1.0 - most, least)) ** 2
+    cut = ~known & ((least < eps) | (greatest > limit) | np.isinf(gap))
     bottom, top = np.where(cut, fewest, cost), np.where(cut, greatest, np.where(known, cost, cost + gap))
-    settled = known | (held.most <= eps) | (fewest >= limit)  # all scores in the bin cost the same
+    settled = known | (most <= eps) | (fewest >= limit)  # all scores in the bin cost the same
     weighty = held.weight > 0  # a weight of 0 counts no infinite loss
-    portions = np.array([weight / whole for weight in held.weight[weighty].tolist()])
+    portions = shares(held.weight[weighty], whole)
     low, value, high = (_mean(np.minimum(part, limit)[weighty], portions) for part in (bottom, cost, top))
     return Bounds(low * (1 - _MARGIN), value, high * (1 + _MARGIN), bool(settled.all()) or math.isinf(low))
 
@@ -289,14 +325,17 @@ def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
         group = np.searchsorted(inner, np.where(held.common >= 0, known, binned.edges_of(held.bins)[:, None]), "left")
         through = np.isin(held.bins, binned.bins_of(inner)[0])
         moved = int(held.weight[(held.common == -1) & through[:, None]].sum())
-    order, place = np.unique(group[held.weight > 0], return_inverse=True)
-    sums = np.zeros((*order.shape, 3), object)
-    np.add.at(sums, place, np.stack([held.weight, held.weight * _POSITIVE, held.scores], axis=2)[held.weight > 0])
-    return order, sums, moved
+    sums: dict[int, list[int]] = {}
+    for side, bucket, upper, weight, first, _ in held.sums(group):
+        if weight:
+            added = weight, weight * side, weight * held.one - first if upper else first
+            sums[bucket] = [a + b for a, b in zip(sums.get(bucket, (0, 0, 0)), added, strict=True)]
+    order = sorted(sums)
+    return np.array(order, np.int64), np.array([sums[bucket] for bucket in order], object).reshape(-1, 3), moved
 
 
 def _quantiles(held: _Bins, buckets: int) -> IntArray:
     """The bucket of each bin, if all are to hold about as many scores."""
-    both = held.weight.sum(axis=1)
+    both = held.weight.sum(axis=1).astype(object)
     before = np.cumsum(both) - both
     return np.asarray(before * buckets // max(1, held.whole), np.int64)

@@ -122,8 +122,10 @@ def precision_recall_curve(tables: CurveTables, label: Label | None = None) -> P
 
 def shares(part: Integers, whole: Integers | int) -> FloatArray:
     """Correctly rounded ratios; NaN for 0/0."""
-    wholes = np.broadcast_to(np.asarray(whole, object), np.shape(part)).tolist()
-    pairs = zip(np.asarray(part, object).tolist(), wholes, strict=True)
+    wholes = np.broadcast_to(np.asarray(whole), np.shape(part))
+    if part.dtype == wholes.dtype == np.int64 and int(np.max(wholes, initial=0)) < 2**53:  # one division rounds once
+        return np.where(wholes > 0, part / np.maximum(wholes, 1), math.nan)
+    pairs = zip(part.tolist(), wholes.tolist(), strict=True)
     return np.array([hits / of if of else math.nan for hits, of in pairs], np.float64)
 
 
