@@ -163,10 +163,9 @@ def brier_score(held: _Bins) -> Bounds | None:
 
 @curve(
     "log_loss", "LogLoss", "Mean negative logarithm of the probability assigned to the truth.",
-    "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)",
-    certify=_by_bins,
-    parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)),
-    high=math.inf, bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
+    "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)", certify=_by_bins,
+    parameters=(Parameter("eps", 2.0**-52, 0.0, 0.5), Parameter("cap", None, 0.0, math.inf, above=True)), high=math.inf,
+    bigger_is_better=False, aliases=("cross_entropy",), reported=("micro",),
 )  # fmt: skip
 def log_loss(held: _Bins, eps: float, cap: float | None) -> Bounds | None:
     """Natural logarithm of probabilities clipped to [eps, 1 - eps]: scikit-learn's for float64; 0 clips nothing.
@@ -290,12 +289,8 @@ def reliability(
     "expected_calibration_error", "ExpectedCalibrationError",
     "Mean gap between score and frequency over buckets of scores.", "sum of shares times |frequency - mean score|",
     "Naeini, Cooper & Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning, AAAI",
-    certify=_by_bins,
-    parameters=(
-        Parameter("buckets", 15, 1, math.inf, whole=True),
-        Parameter("strategy", "uniform", choices=("uniform", "quantile")),
-    ),
-    bigger_is_better=False, aliases=("ece",), reported=("micro",),
+    certify=_by_bins, parameters=(Parameter("buckets", 15, 1, math.inf, whole=True), Parameter("strategy", "uniform",
+    choices=("uniform", "quantile")),), bigger_is_better=False, aliases=("ece",), reported=("micro",),
 )  # fmt: skip
 def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) -> Bounds | None:
     """The buckets are those of `reliability`. Scores must be probabilities. Undefined without scores.

@@ -1,7 +1,6 @@
 """Formulas of decision metrics. Each is written once, over the four outcomes, and serves every average.
 
-A formula takes `Counts` (of labels, of kinds of examples, or pooled) and returns `Ratios`. Products of counts go
-through `Counts.wide`, since they can pass 64 bits.
+A formula takes `Counts` (of labels, of kinds of examples, or pooled; wide where it multiplies them) and returns `Ratios`.
 """
 
 from __future__ import annotations
@@ -37,30 +36,24 @@ _TSOUMAKAS = "Tsoumakas & Katakis 2007, Multi-label classification: an overview,
 _TORCHEVAL = "torcheval, MultilabelAccuracy"
 
 _metric = partial(metric, state="decisions", read=by_formula)
+_of_examples = partial(_metric, averages=("samples",), default="samples")
+_of_products = partial(
+    metric, state="decisions", read=lambda formula: by_formula(lambda c, **chosen: formula(c.wide(), **chosen))
+)
 
 
-@_metric(
+precision = _metric(
     "precision", "Precision", "Fraction of the predicted labels that are true.", "tp / (tp + fp)", _ZHANG,
     aliases=("ppv", "positive_predictive_value"),
-)  # fmt: skip
-def precision(c: Counts) -> Ratios:
-    return Ratios(c.tp, c.tp + c.fp)
-
-
-@_metric(
+)(lambda c: Ratios(c.tp, c.tp + c.fp))  # fmt: skip
+recall = _metric(
     "recall", "Recall", "Fraction of the true labels that are predicted.", "tp / (tp + fn)", _ZHANG,
     aliases=("sensitivity", "tpr", "true_positive_rate"),
-)  # fmt: skip
-def recall(c: Counts) -> Ratios:
-    return Ratios(c.tp, c.tp + c.fn)
-
-
-@_metric(
+)(lambda c: Ratios(c.tp, c.tp + c.fn))  # fmt: skip
+f1 = _metric(
     "f1", "F1", "Harmonic mean of precision and recall.", "2 tp / (2 tp + fp + fn)",
     "van Rijsbergen 1979, Information Retrieval; " + _ZHANG, aliases=("dice",),
-)  # fmt: skip
-def f1(c: Counts) -> Ratios:
-    return Ratios(2 * c.tp, 2 * c.tp + c.fp + c.fn)
+)(lambda c: Ratios(2 * c.tp, 2 * c.tp + c.fp + c.fn))  # fmt: skip
 
 
 @_metric(
@@ -77,12 +70,10 @@ def fbeta(c: Counts, *, beta: float) -> Ratios:
     return Ratios(hits, hits + missed * c.fn + wrong * c.fp)
 
 
-@_metric(
+_metric(
     "jaccard", "Jaccard", "Fraction of the labels true or predicted that are both.", "tp / (tp + fp + fn)",
     "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
-)  # fmt: skip
-def jaccard(c: Counts) -> Ratios:
-    return Ratios(c.tp, c.tp + c.fp + c.fn)
+)(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
 
 
 @_metric(
@@ -91,123 +82,90 @@ def jaccard(c: Counts) -> Ratios:
 )  # fmt: skip
 @_metric(
     "accuracy", "Accuracy", "Fraction of the (example, label) cells decided rightly.",
-    "(tp + tn) / (tp + fp + fn + tn)",
-    _ZHANG,
+    "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,
 )  # fmt: skip
 def accuracy(c: Counts) -> Ratios:
     return Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn)
 
 
-@_metric(
-    "specificity", "Specificity", "Fraction of the labels not true that are not predicted.",
-    "tn / (tn + fp)", _SOKOLOVA,
-    aliases=("tnr", "true_negative_rate", "selectivity"),
-)  # fmt: skip
-def specificity(c: Counts) -> Ratios:
-    return Ratios(c.tn, c.tn + c.fp)
-
-
-@_metric(
+_metric(
+    "specificity", "Specificity", "Fraction of the labels not true that are not predicted.", "tn / (tn + fp)",
+    _SOKOLOVA, aliases=("tnr", "true_negative_rate", "selectivity"),
+)(lambda c: Ratios(c.tn, c.tn + c.fp))  # fmt: skip
+_metric(
     "npv", "NegativePredictiveValue", "Fraction of the labels not predicted that are not true.", "tn / (tn + fn)",
     _POWERS, aliases=("negative_predictive_value",),
-)  # fmt: skip
-def negative_predictive_value(c: Counts) -> Ratios:
-    return Ratios(c.tn, c.tn + c.fn)
-
-
-@_metric(
+)(lambda c: Ratios(c.tn, c.tn + c.fn))  # fmt: skip
+_metric(
     "fpr", "FalsePositiveRate", "Fraction of the labels not true that are predicted.", "fp / (fp + tn)", _POWERS,
     bigger_is_better=False, aliases=("false_positive_rate", "fall_out"),
-)  # fmt: skip
-def false_positive_rate(c: Counts) -> Ratios:
-    return Ratios(c.fp, c.fp + c.tn)
-
-
-@_metric(
+)(lambda c: Ratios(c.fp, c.fp + c.tn))  # fmt: skip
+_metric(
     "fnr", "FalseNegativeRate", "Fraction of the true labels that are not predicted.", "fn / (fn + tp)", _POWERS,
     bigger_is_better=False, aliases=("false_negative_rate", "miss_rate"),
-)  # fmt: skip
-def false_negative_rate(c: Counts) -> Ratios:
-    return Ratios(c.fn, c.fn + c.tp)
-
-
-@_metric(
+)(lambda c: Ratios(c.fn, c.fn + c.tp))  # fmt: skip
+_metric(
     "fdr", "FalseDiscoveryRate", "Fraction of the predicted labels that are not true.", "fp / (fp + tp)", _POWERS,
     bigger_is_better=False, aliases=("false_discovery_rate",),
-)  # fmt: skip
-def false_discovery_rate(c: Counts) -> Ratios:
-    return Ratios(c.fp, c.fp + c.tp)
-
-
-@_metric(
+)(lambda c: Ratios(c.fp, c.fp + c.tp))  # fmt: skip
+_metric(
     "for", "FalseOmissionRate", "Fraction of the labels not predicted that are true.", "fn / (fn + tn)", _POWERS,
     bigger_is_better=False, aliases=("false_omission_rate",),
-)  # fmt: skip
-def false_omission_rate(c: Counts) -> Ratios:
-    return Ratios(c.fn, c.fn + c.tn)
+)(lambda c: Ratios(c.fn, c.fn + c.tn))  # fmt: skip
 
 
-@_metric(
+@_of_products(
     "balanced_accuracy", "BalancedAccuracy",
     "Mean of recall and specificity; where one of the two classes does not occur, only the other.",
     "(tp / (tp + fn) + tn / (tn + fp)) / 2",
     "Brodersen, Ong, Stephan & Buhmann 2010, The balanced accuracy and its posterior distribution, ICPR",
 )  # fmt: skip
 def balanced_accuracy(c: Counts) -> Ratios:
-    c = c.wide()
     positive, negative = c.tp + c.fn, c.tn + c.fp
     both = (positive > 0) & (negative > 0)
     num = np.where(both, c.tp * negative + c.tn * positive, c.tp + c.tn)
     return Ratios(num, np.where(both, 2 * positive * negative, positive + negative))
 
 
-@_metric(
+@_of_products(
     "mcc", "MatthewsCorrelation", "Correlation of truth and prediction.",
     "(tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn))",
     "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405(2)",
     low=-1.0, aliases=("matthews_corrcoef", "phi_coefficient"),
 )  # fmt: skip
 def matthews(c: Counts) -> Ratios:
-    c = c.wide()
     den = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
     return Ratios(c.tp * c.tn - c.fp * c.fn, den, root=True)
 
 
-@_metric(
+@_of_products(
     "cohen_kappa", "CohenKappa", "Agreement of truth and prediction beyond chance.",
     "2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn))",
     "Cohen 1960, A coefficient of agreement for nominal scales, EPM 20(1)", low=-1.0, aliases=("kappa",),
 )  # fmt: skip
 def cohen_kappa(c: Counts) -> Ratios:
-    c = c.wide()
     return Ratios(2 * (c.tp * c.tn - c.fn * c.fp), (c.tp + c.fp) * (c.fp + c.tn) + (c.tp + c.fn) * (c.fn + c.tn))
 
 
-@_metric(
+_of_products(
     "informedness", "Informedness", "Recall plus specificity minus one (Youden's J).",
     "tp / (tp + fn) + tn / (tn + fp) - 1", "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS,
     low=-1.0, aliases=("youden_j",),
-)  # fmt: skip
-def informedness(c: Counts) -> Ratios:
-    c = c.wide()
-    positive, negative = c.tp + c.fn, c.tn + c.fp
-    return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
-
-
-@_metric(
+)(lambda c: _less_one(c, c.tp + c.fn, c.tn + c.fp))  # fmt: skip
+_of_products(
     "markedness", "Markedness", "Precision plus negative predictive value minus one.",
     "tp / (tp + fp) + tn / (tn + fn) - 1", _POWERS, low=-1.0,
-)  # fmt: skip
-def markedness(c: Counts) -> Ratios:
-    c = c.wide()
-    positive, negative = c.tp + c.fp, c.tn + c.fn
+)(lambda c: _less_one(c, c.tp + c.fp, c.tn + c.fn))  # fmt: skip
+
+
+def _less_one(c: Counts, positive: Integers, negative: Integers) -> Ratios:
+    """``tp / positive + tn / negative - 1``."""
     return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
 
 
-@_metric(
+@_of_examples(
     "label_density", "LabelDensity", "Mean fraction of the labels that are true for an example.",
-    "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None, averages=("samples",),
-    default="samples",
+    "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
 )  # fmt: skip
 @_metric(
     "prevalence", "Prevalence", "Fraction of the examples that have the label (its frequency).",
@@ -217,10 +175,9 @@ def prevalence(c: Counts) -> Ratios:
     return Ratios(c.tp + c.fn, c.tp + c.fp + c.fn + c.tn)
 
 
-@_metric(
+@_of_examples(
     "predicted_density", "PredictedDensity", "Mean fraction of the labels that are predicted for an example.",
-    "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None, averages=("samples",),
-    default="samples",
+    "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
 )  # fmt: skip
 @_metric(
     "predicted_prevalence", "PredictedPrevalence", "Fraction of the examples for which the label is predicted.",
@@ -231,51 +188,41 @@ def predicted_prevalence(c: Counts) -> Ratios:
     return Ratios(c.tp + c.fp, c.tp + c.fp + c.fn + c.tn)
 
 
-@_metric(
+@_of_products(
     "g_mean", "GeometricMean", "Geometric mean of recall and specificity.", "sqrt(tp / (tp + fn) · tn / (tn + fp))",
     "Kubat & Matwin 1997, Addressing the curse of imbalanced training sets, ICML",
 )  # fmt: skip
 def geometric_mean(c: Counts) -> Ratios:
-    c = c.wide()
     hits = c.tp * c.tn
     classes = (c.tp + c.fn) * (c.tn + c.fp)
     return Ratios(hits, _where_zero(hits, classes, hits * classes), root=True)
 
 
-@_metric(
+_of_products(
     "fowlkes_mallows", "FowlkesMallows", "Geometric mean of precision and recall.", "tp / sqrt((tp + fp)(tp + fn))",
     "Fowlkes & Mallows 1983, A method for comparing two hierarchical clusterings, JASA 78(383)",
-)  # fmt: skip
-def fowlkes_mallows(c: Counts) -> Ratios:
-    c = c.wide()
-    return Ratios(c.tp, (c.tp + c.fp) * (c.tp + c.fn), root=True)
+)(lambda c: Ratios(c.tp, (c.tp + c.fp) * (c.tp + c.fn), root=True))  # fmt: skip
 
 
-@_metric(
+@_of_products(
     "harmonic_accuracy", "HarmonicAccuracy", "Harmonic mean of recall and specificity.",
     "2 tpr tnr / (tpr + tnr), tpr = tp / (tp + fn), tnr = tn / (tn + fp)",
-    "MEKA, Metrics.P_Harmonic (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="samples",
-    bare=True,
+    "MEKA, Metrics.P_Harmonic (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="samples", bare=True,
 )  # fmt: skip
 def harmonic_accuracy(c: Counts) -> Ratios:
-    c = c.wide()
     positive, negative = c.tp + c.fn, c.tn + c.fp
     hits = c.tp * c.tn
     return Ratios(2 * hits, _where_zero(hits, positive * negative, c.tp * negative + c.tn * positive))
 
 
-@_metric(
+@_of_products(
     "alpha_evaluation", "AlphaEvaluation",
     "Score that forgives: beta weighs missed labels, gamma wrong ones, and alpha sets how severely they count; "
-        "over examples, or once from pooled counts.",
-    "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL, default="samples", bare=True,
-    averages=("micro", "macro", "samples", None),
-    parameters=(
-            Parameter("alpha", 1.0, 0.0, math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),
-        ),
+    "over examples, or once from pooled counts.", "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL,
+    default="samples", bare=True, averages=("micro", "macro", "samples", None), parameters=(Parameter("alpha", 1.0, 0.0,
+    math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),),
 )  # fmt: skip
 def alpha_evaluation(c: Counts, *, alpha: float, beta: float, gamma: float) -> Ratios:
-    c = c.wide()
     missed, wrong = Fraction(beta), Fraction(gamma)
     unit = math.lcm(missed.denominator, wrong.denominator)
     union = c.tp + c.fp + c.fn
@@ -290,9 +237,8 @@ def alpha_evaluation(c: Counts, *, alpha: float, beta: float, gamma: float) -> R
 @metric(
     "fbeta_of_averages", "FBetaOfAverages", "F of the mean precision and the mean recall (not the mean of F).",
     "(1 + beta²) P R / (beta² P + R), P and R averaged first",
-    _ZHANG + "; Opitz & Burst 2019, Macro F1 and macro F1, arXiv:1911.03347",
-    averages=("macro", "weighted", "samples"), parameters=(_BETA,), state="decisions",
-    read=lambda formula: formula,
+    _ZHANG + "; Opitz & Burst 2019, Macro F1 and macro F1, arXiv:1911.03347", averages=("macro", "weighted", "samples"),
+    parameters=(_BETA,), state="decisions", read=lambda formula: formula,
 )  # fmt: skip
 def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Value]:
     """Precision and recall are averaged first, each with its own 0/0."""
@@ -306,73 +252,39 @@ def fbeta_of_averages(view: Tables, spec: MetricSpec) -> Value | dict[Label, Val
     return (1 + square) * p * r / den
 
 
-@_metric(
+_of_examples(
     "subset_accuracy", "SubsetAccuracy", "Fraction of the examples whose label set is predicted exactly.",
-    "[fp + fn = 0], mean over examples", _ZHANG, averages=("samples",), default="samples",
-    aliases=("exact_match", "exact_match_ratio"),
-)  # fmt: skip
-def subset_accuracy(c: Counts) -> Ratios:
-    return _yes(c.fp + c.fn == 0)
-
-
-@_metric(
+    "[fp + fn = 0], mean over examples", _ZHANG, aliases=("exact_match", "exact_match_ratio"),
+)(lambda c: _yes(c.fp + c.fn == 0))  # fmt: skip
+_of_examples(
     "zero_one_loss", "ZeroOneLoss", "Fraction of the examples whose label set is not predicted exactly.",
-    "[fp + fn > 0], mean over examples", _ZHANG, averages=("samples",), default="samples", bigger_is_better=False,
-)  # fmt: skip
-def zero_one_loss(c: Counts) -> Ratios:
-    return _yes(c.fp + c.fn != 0)
-
-
-@_metric(
+    "[fp + fn > 0], mean over examples", _ZHANG, bigger_is_better=False,
+)(lambda c: _yes(c.fp + c.fn != 0))  # fmt: skip
+_metric(
     "hamming_loss", "HammingLoss", "Fraction of the (example, label) cells decided wrongly.",
     "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
     bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",),
-)  # fmt: skip
-def hamming_loss(c: Counts) -> Ratios:
-    return Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn)
-
-
-@_metric(
+)(lambda c: Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
+_of_examples(
     "any_hit_accuracy", "AnyHitAccuracy", "Fraction of the examples with at least one true label predicted.",
     "[tp > 0], mean over examples; nothing true and nothing predicted is 0/0", _TORCHEVAL + " (overlap)",
-    averages=("samples",), default="samples",
-)  # fmt: skip
-def any_hit_accuracy(c: Counts) -> Ratios:
-    return Ratios((c.tp > 0).astype(np.int64), (c.tp + c.fp + c.fn > 0).astype(np.int64))
-
-
-@_metric(
+)(lambda c: Ratios((c.tp > 0).astype(np.int64), (c.tp + c.fp + c.fn > 0).astype(np.int64)))  # fmt: skip
+_of_examples(
     "contain_accuracy", "ContainAccuracy", "Fraction of the examples with all true labels predicted.",
-    "[fn = 0], mean over examples", _TORCHEVAL + " (contain)", averages=("samples",), default="samples",
-)  # fmt: skip
-def contain_accuracy(c: Counts) -> Ratios:
-    return _yes(c.fn == 0)
-
-
-@_metric(
+    "[fn = 0], mean over examples", _TORCHEVAL + " (contain)",
+)(lambda c: _yes(c.fn == 0))  # fmt: skip
+_of_examples(
     "belong_accuracy", "BelongAccuracy", "Fraction of the examples with no false label predicted.",
-    "[fp = 0], mean over examples", _TORCHEVAL + " (belong)", averages=("samples",), default="samples",
-)  # fmt: skip
-def belong_accuracy(c: Counts) -> Ratios:
-    return _yes(c.fp == 0)
-
-
-@_metric(
+    "[fp = 0], mean over examples", _TORCHEVAL + " (belong)",
+)(lambda c: _yes(c.fp == 0))  # fmt: skip
+_of_examples(
     "label_cardinality", "LabelCardinality", "Mean number of true labels of an example.",
-    "tp + fn, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None, averages=("samples",),
-    default="samples",
-)  # fmt: skip
-def label_cardinality(c: Counts) -> Ratios:
-    return Ratios(c.tp + c.fn, np.ones_like(c.tp))
-
-
-@_metric(
+    "tp + fn, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None,
+)(lambda c: Ratios(c.tp + c.fn, np.ones_like(c.tp)))  # fmt: skip
+_of_examples(
     "predicted_cardinality", "PredictedCardinality", "Mean number of labels predicted for an example.",
-    "tp + fp, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None, averages=("samples",),
-    default="samples",
-)  # fmt: skip
-def predicted_cardinality(c: Counts) -> Ratios:
-    return Ratios(c.tp + c.fp, np.ones_like(c.tp))
+    "tp + fp, mean over examples", _TSOUMAKAS, high=math.inf, bigger_is_better=None,
+)(lambda c: Ratios(c.tp + c.fp, np.ones_like(c.tp)))  # fmt: skip
 
 
 @_metric(

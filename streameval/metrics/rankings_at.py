@@ -112,8 +112,7 @@ def _places(groups: Groups, k: int, divisor: str, unranked: Unranked) -> IntArra
 
 @_at(
     "hit_at", "HitAt", "Fraction of the examples with a true label among the first k.",
-    "[hits > 0], mean over examples",
-    "Hivemall, hitrate", aliases=("hit_rate",),
+    "[hits > 0], mean over examples", "Hivemall, hitrate", aliases=("hit_rate",),
 )  # fmt: skip
 def hit_at(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     """Hidasi et al. 2016, Session-based recommendations with recurrent neural networks, ICLR."""
