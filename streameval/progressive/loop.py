@@ -129,13 +129,9 @@ class Loop:
         """Count an example, then learn from it."""
         if question.y_pred is not None or not self._skips:
             try:
-                self._target.update(
-                    question.y,
-                    {} if question.y_pred is None else question.y_pred,
-                    question.weight if self._weighs_metric and question.weight is not None else 1.0,
-                    None,
-                    question.due if self._moment is not None else None,
-                )
+                weight = question.weight if self._weighs_metric and question.weight is not None else 1.0
+                how = self._target.keywords(weight, None, question.due if self._moment is not None else None)
+                self._target.update(question.y, {} if question.y_pred is None else question.y_pred, **how)
             except StreamevalError as error:
                 error.add_note(f"This was stream[{question.place}].")
                 raise

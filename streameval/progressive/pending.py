@@ -24,23 +24,12 @@ EvaluatorT = TypeVar("EvaluatorT")
 
 _LATE = ("error", "count")
 
-
 _Entry: TypeAlias = tuple[object, object]
 """A prediction, and when it was made."""
 _Waiting: TypeAlias = tuple[Hashable, _Entry]
-
-
-class _Status(NamedTuple):
-    """What changes in one step, with what is counted in it.
-
-    ``gone`` and ``added`` say under which keys predictions leave or join those that wait; see `Pending._carry_over`.
-    """
-
-    now: object = None
-    late: int = 0
-    evicted: tuple[int, int] = (0, 0)  # by max_pending and max_age
-    gone: tuple[_Waiting, ...] = ()
-    added: tuple[_Waiting, ...] = ()
+_Status: TypeAlias = tuple[object, int, int, int, tuple[_Waiting, ...], tuple[_Waiting, ...]]
+"""What changes in one step, with what is counted in it: the time, how many were late, how many were dropped by
+``max_pending`` and ``max_age``, and what leaves or joins the predictions that wait; see `Pending._carry_over`."""
 
 
 @public
@@ -103,7 +92,7 @@ class Pending(Generic[EvaluatorT]):
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._labels: tuple[object, ...] = ()
-        self._cell = commit.Root().cell(_Status())
+        self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -126,11 +115,12 @@ class Pending(Generic[EvaluatorT]):
             has changed then.
         """
         self._carry_over()
-        now = self._later(t)
+        now, limit = self._later(t), self._max_pending
         row = compact_copy(y_pred, self._labels)
-        if self._max_age is not None and t is None:
-            raise InputError("t is missing: with max_age= every prediction needs its time")
-        self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
+        if self._max_age is not None:
+            if t is None:
+                raise InputError("t is missing: with max_age= every prediction needs its time")
+            self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
         if self._waiting_at(key, now) is not None:
             raise InputError(
                 f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
@@ -138,17 +128,12 @@ class Pending(Generic[EvaluatorT]):
         # Most predictions name the same labels: they share them.
         if type(row) is _Row and row.values is not None:
             self._labels = row.labels
-        status, old = self._status, self._too_old(now)
-        waiting = len(self._waiting) - len(old)
-        if now is status.now and not old and (self._max_pending is None or waiting < self._max_pending):
-            self._waiting[key] = row, t  # in one step
-            return
-        status = self._after(now, old)
-        if self._max_pending is not None and waiting >= self._max_pending:
-            by_number, by_age = status.evicted
-            oldest = next(islice(self._waiting.items(), len(old), None))
-            status = status._replace(gone=(*old, oldest), evicted=(by_number + 1, by_age))
-        self._commit(status._replace(added=((key, (row, t)),)))
+        waiting, old = self._waiting, self._too_old(now)
+        full = limit is not None and len(waiting) - old >= limit
+        if now is self._cell.value[0] and not old and not full:
+            waiting[key] = row, t  # in one step
+        else:
+            self._commit(self._after(now, full=full, added=((key, (row, t)),)))
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -173,43 +158,44 @@ class Pending(Generic[EvaluatorT]):
         self._carry_over()
         now = self._later(t)
         entry = self._waiting_at(key, now)
-        if entry is not None:
-            self._count(key, entry, now, (y_true, from_compact(entry[0]), weight, mask, t))
-        elif self._refuses_late:
-            raise InputError(
-                f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-                f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
-                'max_pending); with late="count" such truths are counted in late'
-            )
-        else:
-            self._commit(self._after(now, self._too_old(now), late=1))
-
-    def _count(self, key: Hashable, entry: _Entry, now: object, example: tuple[object, ...]) -> None:
-        """Count a pair, which then waits no longer."""
-        parts = self._target.prepare(*example)
+        if entry is None:
+            if self._refuses_late:
+                raise InputError(
+                    f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
+                    f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
+                    'max_pending); with late="count" such truths are counted in late'
+                )
+            self._commit(self._after(now, late=1))
+            return
+        target, y_pred = self._target, from_compact(entry[0])
+        how = target.keywords(weight, mask, t)
+        parts = target.prepare and target.prepare(y_true, y_pred, **how)
         if parts is not None:
-            self._commit(self._after(now, self._too_old(now), (key, entry)), parts)
+            self._commit(self._after(now, (key, entry)), parts)
             return
         try:
-            self._target.update(*example)
-            self._commit(self._after(now, self._too_old(now), (key, entry)))
-        except Exception:
-            raise
-        except BaseException:  # the evaluator may have counted, and cannot tell
-            self._carry_over()
-            self._commit(self._after(now, self._too_old(now), (key, entry)))
+            target.update(y_true, y_pred, **how)
+            self._commit(self._after(now, (key, entry)))
+        except BaseException as error:
+            if not isinstance(error, Exception):  # the evaluator may have counted, and cannot tell
+                self._carry_over()
+                self._commit(self._after(now, (key, entry)))
             raise
 
-    def _too_old(self, now: object) -> list[_Waiting]:
-        """Which predictions are dropped at a time."""
+    def _too_old(self, now: object) -> int:
+        """How many of the oldest predictions are dropped at a time."""
         if self._max_age is None:
-            return []
-        return list(takewhile(lambda waiting: self._is_old(waiting[1][1], now), self._waiting.items()))
+            return 0
+        return sum(1 for _ in takewhile(lambda entry: self._is_old(entry[1], now), self._waiting.values()))
 
-    def _after(self, now: object, old: list[_Waiting], *gone: _Waiting, late: int = 0) -> _Status:
-        """What holds once time has passed and predictions are gone. Each is dropped once."""
-        _, so_far, (by_number, by_age), _, _ = self._status
-        return _Status(now, so_far + late, (by_number, by_age + len(old)), (*old, *gone))
+    def _after(
+        self, now: object, *gone: _Waiting, late: int = 0, full: bool = False, added: tuple[_Waiting, ...] = ()
+    ) -> _Status:
+        """What holds once time has passed, and predictions are gone or added; ``full``: one more than has room."""
+        _, so_far, by_number, by_age, _, _ = self._status
+        if old := self._too_old(now) + full:
+            gone = *islice(self._waiting.items(), old), *gone
+        return now, so_far + late, by_number + full, by_age + old - full, gone, added
 
     def _commit(self, status: _Status, parts: Iterable[Part] = ()) -> None:
         commit.Root.commit([*parts, self._cell.prepare_store(status)])
@@ -220,13 +206,14 @@ class Pending(Generic[EvaluatorT]):
 
         Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
         """
-        status, waiting = self._status, self._waiting
-        for key, entry in status.gone:
+        *counted, gone, added = self._status
+        waiting = self._waiting
+        for key, entry in gone:
             if waiting.get(key) is entry:
                 del waiting[key]
-        if status.added or len(status.gone) > 1:
-            waiting.update(status.added)
-            commit.Root.commit([self._cell.prepare_store(status._replace(gone=(), added=()))])
+        if added or len(gone) > 1:
+            waiting.update(added)
+            commit.Root.commit([self._cell.prepare_store((*counted, (), ()))])
 
     def discard(self, key: Hashable) -> None:
         """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
@@ -237,7 +224,7 @@ class Pending(Generic[EvaluatorT]):
             If no prediction waits under this key.
         """
         self._carry_over()
-        if self._waiting_at(key, self._status.now) is None:
+        if self._waiting_at(key, self._status[0]) is None:
             raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
@@ -248,7 +235,7 @@ class Pending(Generic[EvaluatorT]):
 
     def _later(self, t: object) -> object:
         """The time after a call at ``t``."""
-        now = self._status.now
+        now = self._cell.value[0]
         if t is None:
             return now
         check_order(t if now is None else now, t, "t")
@@ -288,29 +275,32 @@ class Pending(Generic[EvaluatorT]):
     @property
     def late(self) -> int:
         """How many truths came for which no prediction waited."""
-        return self._status.late
+        return self._status[1]
 
     @property
     def evicted(self) -> dict[str, int]:
         """How many predictions were dropped, by the bound that they passed."""
-        return dict(zip(("max_pending", "max_age"), self._status.evicted, strict=True))
+        return dict(zip(("max_pending", "max_age"), self._status[2:4], strict=True))
+
+    @property
+    def _present(self) -> Mapping[Hashable, _Entry]:
+        """What waits, also where the last change was not carried over."""
+        *_, gone, added = self._status
+        if not added and all(self._waiting.get(key) is not entry for key, entry in gone):
+            return self._waiting
+        hidden = {id(entry) for _, entry in (*gone, *added)}
+        return {key: entry for key, entry in self._waiting.items() if id(entry) not in hidden} | dict(added)
 
     def keys(self) -> list[Hashable]:
         """The keys under which predictions wait, the oldest first."""
-        _, _, _, gone, added = self._status
-        hidden = {id(entry) for _, entry in (*gone, *added)}
-        return [*(key for key, entry in self._waiting.items() if id(entry) not in hidden), *dict(added)]
+        return list(self._present)
 
     def __len__(self) -> int:
-        _, _, _, gone, added = self._status
-        hidden = sum(self._waiting.get(key) is entry for key, entry in (*gone, *added))
-        return len(self._waiting) - hidden + len(added)
+        return len(self._present)
 
     def __contains__(self, key: Hashable) -> bool:
         """Whether a prediction waits under a key; a TypeError, as of a dict, if it cannot be one."""
-        _, _, _, gone, added = self._status
-        entry = self._waiting.get(key)
-        return key in dict(added) or (entry is not None and all(entry is not one for _, one in gone))
+        return key in self._present
 
     def __repr__(self) -> str:
         return f"<Pending: {self.pending} wait, {self.late} late, evicted {self.evicted}; {self.evaluator!r}>"
@@ -359,14 +349,11 @@ def check_order(before: Any, t: Any, name: str) -> None:
 # -- independent copies of predictions --------------------------------------------------------------------------------
 
 
-class _Row:
+class _Row(NamedTuple):
     """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
 
-    __slots__ = ("labels", "values")
-
-    def __init__(self, labels: tuple[object, ...], values: bytes | array[float] | tuple[object, ...] | None) -> None:
-        self.labels = labels
-        self.values = values
+    labels: tuple[object, ...]
+    values: bytes | array[float] | tuple[object, ...] | None
 
 
 def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:

@@ -1,4 +1,4 @@
-"""How an evaluator is called: which keywords its ``update`` takes, values out once by its signature.
+"""How an evaluator is called: which keywords its ``update`` takes, by its signature.
 
 An evaluator is anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a single metric, a window over
 one of them, a trace, a metric of River. They differ in what else they take: ``weight`` or ``w``, ``mask``, ``t``.
@@ -7,14 +7,12 @@ one of them, a trace, a metric of River. They differ in what else they take: ``w
 from __future__ import annotations
 
 import contextlib
-import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
-from streameval.kernel.backend import commit
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -29,9 +27,12 @@ _INNER = ("evaluator", "_template", "metric")
 
 
 class Target:
-    """Passes examples on to one evaluator, in the keywords that it takes."""
+    """The methods of one evaluator, and the keywords that they take.
 
-    __slots__ = ("_mask", "_needs_t", "_prepare", "_t", "_update", "_weight", "can_revert", "evaluator")
+    ``prepare`` and ``revert`` are None where it can only count, and where it cannot take back what it counted.
+    """
+
+    __slots__ = ("_mask", "_needs_t", "_t", "_weight", "evaluator", "prepare", "revert", "update")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -47,42 +48,17 @@ class Target:
                     "give an Evaluator, a metric object or a window"
                 )
         self.evaluator = evaluator
-        self._update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
-        accepted = _keywords(self._update)
+        self.update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
+        accepted = _keywords(self.update)
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
         self._mask = "mask" in accepted
         self._t = "t" in accepted
         self._needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
-        self._prepare = preparing(evaluator)
+        self.prepare = preparing(evaluator)
         revert = getattr(evaluator, "revert", None)
-        self.can_revert = callable(revert) and not accepted.keys() - _keywords(revert).keys()
-
-    def update(
-        self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
-    ) -> None:
-        """Count one example."""
-        if mask is None and t is None and not self._needs_t and type(weight) in _ONE and weight == 1:
-            self._update(y_true, y_pred)
-        else:
-            self._update(y_true, y_pred, **self._arguments(weight, mask, t))
-
-    def revert(
-        self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
-    ) -> None:
-        """Take one example back, if `can_revert`."""
-        self.evaluator.revert(y_true, y_pred, **self._arguments(weight, mask, t))  # type: ignore[attr-defined]
-
-    def prepare(
-        self, y_true: object, y_pred: object, weight: object = 1.0, mask: object = None, t: object = None
-    ) -> list[Part] | None:
-        """Prepare that one example is counted, by a commit that follows at once; None if it can only be counted."""
-        if self._prepare is None:
-            return None
-        if mask is None and t is None and not self._needs_t and type(weight) in _ONE and weight == 1:
-            return self._prepare(y_true, y_pred)
-        return self._prepare(y_true, y_pred, **self._arguments(weight, mask, t))
+        self.revert = revert if callable(revert) and not accepted.keys() - _keywords(revert).keys() else None
 
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
@@ -96,10 +72,13 @@ class Target:
                 f"{self._kind()} needs the time of each example; give t=, or moment= where examples are read"
             )
 
-    def _arguments(self, weight: object, mask: object, t: object) -> dict[str, object]:
+    def keywords(self, weight: object, mask: object, t: object) -> dict[str, object]:
         """The keywords of one call; refused are those that say something that the evaluator would ignore."""
         arguments: dict[str, object] = {}
-        if not (type(weight) in _ONE and weight == 1):
+        plain = type(weight) in _ONE and weight == 1
+        if plain and mask is None and t is None and not self._needs_t:
+            return arguments
+        if not plain:
             self.refuse_weight()
             arguments[str(self._weight)] = weight
         if mask is not None:
@@ -124,58 +103,6 @@ def preparing(evaluator: object) -> Callable[..., list[Part] | None] | None:
 @lru_cache(maxsize=256)
 def _prepares(kind: type[Any]) -> bool:
     return "_prepare" in vars(next((base for base in kind.__mro__ if "update" in vars(base)), object))
-
-
-class Together:
-    """Evaluators that count the same examples: each example in all of them, or in none.
-
-    Ours are prepared, and commit once all others have counted. Of the others, those that can take an example back come
-    first, so that they do if a later one refuses it; of those that cannot, all but the first have a shadow, a copy that
-    refuses whatever they would refuse.
-    """
-
-    def __init__(self, targets: Iterable[Target]) -> None:
-        self._targets = list(targets)
-        self._shadows: dict[Target, Target] = {}
-
-    def prepare(self, *example: object) -> list[Part] | None:
-        """Prepare that all count an example, the arguments of `Target.update`; None if some can only count it."""
-        prepared = [target.prepare(*example) for target in self._targets]
-        return None if None in prepared else [part for parts in prepared for part in parts or ()]
-
-    def update(self, example: tuple[object, ...], part: Part) -> None:
-        """Count an example, and commit a part of a change with it."""
-        parts, foreign = [part], list[Target]()
-        for target in self._targets:
-            prepared = target.prepare(*example)
-            if prepared is None:
-                foreign.append(target)
-            else:
-                parts += prepared
-        if foreign:
-            self._count(foreign, example, parts)
-        else:
-            commit.Root.commit(parts)
-
-    def _count(self, foreign: list[Target], example: tuple[object, ...], parts: list[Part]) -> None:
-        reversible = [target for target in foreign if target.can_revert]
-        irreversible = [target for target in foreign if not target.can_revert]
-        if self._shadows.keys() != set(irreversible[1:]):
-            self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
-        done: list[Target] = []
-        try:
-            for target in (*reversible, *self._shadows.values(), *irreversible):
-                target.update(*example)
-                done.append(target)
-        except BaseException:
-            if irreversible and irreversible[0] in done:  # for good, so ours count as well
-                commit.Root.commit(parts)
-            else:
-                for target in done[: len(reversible)]:
-                    target.revert(*example)
-                self._shadows = {}
-            raise
-        commit.Root.commit(parts)
 
 
 def _keywords(method: Callable[..., object]) -> dict[str, bool]:
@@ -226,35 +153,30 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
 
     With ``metrics`` only these, in so far as it can answer them.
     """
-    single = _spec_of(evaluator) is not None
+    spec = _spec_of(evaluator)
+    single = spec is not None
     if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
         values: Values = {}
         for metric in metrics:
             with contextlib.suppress(MetricError):  # another evaluator may know it
-                values[metric] = _plain(evaluator.get(metric))
-        return values
+                values[metric] = evaluator.get(metric)
+        return _independent(values)
     answer = evaluator.get()
     if isinstance(answer, Mapping) and not single:
-        values = {str(name): _plain(value) for name, value in answer.items()}
+        values = {str(name): value for name, value in answer.items()}
     elif isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
         names = [type(metric).__name__ for metric in evaluator]
         values = {
-            name if names.count(name) == 1 else f"{name} {place}": _plain(value)
+            name if names.count(name) == 1 else f"{name} {place}": value
             for place, (name, value) in enumerate(zip(names, answer, strict=True))
         }
     else:
-        values = {name_of(evaluator): _plain(answer)}
-    return values if metrics is None else {name: values[name] for name in metrics if name in values}
+        values = {type(evaluator).__name__ if spec is None else spec.key: answer}
+    return _independent(values if metrics is None else {name: values[name] for name in metrics if name in values})
 
 
-def _plain(value: object) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def name_of(evaluator: object) -> str:
-    """What the value of a single metric is called: as the metric is, or else as its class."""
-    spec = _spec_of(evaluator)
-    return type(evaluator).__name__ if spec is None else spec.key
+def _independent(values: Values) -> Values:
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
 
 
 def _spec_of(evaluator: object) -> MetricSpec | None:

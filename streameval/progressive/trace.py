@@ -13,7 +13,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.pending import check_order
-from streameval.progressive.target import Target, Together, Values, all_read_scores, reads_scores, values_of
+from streameval.progressive.target import Target, Values, all_read_scores, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted
@@ -61,17 +61,13 @@ class Trace:
     """
 
     def __init__(
-        self,
-        evaluators: object,
-        *,
-        every: int = 100,
-        metrics: Iterable[str | MetricSpec] | None = None,
+        self, evaluators: object, *, every: int = 100, metrics: Iterable[str | MetricSpec] | None = None
     ) -> None:
         check_number("every", every, 1)
         self._targets = _targets_of(evaluators)
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
-        self._together = Together(self._targets.values())
+        self._shadows: dict[Target, Target] = {}
         self._status = commit.Root().cell((0, None))  # how many examples there are, and the time
         self._written: list[_Row] = []
 
@@ -95,26 +91,67 @@ class Trace:
         InputError
             If any of the evaluators refuses the example. None of them has counted it then.
         """
-        self._together.update((y_true, y_pred, weight, mask, t), self._prepare_status(t))
-        if self.examples % self._every == 0:
+        parts, foreign = self._prepare_all(y_true, y_pred, weight, mask, t)
+        if foreign:
+            self._count(foreign, parts, (y_true, y_pred), (weight, mask, t))
+        else:
+            commit.Root.commit(parts)
+        if not self._status.value[0] % self._every:
             self._written = self._rows
 
     def _prepare(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> list[Part] | None:
         """Prepare what `update` does, for a commit that follows at once; None where some evaluator can only count."""
-        status = self._prepare_status(t)
-        parts = self._together.prepare(y_true, y_pred, weight, mask, t)
-        return None if parts is None else [*parts, status]
+        parts, foreign = self._prepare_all(y_true, y_pred, weight, mask, t)
+        return None if foreign else parts
 
-    def _prepare_status(self, t: object) -> Part:
+    def _prepare_all(
+        self, y_true: object, y_pred: object, weight: float, mask: object, t: object
+    ) -> tuple[list[Part], list[Target]]:
+        """Prepare that one more example is counted, and list the evaluators that can only count it."""
         examples, moment = self._status.value
-        if examples % self._every == 0:
+        if not examples % self._every:
             self._written = self._rows
         if t is not None:
             check_order(t if moment is None else moment, t, "t")
             moment = t
-        return self._status.prepare_store((examples + 1, moment))
+        parts, foreign = [self._status.prepare_store((examples + 1, moment))], []
+        for target in self._targets.values():
+            prepare = target.prepare
+            prepared = prepare and prepare(y_true, y_pred, **target.keywords(weight, mask, t))
+            if prepared is None:
+                foreign.append(target)
+            else:
+                parts += prepared
+        return parts, foreign
+
+    def _count(
+        self, foreign: list[Target], parts: list[Part], pair: tuple[object, object], how: tuple[object, object, object]
+    ) -> None:
+        """Count an example in evaluators that cannot prepare it, then commit the parts.
+
+        Those that can take an example back come first, so that they do if a later one refuses it; of those that cannot,
+        all but the first have a shadow, a copy that refuses whatever they would refuse.
+        """
+        reversible = [target for target in foreign if target.revert is not None]
+        irreversible = [target for target in foreign if target.revert is None]
+        if self._shadows.keys() != set(irreversible[1:]):
+            self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
+        done: list[Target] = []
+        try:
+            for target in (*reversible, *self._shadows.values(), *irreversible):
+                target.update(*pair, **target.keywords(*how))
+                done.append(target)
+        except BaseException:
+            if irreversible and irreversible[0] in done:  # for good, so ours count as well
+                commit.Root.commit(parts)
+            else:
+                for target in done[: len(reversible)]:
+                    target.evaluator.revert(*pair, **target.keywords(*how))  # type: ignore[attr-defined]
+                self._shadows = {}
+            raise
+        commit.Root.commit(parts)
 
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""

@@ -140,7 +140,7 @@ class Model(RuleBasedStateMachine):
 
 
 def state_of(pending: se.Pending) -> tuple:
-    return pending.keys(), pending.late, pending.evicted, pending.evaluator.to_bytes(), pending._status.now
+    return pending.keys(), pending.late, pending.evicted, pending.evaluator.to_bytes(), pending._status[0]
 
 
 TestModel = Model.TestCase
