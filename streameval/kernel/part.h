@@ -13,19 +13,19 @@
 
 typedef struct {
     void (*commit)(void *data);  /* NULL once it was called */
-    void *data;                  /* of the memory of C */
-    void (*release)(void *data); /* frees the data, and all they hold, whether or not they were committed */
+    void *data;                  /* of the memory of C, or the owner */
+    void (*release)(void *data); /* frees data, and all they hold, whether or not committed; NULL for the owner */
 } se_part;
 
 static void se_part_end(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     PyObject *owner = (PyObject *)PyCapsule_GetContext(capsule);
-    part->release(part->data);
+    if (part->release) part->release(part->data);
     PyMem_Free(part);
     Py_XDECREF(owner);
 }
 
-/* A part of a table, which it keeps alive. The data are released also if this fails. */
+/* A part that keeps its owner alive. The data are released also if this fails. */
 static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)(void *), PyObject *owner) {
     se_part *part = (se_part *)PyMem_Malloc(sizeof(se_part));
     PyObject *capsule = NULL;
@@ -36,7 +36,7 @@ static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)
         PyErr_NoMemory();
     }
     if (!capsule) {
-        release(data);
+        if (release) release(data);
         PyMem_Free(part);
         return NULL;
     }

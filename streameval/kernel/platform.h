@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(_MSC_VER) && defined(_M_X64)
-#include <intrin.h>
-#endif
-
 #if defined(__GNUC__)
 #define SE_INLINE static inline __attribute__((always_inline))
 #define SE_APART static __attribute__((noinline))
@@ -25,22 +21,36 @@
 /* Vectors are chosen when the package runs, where that is possible. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SE_X86 1
+#define SE_AVX2 __attribute__((target("avx2")))
+static inline int se_has_avx2(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") != 0;
+}
+#else
+#define SE_AVX2
+static inline int se_has_avx2(void) { return 0; }
 #endif
+
+/* a * b + c, which is below 2**128; its upper half goes to `high`. */
+SE_INLINE uint64_t se_times(uint64_t a, uint64_t b, uint64_t c, uint64_t *high) {
+#if defined(__SIZEOF_INT128__)
+    const unsigned __int128 sum = (unsigned __int128)a * b + c;
+    *high = (uint64_t)(sum >> 64);
+    return (uint64_t)sum;
+#else
+    const uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+    const uint64_t low = al * bl, m1 = ah * bl + (low >> 32), m2 = al * bh + (uint32_t)m1;
+    const uint64_t product = m2 << 32 | (uint32_t)low;
+    *high = ah * bh + (m1 >> 32) + (m2 >> 32) + (product + c < c);
+    return product + c;
+#endif
+}
 
 /* Both halves of a product, one over the other. */
 SE_INLINE uint64_t se_mixed(uint64_t a, uint64_t b) {
-#if defined(__SIZEOF_INT128__)
-    const unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#elif defined(_MSC_VER) && defined(_M_X64)
-    uint64_t high, low = _umul128(a, b, &high);
+    uint64_t high;
+    const uint64_t low = se_times(a, b, 0, &high);
     return low ^ high;
-#else
-    const uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
-    const uint64_t ll = al * bl, lh = al * bh, hl = ah * bl;
-    const uint64_t middle = (ll >> 32) + (uint32_t)lh + (uint32_t)hl;
-    return (a * b) ^ (ah * bh + (lh >> 32) + (hl >> 32) + (middle >> 32));
-#endif
 }
 
 #endif

@@ -65,16 +65,24 @@ SE_INLINE int64_t *se_sums_next(const se_sums *table, size_t *at, uint64_t *oute
     return NULL;
 }
 
+/* How many keys have an example. */
+static size_t se_sums_live(const se_sums *table) {
+    size_t live = 0, at = 0;
+    uint64_t outer, inner;
+    while (se_sums_next(table, &at, &outer, &inner)) live++;
+    return live;
+}
+
 /* A table of the same content with room for `more` further keys, without keys that have no example. */
 SE_APART int se_sums_rebuild(se_sums *table, size_t more) {
-    size_t live = 0, places = 16, at = 0;
+    const size_t keys = se_sums_live(table) + more;
+    size_t places = 16, at = 0;
     uint64_t outer, inner;
     int64_t *sums;
-    while (se_sums_next(table, &at, &outer, &inner)) live++;
-    while (places < 3 * (live + more)) places *= 2;
+    while (places < 3 * keys) places *= 2;
     se_sums fresh;
     if (!se_sums_init(&fresh, places, table->sums)) return 0;
-    for (at = 0; (sums = se_sums_next(table, &at, &outer, &inner));) {
+    for (; (sums = se_sums_next(table, &at, &outer, &inner));) {
         memcpy(se_sums_find(&fresh, outer, inner), sums - 2, (size_t)(table->sums + 2) * sizeof(uint64_t));
         fresh.used++;
     }

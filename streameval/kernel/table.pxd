@@ -11,6 +11,7 @@ cdef extern from "table.h" nogil:
     uint64_t* se_sums_find(const se_sums*, uint64_t, uint64_t)
     int se_sums_init(se_sums*, size_t, int)
     int64_t* se_sums_next(const se_sums*, size_t*, uint64_t*, uint64_t*)
+    size_t se_sums_live(const se_sums*)
     int se_sums_rebuild(se_sums*, size_t)
     int se_sums_reserve(se_sums*, size_t)
     int se_sums_promise(se_sums*, size_t)

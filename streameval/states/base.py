@@ -19,7 +19,7 @@ from streameval.errors import CounterOverflowError, RevertError, StreamevalError
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
 from streameval.kernel.types import Ragged as Offsets
-from streameval.schema.batch import Batch, Example, Ragged, ragged
+from streameval.schema.batch import Batch, Dense, Example, Ragged, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import ExactSums, Margins, SumCells, changed, common_scale, joined, units_of
 
@@ -400,6 +400,14 @@ def offsets_of_lists(batch: Ragged) -> tuple[Offsets, Offsets, Offsets | None]:
         return ragged(lists) or (np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64))
 
     return listed(batch.true), listed(batch.ranked), ragged(batch.mask)
+
+
+def scored(batch: Batch, fixed: int) -> tuple[Any, ...]:
+    """What tables of scores take of a batch: `ScoredRows` or `ScoredLists`."""
+    if isinstance(batch, Dense):
+        return batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask
+    true, ranked, mask = offsets_of_lists(batch)
+    return fixed, true, ranked, batch.scores, mask
 
 
 def refusal() -> RevertError:

@@ -29,7 +29,7 @@ from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
-from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists
+from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists, scored
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Place = tuple[int, int]
@@ -89,26 +89,18 @@ class Curves(State[Place]):
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
-        fixed, table, batch = self.labels.fixed, self.table, example.scored
-        if isinstance(batch, Dense):
-            rows = (batch.true, batch.scores, batch.ranked, batch.mask)
-            return table.prepare_row(batch.columns, fixed, *rows, sign)
+        batch = example.scored
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
-        true, ranked, mask = offsets_of_lists(batch)
-        return table.prepare_lists(fixed, true, ranked, batch.scores, mask, sign)
+        prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
+        return prepare(scored(batch, self.labels.fixed), sign)
 
     def count(self, batch: Batch, threads: int = 1) -> None:  # noqa: ARG002  # it is faster than memory as it is
         """Count a batch of examples. Only for states that are thrown away if this raises."""
         super().count(batch)
 
     def _count(self, batch: Batch) -> None:
-        fixed = self.labels.fixed
-        if isinstance(batch, Dense):
-            rows = (batch.true, batch.scores, batch.ranked, batch.mask)
-            code = self.table.count_rows(batch.columns, fixed, *rows)
-        else:
-            true, ranked, mask = offsets_of_lists(batch)
-            code = self.table.count_lists(batch.examples, fixed, true, ranked, batch.scores, mask)
+        given, dense = scored(batch, self.labels.fixed), isinstance(batch, Dense)
+        code = self.table.count_rows(given) if dense else self.table.count_lists(batch.examples, given)
         if code != DONE:
             self._part(code)
 

@@ -27,7 +27,7 @@ from streameval.kernel.types import FloatArray, IntArray, Records
 from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
-from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, offsets_of_lists, refusal
+from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal, scored
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import (
     GAINS,
@@ -196,9 +196,8 @@ class Rankings(State[Key]):
         place, fixed = self._places() if self.options.ties == "last" else None, self.labels.fixed
         if isinstance(batch, Dense):
             batch = batch if place is None else _in_order(batch, place)
-            return batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask, place is not None
-        true, ranked, mask = offsets_of_lists(batch)
-        return fixed, true, ranked, batch.scores, mask, place
+            return scored(batch, fixed), place is not None
+        return scored(batch, fixed), place
 
     def _add(self, records: Records, weights: FloatArray | None) -> None:
         """Sum what the optional tables keep, and all weights."""

@@ -1,12 +1,9 @@
 """The cells of `numpy.py`, compiled, and the one function that commits; `numpy.py` says what they mean."""
 
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_SetItem
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_SetItem
 from cpython.pycapsule cimport PyCapsule_IsValid
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 
-from streameval.kernel.part cimport SE_PART_NAME, commit, se_part_new
+from streameval.kernel.part cimport SE_PART_NAME, commit, part_of
 
 from streameval.kernel.commit.numpy import Part
 
@@ -27,23 +24,6 @@ cdef class Root:
             commit(parts[at])
 
 
-cdef struct Stored:
-    PyObject* cell
-    PyObject* value  # the old one, once it was committed
-
-
-cdef struct Entry:
-    PyObject* key
-    PyObject* value
-    PyObject* old  # so that replacing it releases nothing
-
-
-cdef struct Updated:
-    PyObject* value
-    Py_ssize_t used
-    Entry* entries
-
-
 cdef class Cell:
     """See `streameval.kernel.commit.numpy.Cell`."""
 
@@ -53,12 +33,9 @@ cdef class Cell:
         self.value = value
 
     def prepare_store(self, new):
-        cdef Stored* data = <Stored*>PyMem_Malloc(sizeof(Stored))
-        if data == NULL:
-            raise MemoryError
-        data.cell, data.value = <PyObject*>self, <PyObject*>new
-        Py_INCREF(new)
-        return se_part_new(commit_store, data, release_store, self)
+        cdef Stored data = Stored.__new__(Stored)
+        data.cell, data.value = self, new
+        return part_of(commit_store, data)
 
     def prepare_update(self, dict changes):
         return self._prepare(changes, None)
@@ -68,65 +45,34 @@ cdef class Cell:
 
     cdef _prepare(self, dict changes, factor):
         """Entries become others; with a factor, they grow by so much."""
-        cdef dict value = self.value
-        cdef Entry* entry
-        cdef PyObject* old
+        cdef Updated data = Updated.__new__(Updated)
         cdef bint plain = factor == 1
-        cdef Updated* data = <Updated*>PyMem_Malloc(sizeof(Updated))
-        if data == NULL:
-            raise MemoryError
-        data.value, data.used = NULL, 0
-        data.entries = <Entry*>PyMem_Malloc((len(changes) + 1) * sizeof(Entry))
-        part = se_part_new(commit_update, data, release_update, self)  # from now on whatever fails releases all
-        if data.entries == NULL:
-            raise MemoryError
-        Py_INCREF(value)
-        data.value = <PyObject*>value
+        data.value, data.entries = self.value, []
         for key, new in changes.items():
-            old = PyDict_GetItemWithError(value, key)
-            if old == NULL:
-                PyDict_SetItem(value, key, 0)
-                old = PyDict_GetItemWithError(value, key)
+            old = data.value.setdefault(key, 0)
             if factor is not None:
-                new = <object>old + (new if plain else factor * new)
-            entry = data.entries + data.used
-            entry.key, entry.value, entry.old = <PyObject*>key, <PyObject*>new, old
-            Py_INCREF(key)
-            Py_INCREF(new)
-            Py_INCREF(<object>old)
-            data.used += 1
-        return part
+                new = old + (new if plain else factor * new)
+            data.entries += (key, new, old)
+        return part_of(commit_update, data)
+
+
+cdef class Stored:
+    cdef Cell cell
+    cdef object value  # the old one, once it was committed
+
+
+cdef class Updated:
+    cdef dict value
+    cdef list entries  # keys, new values, and old ones, so that replacing these releases nothing
 
 
 cdef void commit_store(void* data) noexcept:
-    cdef Stored* part = <Stored*>data
-    cdef Cell cell = <Cell>part.cell
-    old = cell.value
-    cell.value = <object>part.value
-    Py_INCREF(old)
-    Py_DECREF(cell.value)
-    part.value = <PyObject*>old
-
-
-cdef void release_store(void* data) noexcept:
-    Py_XDECREF((<Stored*>data).value)
-    PyMem_Free(data)
+    cdef Stored part = <Stored>data
+    part.value, part.cell.value = part.cell.value, part.value
 
 
 cdef void commit_update(void* data) noexcept:
-    cdef Updated* part = <Updated*>data
+    cdef Updated part = <Updated>data
     cdef Py_ssize_t at
-    for at in range(part.used):
-        PyDict_SetItem(<dict>part.value, <object>part.entries[at].key, <object>part.entries[at].value)
-
-
-cdef void release_update(void* data) noexcept:
-    cdef Updated* part = <Updated*>data
-    cdef Py_ssize_t at
-    for at in range(part.used):
-        Py_XDECREF(part.entries[at].key)
-        Py_XDECREF(part.entries[at].value)
-        Py_XDECREF(part.entries[at].old)
-    Py_XDECREF(part.value)
-    PyMem_Free(part.entries)
-    PyMem_Free(part)
+    for at in range(0, len(part.entries), 3):
+        PyDict_SetItem(part.value, part.entries[at], part.entries[at + 1])

@@ -104,15 +104,6 @@ static inline void se_drop(se_moments *p, uint64_t x) {
     se_leave(p, &one);
 }
 
-/* a * b + c in 128 bits. */
-static inline uint64_t se_times(uint64_t a, uint64_t b, uint64_t c, uint64_t *high) {
-    const uint64_t al = a & UINT32_MAX, ah = a >> 32, bl = b & UINT32_MAX, bh = b >> 32;
-    const uint64_t low = al * bl, m1 = ah * bl + (low >> 32), m2 = al * bh + (m1 & UINT32_MAX);
-    const uint64_t product = (m2 << 32) | (low & UINT32_MAX);
-    *high = ah * bh + (m1 >> 32) + (m2 >> 32) + (product + c < c);
-    return product + c;
-}
-
 /* The mean of the residuals, rounded down; the remainder of the division goes to `rest`. Not for empty parts. */
 static inline uint64_t se_mean(const se_moments *p, uint64_t *rest) {
     const uint64_t n = p->head >> 20;

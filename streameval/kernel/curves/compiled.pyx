@@ -7,7 +7,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport commit, part_of
+from streameval.kernel.scores cimport check_columns, read_lists, read_rows, se_score_lists, se_score_rows
 
 from streameval.kernel.types import DONE, FULL, REFUSED
 
@@ -28,24 +29,6 @@ cdef extern from "curves/rows.h" nogil:
         se_table table[2]
         int64_t binned
         int64_t side[3]
-    ctypedef struct se_score_rows:
-        const void* scores
-        const uint8_t* true_
-        const uint8_t* ranked
-        const uint8_t* mask
-        const int64_t* columns
-        ptrdiff_t rows
-        ptrdiff_t width
-        int single
-        int64_t fixed
-    ctypedef struct se_score_lists:
-        const int64_t* true_at
-        const int64_t* true_
-        const int64_t* ranked_at
-        const int64_t* ranked
-        const int64_t* mask_at
-        const int64_t* mask
-        const double* scores
     ctypedef struct se_mention:
         int64_t column
         int kind
@@ -69,7 +52,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_includes(const se_table*, const se_table*)
     void se_subtract(se_table*, const se_table*)
     void se_join(se_moments*, const se_moments*)
-    int se_append_rows(se_label*, const se_score_rows*)
+    int64_t se_append_rows(se_label*, const se_score_rows*)
     ptrdiff_t se_mentions_of_row(const se_score_rows*, ptrdiff_t, se_mention*)
     ptrdiff_t se_mentions_of_lists(const se_score_lists*, ptrdiff_t, int64_t, int64_t*, se_mention*)
     int64_t se_mentioned(const se_label*)
@@ -151,154 +134,65 @@ cdef class Bins:
         free(self.mark)
         self.mark = NULL
 
-    cdef int within(self, const int64_t[::1] columns) except -1:
-        """Columns can be out of range if two threads use one object without a lock."""
-        cdef Py_ssize_t position
-        for position in range(columns.shape[0]):
-            if not 0 <= columns[position] < self.width:
-                raise IndexError(f"column {columns[position]} is out of range; one object is for one thread at a time")
-        return 0
-
     cdef int no_room_for(self, Py_ssize_t examples, int64_t scores) noexcept:
         return examples > COUNT_MAX - self.n or scores > SCORE_MAX - self.held
 
-    # -- reading examples ----------------------------------------------------------------------------------------------
+    # -- one example ---------------------------------------------------------------------------------------------------
 
-    cdef int read_rows(self, se_score_rows* rows, columns, int64_t fixed, true, scores, ranked, mask) except -1:
-        cdef const int64_t[::1] place = columns
-        cdef const uint8_t[:, ::1] cells = true
-        cdef const float[:, ::1] narrow
-        cdef const double[:, ::1] wide
-        rows.rows, rows.width, rows.fixed = cells.shape[0], cells.shape[1], fixed
-        if place.shape[0] != rows.width or scores.shape != true.shape:
-            raise ValueError("columns, truths and scores differ in shape")
-        self.within(place)
-        rows.single = scores.dtype == np.float32
-        rows.true_ = rows.ranked = rows.mask = NULL
-        rows.scores = NULL
-        rows.columns = NULL
-        if not rows.rows * rows.width:
-            return 0
-        rows.true_, rows.columns = &cells[0, 0], &place[0]
-        if rows.single:
-            narrow = scores
-            rows.scores = &narrow[0, 0]
-        else:
-            wide = scores
-            rows.scores = &wide[0, 0]
-        if ranked is not None:
-            if ranked.shape != true.shape:
-                raise ValueError("ranked and truths differ in shape")
-            cells = ranked
-            rows.ranked = &cells[0, 0]
-        if mask is not None:
-            if mask.shape != true.shape:
-                raise ValueError("mask and truths differ in shape")
-            cells = mask
-            rows.mask = &cells[0, 0]
-        return 0
+    def prepare_row(self, given, int sign):
+        cdef se_score_rows rows
+        cdef Example example
+        read_rows(&rows, self.width, given)
+        if rows.rows != 1:
+            raise ValueError("one example is needed")
+        example = Example(self, rows.width, rows.fixed, sign)
+        example.count = se_mentions_of_row(&rows, 0, example.mentions)
+        return example.prepared()
 
-    cdef Py_ssize_t read_lists(self, se_score_lists* lists, Py_ssize_t examples, true, ranked, scores, mask) except -1:
-        """Returns how many columns the longest example has at most."""
-        cdef const int64_t[::1] true_at = true[0]
-        cdef const int64_t[::1] true_ = true[1]
-        cdef const int64_t[::1] ranked_at = ranked[0]
-        cdef const int64_t[::1] ranked_ = ranked[1]
-        cdef const int64_t[::1] mask_at
-        cdef const int64_t[::1] mask_
-        cdef const double[::1] score = scores
-        cdef Py_ssize_t row, length, longest = 0
-        self.within(true_)
-        self.within(ranked_)
-        if score.shape[0] != ranked_.shape[0]:
-            raise ValueError("as many scores as ranked columns are needed")
-        lists.true_at, lists.ranked_at = &true_at[0], &ranked_at[0]
-        lists.true_ = &true_[0] if true_.shape[0] else NULL
-        lists.ranked = &ranked_[0] if ranked_.shape[0] else NULL
-        lists.scores = &score[0] if score.shape[0] else NULL
-        lists.mask_at = lists.mask = NULL
-        if mask is not None and len(mask[1]):
-            mask_at, mask_ = mask
-            self.within(mask_)
-            lists.mask_at, lists.mask = &mask_at[0], &mask_[0]
-        for row in range(examples):
-            length = true_at[row + 1] - true_at[row] + ranked_at[row + 1] - ranked_at[row]
-            if lists.mask_at != NULL:
-                length += mask_at[row + 1] - mask_at[row]
-            longest = max(longest, length)
+    def prepare_lists(self, given, int sign):
+        cdef se_score_lists lists
+        cdef Example example = self.example_of(&lists, 1, given, sign)
+        self.turn += 1
+        example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
+        return example.prepared()
+
+    cdef Example example_of(self, se_score_lists* lists, Py_ssize_t examples, given, int sign):
+        """Point to lists; room for the mentions of any of them."""
+        read_lists(lists, self.width, examples, given)
         if self.mark == NULL:
             self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
             if self.mark == NULL:
                 raise MemoryError
             self.turn = 0
-        return longest
-
-    # -- one example ---------------------------------------------------------------------------------------------------
-
-    def prepare_row(self, columns, int64_t fixed, true, scores, ranked, mask, int sign):
-        cdef se_score_rows rows
-        cdef Example example
-        self.read_rows(&rows, columns, fixed, true, scores, ranked, mask)
-        if rows.rows != 1:
-            raise ValueError("one example is needed")
-        example = Example(self, rows.width, fixed, sign)
-        example.count = se_mentions_of_row(&rows, 0, example.mentions)
-        return example.prepared()
-
-    def prepare_lists(self, int64_t fixed, true, ranked, scores, mask, int sign):
-        cdef se_score_lists lists
-        cdef Example example = Example(self, self.read_lists(&lists, 1, true, ranked, scores, mask), fixed, sign)
-        self.turn += 1
-        example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
-        return example.prepared()
+        return Example(self, lists.longest[0] + lists.longest[1] + lists.longest[2], lists.fixed, sign)
 
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
 
-    def count_rows(self, columns, int64_t fixed, true, scores, ranked, mask):
+    def count_rows(self, given):
         cdef se_score_rows rows
-        cdef Py_ssize_t position, side
-        cdef int64_t before = 0, after = 0
-        cdef int enough
-        cdef se_counter counter
-        self.read_rows(&rows, columns, fixed, true, scores, ranked, mask)
+        cdef int64_t added
+        read_rows(&rows, self.width, given)
         if self.no_room_for(rows.rows, rows.rows * rows.width):
             return FULL
-        if not rows.rows * rows.width:
-            self.n += rows.rows
-            return DONE
-        memset(&counter, 0, sizeof(se_counter))
-        for position in range(rows.width):
-            before += self.labels[rows.columns[position]].binned
-            for side in range(2):
-                se_relieve(&self.labels[rows.columns[position]].table[side], &counter)
-        se_drop_counter(&counter)
         if rows.rows * rows.width >= RELEASE:
             with nogil:
-                enough = se_append_rows(self.labels, &rows)
+                added = se_append_rows(self.labels, &rows)
         else:
-            enough = se_append_rows(self.labels, &rows)
-        if not enough:
+            added = se_append_rows(self.labels, &rows)
+        if added < 0:
             raise MemoryError
-        for position in range(rows.width):
-            after += self.labels[rows.columns[position]].binned
-        self.held += after - before
+        self.held += added
         self.n += rows.rows
         return DONE
 
-    def count_lists(self, Py_ssize_t examples, int64_t fixed, true, ranked, scores, mask):
+    def count_lists(self, Py_ssize_t examples, given):
         cdef se_score_lists lists
         cdef Py_ssize_t row, count, position
         cdef bint enough = True
-        cdef se_counter counter
-        cdef Example example = Example(self, self.read_lists(&lists, examples, true, ranked, scores, mask), fixed, 1)
-        if self.no_room_for(examples, len(scores)):
+        cdef Example example = self.example_of(&lists, examples, given, 1)
+        if self.no_room_for(examples, len(given[3])):
             return FULL
-        memset(&counter, 0, sizeof(se_counter))
         with nogil:
-            for position in range(self.width):
-                se_relieve(&self.labels[position].table[0], &counter)
-                se_relieve(&self.labels[position].table[1], &counter)
-            se_drop_counter(&counter)
             for row in range(examples):
                 self.turn += 1
                 count = se_mentions_of_lists(&lists, row, self.turn, self.mark, example.mentions)
@@ -307,7 +201,7 @@ cdef class Bins:
                 enough = se_make_room(self.labels, example.mentions, count)
                 if not enough:
                     break
-                se_append_mentions(self.labels, example.mentions, count, fixed)
+                se_append_mentions(self.labels, example.mentions, count, lists.fixed)
         if not enough:
             raise MemoryError
         self.n += examples
@@ -315,33 +209,27 @@ cdef class Bins:
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
-    cdef object merging(self, Bins other, columns, int sign):
-        """All that a merge needs, prepared; or why it is declined."""
-        cdef Merge merge
+    def prepare_merge(self, Bins other, columns, int sign):
+        cdef Merge merge = Merge()
         cdef const int64_t[::1] place
         if sign > 0 and self.no_room_for(other.n, other.held):
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
-        merge = Merge()
         merge.bins, merge.other, merge.sign, merge.width = self, other, sign, other.width
         if columns is None:
             self.reserve(other.width)
         else:
             merge.columns = np.ascontiguousarray(columns, np.int64)
             place = merge.columns
-            self.within(place)
+            check_columns(place, self.width)
             merge.width = min(other.width, place.shape[0])
             merge.place = &place[0] if merge.width else NULL
         if sign < 0 and not merge.included():
             return REFUSED
         if sign > 0:
             merge.make_room()
-        return merge
-
-    def prepare_merge(self, Bins other, columns, int sign):
-        merge = self.merging(other, columns, sign)
-        return se_part_new(commit_merge, <void*>merge, release, merge) if isinstance(merge, Merge) else merge
+        return part_of(commit_merge, merge)
 
     def mentioned(self, Py_ssize_t width):
         out = np.zeros(width, np.bool_)
@@ -353,7 +241,7 @@ cdef class Bins:
 
     def sides(self, columns):
         cdef const int64_t[::1] place = columns
-        self.within(place)
+        check_columns(place, self.width)
         out = np.zeros((place.shape[0], 3), np.int64)
         cdef int64_t[:, ::1] view = out
         cdef Py_ssize_t position, side
@@ -372,7 +260,7 @@ cdef class Bins:
         cdef se_moments* part
         cdef bint enough = True
         cdef se_counter counter
-        self.within(place)
+        check_columns(place, self.width)
         memset(&counter, 0, sizeof(se_counter))
         with nogil:
             for position in range(count):
@@ -431,7 +319,7 @@ cdef class Bins:
         cdef se_counter counter
         cdef se_table counted[2]
         cdef const se_table* view[2]
-        self.within(place)
+        check_columns(place, self.width)
         memset(&counter, 0, sizeof(se_counter))
         memset(counted, 0, sizeof(counted))
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
@@ -497,16 +385,11 @@ cdef class Bins:
 
     def copy(self, root):
         cdef Bins twin = Bins(root, self.width)
-        merge = twin.merging(self, None, 1)
-        commit_merge(<void*>merge)
+        commit(twin.prepare_merge(self, None, 1))
         return twin
 
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
-
-
-cdef void release(void* data) noexcept:
-    """The data of a part are the object that it keeps."""
 
 
 @cython.final
@@ -539,7 +422,6 @@ cdef class Example:
         cdef Bins bins = self.bins
         cdef Py_ssize_t position
         cdef int counted
-        cdef se_counter counter
         for position in range(self.count):
             self.scored += self.mentions[position].kind < 2
         if self.sign < 0:
@@ -550,16 +432,11 @@ cdef class Example:
                 return REFUSED
         elif bins.no_room_for(1, self.scored):
             return FULL
+        elif not se_make_room(bins.labels, self.mentions, self.count):
+            raise MemoryError
         else:
-            memset(&counter, 0, sizeof(se_counter))
-            for position in range(self.count):
-                if self.mentions[position].kind < 2:
-                    se_relieve(&bins.labels[self.mentions[position].column].table[self.mentions[position].kind], &counter)
-            se_drop_counter(&counter)
-            if not se_make_room(bins.labels, self.mentions, self.count):
-                raise MemoryError
             self.owed = True
-        return se_part_new(commit_example, <void*>self, release, self)
+        return part_of(commit_example, self)
 
 
 cdef void commit_example(void* data) noexcept:

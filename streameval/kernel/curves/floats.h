@@ -105,7 +105,7 @@ SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
     }
 }
 
-#define SE_FLOATS(NAME, ATTRIBUTE)                                                                                    \
+#define SE_LOOPS(NAME, ATTRIBUTE)                                                                                     \
     ATTRIBUTE static int se_extremes_##NAME(const float *scores, size_t n, float ends[2]) {                           \
         return se_extremes(scores, n, ends);                                                                          \
     }                                                                                                                 \
@@ -113,10 +113,8 @@ SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
         se_sum_floats(c, scores, n);                                                                                  \
     }
 
-SE_FLOATS(plain, )
-#ifdef SE_X86
-SE_FLOATS(avx2, __attribute__((target("avx2"))))
-#endif
+SE_LOOPS(plain, )
+SE_LOOPS(avx2, SE_AVX2)
 
 /* Count floats by bin. Returns how many bins they meet, or 0 if they are too many, too far apart or too small for this,
    or if memory ran out. */
@@ -124,81 +122,65 @@ static uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     float ends[2];
     uint64_t unused;
     uint32_t bins = 0;
-    int wide = 0;
-    if (n > SE_AT_ONCE) return 0;
-#ifdef SE_X86
-    __builtin_cpu_init();
-    wide = __builtin_cpu_supports("avx2") != 0;
-    if (!(wide ? se_extremes_avx2(scores, n, ends) : se_extremes_plain(scores, n, ends))) return 0;
-#else
-    if (!se_extremes_plain(scores, n, ends)) return 0;
-#endif
+    const int wide = se_has_avx2();
+    if (n > SE_AT_ONCE || !(wide ? se_extremes_avx2 : se_extremes_plain)(scores, n, ends)) return 0;
     const uint32_t first = se_bin(se_bits_of_float(ends), &unused) / SE_BLOCK * SE_BLOCK;
     const uint32_t span = se_bin(se_bits_of_float(ends + 1), &unused) - first + 1;
     if (span > SE_SPAN || !se_widen_counter(c, (span + SE_BLOCK - 1) / SE_BLOCK)) return 0;
     c->base = first;
-#ifdef SE_X86
-    if (wide) se_sum_floats_avx2(c, scores, n);
-    else se_sum_floats_plain(c, scores, n);
-#else
-    (void)wide;
-    se_sum_floats_plain(c, scores, n);
-#endif
+    (wide ? se_sum_floats_avx2 : se_sum_floats_plain)(c, scores, n);
     for (uint32_t block = 0; block < c->blocks; block++)
         for (uint32_t at = block * SE_BLOCK; c->occupied[block] && at < (block + 1) * SE_BLOCK; at++)
             bins += c->sums[at][0] != 0;
     return bins;
 }
 
+/* Copy a bin of another table behind those that a table uses. */
+static inline void se_push(se_table *to, uint32_t *used, const se_table *other, uint32_t at) {
+    to->index[*used] = (other->index[at] & ~(uint64_t)UINT32_MAX) | *used;
+    to->parts[(*used)++] = *se_moments_at(other, at);
+}
+
 /* Move what was counted, in that many bins, to the end of a table, together with the bins of another, if any. There must
    be room if `enough`; the counter is cleared in any case. */
 static void se_take_counted(se_counter *c, const se_table *other, se_table *to, int enough) {
     uint32_t old = 0, used = to->used;
-    const uint32_t olds = other ? other->used : 0;
+    const uint32_t olds = other && enough ? other->used : 0;
     for (uint32_t block = 0; block < c->blocks; block++) {
         if (!c->occupied[block]) continue;
         for (uint32_t at = block * SE_BLOCK; enough && at < (block + 1) * SE_BLOCK; at++) {
             const uint64_t head = c->sums[at][0], sum = head & SE_KEY_LOW, square = c->sums[at][1];
-            const uint64_t bin = c->base + at;
+            const uint32_t bin = c->base + at;
             if (!head) continue;
-            for (; old < olds && other->index[old] >> 32 < bin; old++, used++) {
-                to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
-                to->parts[used] = *se_moments_at(other, old);
-            }
-            se_moments *part = to->parts + used;
-            part->head = head >> 40 << 20 | sum >> (64 - SE_UNIT);
-            part->sum = sum << SE_UNIT;
-            part->square_high = square >> (64 - 2 * SE_UNIT);
-            part->square = square << 2 * SE_UNIT;
-            if (old < olds && other->index[old] >> 32 == bin) se_join(part, se_moments_at(other, old++));
-            to->index[used] = bin << 32 | used;
+            while (old < olds && other->index[old] >> 32 < bin) se_push(to, &used, other, old++);
+            to->parts[used] = (se_moments){head >> 40 << 20 | sum >> (64 - SE_UNIT), sum << SE_UNIT,
+                                           square >> (64 - 2 * SE_UNIT), square << 2 * SE_UNIT};
+            if (old < olds && other->index[old] >> 32 == bin) se_join(to->parts + used, se_moments_at(other, old++));
+            to->index[used] = (uint64_t)bin << 32 | used;
             used++;
         }
         memset(c->sums + block * SE_BLOCK, 0, SE_BLOCK * sizeof *c->sums);
         c->occupied[block] = 0;
     }
-    for (; enough && old < olds; old++, used++) {
-        to->index[used] = (other->index[old] & ~(uint64_t)UINT32_MAX) | used;
-        to->parts[used] = *se_moments_at(other, old);
-    }
+    while (old < olds) se_push(to, &used, other, old++);
     to->used = used;
 }
 
 /* Append floats as keys. 0 if memory ran out. */
 static int se_widen(se_table *t) {
-    if (!se_extend(&t->fresh[0], t->narrow.used)) return 0;
-    for (size_t i = 0; i < t->narrow.used; i++) {
+    if (!se_extend(t, 0, t->fresh[SE_FLOATS].used)) return 0;
+    for (size_t i = 0; i < t->fresh[SE_FLOATS].used; i++) {
         uint64_t x;
-        const uint32_t bin = se_bin(se_bits_of_float(t->narrow.scores + i), &x);
+        const uint32_t bin = se_bin(se_bits_of_float(t->fresh[SE_FLOATS].scores + i), &x);
         t->fresh[0].keys[t->fresh[0].used++] = se_key(bin, x);
     }
-    t->narrow.used = t->narrow.seen = 0;
+    t->fresh[SE_FLOATS].used = t->fresh[SE_FLOATS].seen = 0;
     return 1;
 }
 
 /* Put floats into bins. 0 if memory ran out; no count is lost then. */
 static int se_settle_floats(se_table *t, se_counter *c) {
-    const uint32_t counted = se_count_floats(c, t->narrow.scores, t->narrow.used);
+    const uint32_t counted = se_count_floats(c, t->fresh[SE_FLOATS].scores, t->fresh[SE_FLOATS].used);
     se_table *list = t->used ? &c->list : t;
     if (!counted) return se_widen(t);
     list->used = 0;
@@ -206,7 +188,7 @@ static int se_settle_floats(se_table *t, se_counter *c) {
     se_take_counted(c, NULL, list, enough);
     if (!enough || (list != t && !se_admit_bins(t, list))) return 0;
     if (list != t) se_unite(t, list);
-    t->narrow.used = t->narrow.seen = 0;
+    t->fresh[SE_FLOATS].used = t->fresh[SE_FLOATS].seen = 0;
     return 1;
 }
 

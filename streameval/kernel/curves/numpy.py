@@ -28,8 +28,8 @@ from streameval.kernel.types import (
     FloatArray,
     IntArray,
     Ragged,
-    ScoreArray,
-    UInt8Array,
+    ScoredLists,
+    ScoredRows,
     WordArray,
 )
 
@@ -86,7 +86,7 @@ def _change(
     examples: int,
     columns: IntArray,
     scores: FloatArray,
-    positive: UInt8Array,
+    positive: Flags,
     unscored: list[IntArray],
     sign: int,
 ) -> _Change:
@@ -140,17 +140,9 @@ class Bins:
 
     # -- examples ------------------------------------------------------------------------------------------------------
 
-    def prepare_row(
-        self,
-        columns: IntArray,
-        fixed: int,
-        true: UInt8Array,
-        scores: ScoreArray,
-        ranked: UInt8Array | None,
-        mask: UInt8Array | None,
-        sign: int,
-    ) -> Part | int:
-        """Count one row (sign 1) or take it back (sign -1); see `count_rows`."""
+    def prepare_row(self, rows: ScoredRows, sign: int) -> Part | int:
+        """Count one row (sign 1) or take it back (sign -1)."""
+        columns, fixed, true, scores, ranked, mask = rows
         self._check(columns)
         visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
         scored = visible if ranked is None else visible & (ranked != 0)
@@ -159,62 +151,30 @@ class Bins:
         unscored = visible & ~scored
         wide = scores[scored].astype(np.float64)
         sides = [place[side] for side in (unscored & (true == 0) & (place >= fixed), unscored & (true != 0), ~visible)]
-        return self._prepared(_change(len(true), columns[column], wide, true[scored], sides, sign))
+        return self._prepared(_change(len(true), columns[column], wide, true[scored] != 0, sides, sign))
 
-    def prepare_lists(
-        self,
-        fixed: int,  # noqa: ARG002  # as in `count_lists`
-        true: Ragged,
-        ranked: Ragged,
-        scores: FloatArray,
-        mask: Ragged | None,
-        sign: int,
-    ) -> Part | int:
-        """Count one example of lists (sign 1) or take it back (sign -1); see `count_lists`."""
-        return self._lists(1, true, ranked, scores, mask, sign)
-
-    def count_rows(
-        self,
-        columns: IntArray,
-        fixed: int,
-        true: UInt8Array,
-        scores: ScoreArray,
-        ranked: UInt8Array | None,
-        mask: UInt8Array | None,
-    ) -> int:
-        """Count rows of truths and scores.
-
-        ``columns`` says where each column counts; those below ``fixed`` belong to declared labels. Where ``ranked`` is
-        0 there is no score, and where ``mask`` is 1 nothing counts.
-        """
-        return self._committed(self.prepare_row(columns, fixed, true, scores, ranked, mask, 1))
-
-    def count_lists(
-        self,
-        examples: int,
-        fixed: int,  # noqa: ARG002  # lists mention no label that is neither true nor ranked nor masked
-        true: Ragged,
-        ranked: Ragged,
-        scores: FloatArray,
-        mask: Ragged | None,
-    ) -> int:
-        """Count lists of columns that are true, that have a score, and that are masked."""
-        return self._committed(self._lists(examples, true, ranked, scores, mask, 1))
-
-    def _lists(
-        self, examples: int, true: Ragged, ranked: Ragged, scores: FloatArray, mask: Ragged | None, sign: int
-    ) -> Part | int:
+    def prepare_lists(self, lists: ScoredLists, sign: int, examples: int = 1) -> Part | int:
+        """Count one example of lists (sign 1) or take it back (sign -1)."""
+        _, true, ranked, scores, mask = lists  # they mention no label that is neither true nor ranked nor masked
         width = len(self._cell.value.sides)
-        for lists in (true, ranked, *([] if mask is None else [mask])):
-            self._check(lists[1])
+        for side in (true, ranked, *([] if mask is None else [mask])):
+            self._check(side[1])
         trues, cells = _cells(examples, width, true), _cells(examples, width, ranked)
         masked = np.unique(_cells(examples, width, mask)) if mask is not None else np.zeros(0, np.int64)
         known = ~np.isin(cells, masked)
         scored = cells[known]
         unscored = np.setdiff1d(np.setdiff1d(trues, masked), scored)
-        positive = np.isin(scored, trues).astype(np.uint8)
+        positive = np.isin(scored, trues)
         sides = [np.zeros(0, np.int64), unscored % width, masked % width]
         return self._prepared(_change(examples, scored % width, scores[known], positive, sides, sign))
+
+    def count_rows(self, rows: ScoredRows) -> int:
+        """Count rows."""
+        return self._committed(self.prepare_row(rows, 1))
+
+    def count_lists(self, examples: int, lists: ScoredLists) -> int:
+        """Count lists of columns."""
+        return self._committed(self.prepare_lists(lists, 1, examples))
 
     def _check(self, columns: IntArray) -> None:
         if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.sides):
@@ -347,7 +307,7 @@ def _cells(examples: int, width: int, lists: Ragged) -> IntArray:
     return np.repeat(np.arange(examples), np.diff(lists[0])) * width + lists[1]
 
 
-def _summed(columns: IntArray, bins: IntArray, residuals: IntArray, positive: UInt8Array) -> list[tuple[_Place, _Part]]:
+def _summed(columns: IntArray, bins: IntArray, residuals: IntArray, positive: Flags) -> list[tuple[_Place, _Part]]:
     """By column, bin and class: how many scores, the sum of their residuals, the sum of the squares."""
     key = (columns * BINS + bins) * 2 + positive  # fits as long as there are fewer than 2**39 columns
     distinct, which, times = np.unique(key, return_inverse=True, return_counts=True)

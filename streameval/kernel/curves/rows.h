@@ -3,21 +3,13 @@
 #ifndef STREAMEVAL_ROWS_H
 #define STREAMEVAL_ROWS_H
 
+#include "scores.h"
 #include "settle.h"
 
 /* -- rows of scores ------------------------------------------------------------------------------------------------------ */
 
 #define SE_DEEP_TILE 128
 #define SE_WIDE_TILE 16
-
-typedef struct {
-    const void *scores;
-    const uint8_t *true_, *ranked, *mask; /* the last two may be NULL */
-    const int64_t *columns;                 /* where each column counts */
-    ptrdiff_t rows, width;
-    int single; /* scores are floats, not doubles */
-    int64_t fixed;
-} se_score_rows;
 
 /* Of how many cells of a row nothing is appended; they are counted by side. */
 static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t side[3]) {
@@ -27,91 +19,83 @@ static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t sid
     return 1;
 }
 
-static int se_append_floats(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
-                            int64_t (*side)[3]) {
-    const float *scores = (const float *)in->scores;
-    for (ptrdiff_t row = 0; row < in->rows; row += SE_DEEP_TILE) {
-        const ptrdiff_t deep = in->rows - row < SE_DEEP_TILE ? in->rows - row : SE_DEEP_TILE;
-        float *end[SE_WIDE_TILE][2];
-        for (ptrdiff_t j = 0; j < wide; j++) {
-            for (int i = 0; i < 2; i++) {
-                se_floats *to = &labels[j]->table[i].narrow;
-                /* Most are negative: room for all of a batch at once. */
-                const ptrdiff_t ahead = !i && in->rows - row < 4096 ? in->rows - row : deep;
-                if (to->room - to->used < (size_t)deep && !se_extend_floats(to, (size_t)ahead)) return 0;
-                end[j][i] = to->scores + to->used;
-            }
-        }
-        for (ptrdiff_t at = row * in->width + column; at < (row + deep) * in->width; at += in->width) {
-            const uint8_t *true_ = in->true_ + at;
-            if (!in->mask && !in->ranked)
-                for (ptrdiff_t j = 0; j < wide; j++) *end[j][true_[j] & 1]++ = scores[at + j];
-            else
-                for (ptrdiff_t j = 0; j < wide; j++)
-                    if (!se_unscored(in, at + j, side[j])) *end[j][true_[j] & 1]++ = scores[at + j];
-        }
-        for (ptrdiff_t j = 0; j < wide; j++) {
-            for (int i = 0; i < 2; i++) {
-                se_floats *to = &labels[j]->table[i].narrow;
-                const size_t used = (size_t)(end[j][i] - to->scores);
-                labels[j]->binned += (int64_t)(used - to->used);
-                to->used = used;
-            }
-        }
-    }
-    return 1;
-}
+typedef union {
+    float *scores;
+    uint64_t *keys;
+} se_end;
 
-static int se_append_doubles(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
-                             int64_t (*side)[3]) {
-    const double *scores = (const double *)in->scores;
+/* Append the scores of a few columns, floats if `single`, which is a constant. */
+SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
+                                int64_t (*side)[3], const int single) {
+    const int some = in->mask || in->ranked, first = single ? SE_FLOATS : 0, last = single ? SE_FLOATS : 1;
     for (ptrdiff_t row = 0; row < in->rows; row += SE_DEEP_TILE) {
         const ptrdiff_t deep = in->rows - row < SE_DEEP_TILE ? in->rows - row : SE_DEEP_TILE;
-        uint64_t *end[SE_WIDE_TILE][2][2];
+        se_end end[SE_WIDE_TILE][2][SE_RUNS];
         for (ptrdiff_t j = 0; j < wide; j++) {
-            for (int i = 0; i < 4; i++) {
-                se_run *to = &labels[j]->table[i / 2].fresh[i % 2];
-                if (!se_extend(to, (size_t)deep)) return 0;
-                end[j][i / 2][i % 2] = to->keys + to->used;
+            for (int i = 0; i < 2; i++) {
+                /* Most are negative: room for all of a batch at once. */
+                const ptrdiff_t ahead = single && !i && in->rows - row < 4096 ? in->rows - row : deep;
+                for (int run = first; run <= last; run++) {
+                    se_table *t = &labels[j]->table[i];
+                    const se_run *to = &t->fresh[run];
+                    if (to->room - to->used < (size_t)deep && !se_extend(t, run, (size_t)ahead)) return 0;
+                    if (single) end[j][i][run].scores = to->scores + to->used;
+                    else end[j][i][run].keys = to->keys + to->used;
+                }
             }
         }
         for (ptrdiff_t at = row * in->width + column; at < (row + deep) * in->width; at += in->width) {
             for (ptrdiff_t j = 0; j < wide; j++) {
-                uint64_t x;
-                if ((in->mask || in->ranked) && se_unscored(in, at + j, side[j])) continue;
-                const uint32_t bin = se_bin(se_bits_of_double(scores + at + j), &x);
-                *end[j][in->true_[at + j] & 1][x & 1]++ = se_key(bin, x);
+                if (some && se_unscored(in, at + j, side[j])) continue;
+                se_end *to = end[j][in->true_[at + j] & 1];
+                if (single) {
+                    *to[SE_FLOATS].scores++ = ((const float *)in->scores)[at + j];
+                } else {
+                    uint64_t x;
+                    const uint32_t bin = se_bin(se_bits_of_double((const double *)in->scores + at + j), &x);
+                    *to[x & 1].keys++ = se_key(bin, x);
+                }
             }
         }
         for (ptrdiff_t j = 0; j < wide; j++) {
-            for (int i = 0; i < 4; i++) {
-                se_run *to = &labels[j]->table[i / 2].fresh[i % 2];
-                const size_t used = (size_t)(end[j][i / 2][i % 2] - to->keys);
-                labels[j]->binned += (int64_t)(used - to->used);
-                to->used = used;
+            for (int i = 0; i < 2; i++) {
+                for (int run = first; run <= last; run++) {
+                    se_run *to = &labels[j]->table[i].fresh[run];
+                    const se_end stop = end[j][i][run];
+                    const size_t used = (size_t)(single ? stop.scores - to->scores : stop.keys - to->keys);
+                    labels[j]->binned += (int64_t)(used - to->used);
+                    to->used = used;
+                }
             }
         }
     }
     return 1;
 }
 
-/* Append the scores of all rows. 0 if memory ran out; some are appended then. */
-static int se_append_rows(se_label *labels, const se_score_rows *in) {
-    for (ptrdiff_t column = 0; column < in->width; column += SE_WIDE_TILE) {
+/* Append the scores of all rows. Returns how many, or -1 if memory ran out; some are appended then. */
+static int64_t se_append_rows(se_label *labels, const se_score_rows *in) {
+    se_counter counter = {0};
+    int64_t added = in->rows * in->width;
+    for (ptrdiff_t column = 0; column < in->width && in->rows; column += SE_WIDE_TILE) {
         const ptrdiff_t wide = in->width - column < SE_WIDE_TILE ? in->width - column : SE_WIDE_TILE;
         se_label *owner[SE_WIDE_TILE];
         int64_t side[SE_WIDE_TILE][3] = {{0}};
-        for (ptrdiff_t j = 0; j < wide; j++) owner[j] = labels + in->columns[column + j];
-        if (in->single ? !se_append_floats(owner, in, column, wide, side)
-                       : !se_append_doubles(owner, in, column, wide, side))
-            return 0;
+        for (ptrdiff_t j = 0; j < wide; j++) {
+            owner[j] = labels + in->columns[column + j];
+            for (int i = 0; i < 2; i++) se_relieve(&owner[j]->table[i], &counter);
+        }
+        se_drop_counter(&counter);
+        if (in->single ? !se_append_columns(owner, in, column, wide, side, 1)
+                       : !se_append_columns(owner, in, column, wide, side, 0))
+            return -1;
         for (ptrdiff_t j = 0; j < wide; j++) {
             owner[j]->side[0] += in->columns[column + j] < in->fixed ? 0 : side[j][0];
             owner[j]->side[1] += side[j][1];
             owner[j]->side[2] += side[j][2];
+            added -= side[j][0] + side[j][1] + side[j][2];
         }
     }
-    return 1;
+    return added;
 }
 
 /* -- example by example -------------------------------------------------------------------------------------------------- */
@@ -123,11 +107,6 @@ typedef struct {
     uint32_t bin;
     int kind;
 } se_mention;
-
-typedef struct {
-    const int64_t *true_at, *true_, *ranked_at, *ranked, *mask_at, *mask; /* mask_at may be NULL */
-    const double *scores;
-} se_score_lists;
 
 /* The mentions of a row, one for each of its columns. */
 static ptrdiff_t se_mentions_of_row(const se_score_rows *in, ptrdiff_t row, se_mention *out) {
@@ -147,29 +126,30 @@ static ptrdiff_t se_mentions_of_row(const se_score_rows *in, ptrdiff_t row, se_m
    2 done), so that they need no clearing. */
 static ptrdiff_t se_mentions_of_lists(
     const se_score_lists *in, ptrdiff_t row, int64_t turn, int64_t *mark, se_mention *out) {
-    const int64_t fresh = 4 * turn;
+    const int64_t fresh = 4 * turn, *masked = in->columns[SE_MASKED], *true_ = in->columns[SE_TRUE];
+    const int64_t *ranked = in->columns[SE_RANKED];
     ptrdiff_t count = 0;
-    for (int64_t i = in->mask_at ? in->mask_at[row] : 0; in->mask_at && i < in->mask_at[row + 1]; i++) {
-        if (mark[in->mask[i]] >= fresh) continue;
-        mark[in->mask[i]] = fresh + 2;
-        out[count].column = in->mask[i];
+    for (int64_t i = se_start(in, SE_MASKED, row); i < se_start(in, SE_MASKED, row + 1); i++) {
+        if (mark[masked[i]] >= fresh) continue;
+        mark[masked[i]] = fresh + 2;
+        out[count].column = masked[i];
         out[count++].kind = 4;
     }
-    for (int64_t i = in->true_at[row]; i < in->true_at[row + 1]; i++)
-        if (mark[in->true_[i]] < fresh) mark[in->true_[i]] = fresh + 1;
-    for (int64_t i = in->ranked_at[row]; i < in->ranked_at[row + 1]; i++) {
-        const int64_t seen = mark[in->ranked[i]];
+    for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++)
+        if (mark[true_[i]] < fresh) mark[true_[i]] = fresh + 1;
+    for (int64_t i = se_start(in, SE_RANKED, row); i < se_start(in, SE_RANKED, row + 1); i++) {
+        const int64_t seen = mark[ranked[i]];
         if (seen == fresh + 2) continue;
-        mark[in->ranked[i]] = fresh + 2;
-        out[count].column = in->ranked[i];
+        mark[ranked[i]] = fresh + 2;
+        out[count].column = ranked[i];
         out[count].kind = seen == fresh + 1;
         out[count].bin = se_bin(se_bits_of_double(in->scores + i), &out[count].residual);
         count++;
     }
-    for (int64_t i = in->true_at[row]; i < in->true_at[row + 1]; i++) {
-        if (mark[in->true_[i]] != fresh + 1) continue;
-        mark[in->true_[i]] = fresh + 2;
-        out[count].column = in->true_[i];
+    for (int64_t i = se_start(in, SE_TRUE, row); i < se_start(in, SE_TRUE, row + 1); i++) {
+        if (mark[true_[i]] != fresh + 1) continue;
+        mark[true_[i]] = fresh + 2;
+        out[count].column = true_[i];
         out[count++].kind = 3;
     }
     return count;
@@ -187,10 +167,14 @@ static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->si
 
 /* Make room for mentions, which is owed until they come or do not. 0 if memory ran out; then nothing is owed. */
 static int se_make_room(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
+    se_counter counter = {0};
+    for (const se_mention *m = mentions; m < mentions + count; m++)
+        if (m->kind < 2) se_relieve(se_table_of(labels, m), &counter);
+    se_drop_counter(&counter);
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind > 1) continue;
-        se_run *run = &se_table_of(labels, m)->fresh[m->residual & 1];
-        if (!se_extend(run, run->room < 4 ? 4 : run->owed + 1)) return 0;
+        const se_run *run = &se_table_of(labels, m)->fresh[m->residual & 1];
+        if (!se_extend(se_table_of(labels, m), m->residual & 1, run->room < 4 ? 4 : run->owed + 1)) return 0;
     }
     for (const se_mention *m = mentions; m < mentions + count; m++)
         if (m->kind < 2) se_table_of(labels, m)->fresh[m->residual & 1].owed++;
@@ -207,7 +191,7 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         if (m->kind < 2) {
             se_run *run = &se_table_of(labels, m)->fresh[m->residual & 1];
-            if (!se_extend(run, 1)) return 0;
+            if (!se_extend(se_table_of(labels, m), m->residual & 1, 1)) return 0;
             run->keys[run->used++] = se_key(m->bin, m->residual);
             run->owed--;
             labels[m->column].binned++;

@@ -9,15 +9,18 @@
    somebody looks. Floats of rows stay floats, half as large. Of others the key is kept: bin << 40 | residual >> 1; the
    last bit of the residual tells in which run it stands. */
 typedef struct {
-    float *scores;
+    union {
+        void *start;
+        uint64_t *keys;
+        float *scores;
+    };
     size_t used, room, owed; /* owed: room for what is prepared and not yet committed */
-    size_t seen;             /* how many there were when they were last read without being binned */
-} se_floats;
-
-typedef struct {
-    uint64_t *keys;
-    size_t used, room, owed;
+    size_t seen;             /* how many floats there were when they were last read without being binned */
 } se_run;
+
+enum { SE_FLOATS = 2, SE_RUNS }; /* which run is that of floats; how many there are */
+
+static inline size_t se_size(int run) { return run == SE_FLOATS ? sizeof(float) : sizeof(uint64_t); }
 
 /* The scores of one class of one label. */
 typedef struct {
@@ -25,8 +28,7 @@ typedef struct {
     se_moments *parts;  /* by place, in `memory` */
     void *memory;
     uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
-    se_run fresh[2];            /* by the last bit of the residual */
-    se_floats narrow;
+    se_run fresh[SE_RUNS];
 } se_table;
 
 typedef struct {
@@ -41,28 +43,19 @@ static inline se_moments *se_moments_at(const se_table *t, uint32_t position) {
     return t->parts + (uint32_t)t->index[position];
 }
 
-static int se_extend(se_run *run, size_t more) {
+static int se_extend(se_table *t, int which, size_t more) {
+    se_run *run = t->fresh + which;
     if (run->used + more <= run->room) return 1;
-    size_t room = 2 * run->room > run->used + more ? 2 * run->room : run->used + more;
-    uint64_t *keys = (uint64_t *)realloc(run->keys, room * sizeof(uint64_t));
-    if (!keys) return 0;
-    run->keys = keys;
-    run->room = room;
-    return 1;
-}
-
-static int se_extend_floats(se_floats *run, size_t more) {
-    if (run->used + more <= run->room) return 1;
-    size_t room = 2 * run->room > run->used + more ? 2 * run->room : run->used + more;
-    float *scores = (float *)realloc(run->scores, room * sizeof(float));
-    if (!scores) return 0;
-    run->scores = scores;
+    const size_t room = 2 * run->room > run->used + more ? 2 * run->room : run->used + more;
+    void *start = realloc(run->start, room * se_size(which));
+    if (!start) return 0;
+    run->start = start;
     run->room = room;
     return 1;
 }
 
 static inline size_t se_pending(const se_table *t) {
-    return t->fresh[0].used + t->fresh[1].used + t->narrow.used;
+    return t->fresh[0].used + t->fresh[1].used + t->fresh[SE_FLOATS].used;
 }
 
 /* Parts for that many bins, and where they start: no part lies across two lines of the cache. */
@@ -162,8 +155,7 @@ static uint64_t *se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
 static void se_discard(se_table *t) {
     free(t->index);
     free(t->memory);
-    for (int run = 0; run < 2; run++) free(t->fresh[run].keys);
-    free(t->narrow.scores);
+    for (int run = 0; run < SE_RUNS; run++) free(t->fresh[run].start);
 }
 
 /* -- merging -------------------------------------------------------------------------------------------------------- */
@@ -199,17 +191,15 @@ static int se_admit_bins(se_table *t, const se_table *other) {
 
 /* Make room for all that another table holds, which is owed until it comes or does not. 0 if memory ran out. */
 static int se_admit(se_table *t, const se_table *other) {
-    for (int run = 0; run < 2; run++)
-        if (!se_extend(&t->fresh[run], t->fresh[run].owed + other->fresh[run].used)) return 0;
-    if (!se_extend_floats(&t->narrow, t->narrow.owed + other->narrow.used) || !se_admit_bins(t, other)) return 0;
-    for (int run = 0; run < 2; run++) t->fresh[run].owed += other->fresh[run].used;
-    t->narrow.owed += other->narrow.used;
+    for (int run = 0; run < SE_RUNS; run++)
+        if (!se_extend(t, run, t->fresh[run].owed + other->fresh[run].used)) return 0;
+    if (!se_admit_bins(t, other)) return 0;
+    for (int run = 0; run < SE_RUNS; run++) t->fresh[run].owed += other->fresh[run].used;
     return 1;
 }
 
 static void se_disown(se_table *t, const se_table *other) {
-    for (int run = 0; run < 2; run++) t->fresh[run].owed -= other->fresh[run].used;
-    t->narrow.owed -= other->narrow.used;
+    for (int run = 0; run < SE_RUNS; run++) t->fresh[run].owed -= other->fresh[run].used;
 }
 
 /* Add all that another table holds, which was admitted. Who reads in between may drop the empty parts; then they are
@@ -228,17 +218,13 @@ static int se_unite(se_table *t, const se_table *other) {
         se_join(part, se_moments_at(other, from));
         t->empty -= before - (uint32_t)se_blank(part);
     }
-    for (int run = 0; run < 2; run++) {
+    for (int run = 0; run < SE_RUNS; run++) {
         se_run *to = &t->fresh[run];
-        const se_run *added = &other->fresh[run];
-        if (!se_extend(to, added->used)) return 0;
-        if (added->used) memcpy(to->keys + to->used, added->keys, added->used * sizeof(uint64_t));
-        to->used += added->used;
+        const size_t more = other->fresh[run].used, size = se_size(run);
+        if (!se_extend(t, run, more)) return 0;
+        if (more) memcpy((char *)to->start + to->used * size, other->fresh[run].start, more * size);
+        to->used += more;
     }
-    const se_floats *added = &other->narrow;
-    if (!se_extend_floats(&t->narrow, added->used)) return 0;
-    if (added->used) memcpy(t->narrow.scores + t->narrow.used, added->scores, added->used * sizeof(float));
-    t->narrow.used += added->used;
     return 1;
 }
 

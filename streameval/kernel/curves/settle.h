@@ -10,7 +10,7 @@ static int se_rebuild(se_table *t, se_counter *counter) {
     uint64_t *sorted[2];
     size_t at[2], most, old = 0;
     uint32_t head[2], used = 0;
-    if (t->narrow.used && !se_settle_floats(t, counter)) return 0;
+    if (t->fresh[SE_FLOATS].used && !se_settle_floats(t, counter)) return 0;
     if (!se_pending(t) && 2 * t->empty <= t->used) return 1;
     most = t->used - t->empty;
     for (int run = 0; run < 2; run++) {
@@ -22,13 +22,11 @@ static int se_rebuild(se_table *t, se_counter *counter) {
         if (!spare) return 0; /* runs may be sorted by now, which tells the same */
         sorted[run] = se_sort(r->keys, spare, r->used);
         if (sorted[run] == spare) {
-            free(r->keys);
-            r->keys = spare;
+            spare = r->keys;
+            r->keys = sorted[run];
             r->room = r->used + r->owed;
-        } else {
-            free(spare);
         }
-        sorted[run] = r->keys;
+        free(spare);
         head[run] = (uint32_t)(r->keys[0] >> SE_KEY_SHIFT);
         most++;
         for (size_t i = 1; i < r->used; i++) most += (r->keys[i] ^ r->keys[i - 1]) >> SE_KEY_SHIFT != 0;
@@ -104,7 +102,7 @@ static int se_settle(se_table *t, se_counter *counter) {
 /* Put scores into bins once they take as much memory as bins do. Where memory is short they wait. */
 static inline void se_relieve(se_table *t, se_counter *counter) {
     const size_t wide = t->fresh[0].used + t->fresh[1].used;
-    const size_t pending = wide * sizeof(uint64_t) + t->narrow.used * sizeof(float);
+    const size_t pending = wide * sizeof(uint64_t) + t->fresh[SE_FLOATS].used * sizeof(float);
     if (pending >= SE_PENDING && pending >= 64 * (size_t)t->used) se_rebuild(t, counter);
 }
 
@@ -125,7 +123,7 @@ static inline void se_add_product(uint64_t *sum, uint64_t a, uint64_t b) {
    they are. To make bins of them costs more than to count them, so that is left for the second time they are read. NULL
    if memory ran out. */
 static const se_table *se_view(se_table *t, se_counter *c, se_table *view) {
-    se_floats *floats = &t->narrow;
+    se_run *floats = &t->fresh[SE_FLOATS];
     const int settle = t->fresh[0].used || t->fresh[1].used || floats->used <= 2 * floats->seen + 8 + t->used / 32;
     const uint32_t counted = settle ? 0 : se_count_floats(c, floats->scores, floats->used);
     if (!counted) return se_settle(t, c) ? t : NULL;

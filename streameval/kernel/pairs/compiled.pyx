@@ -1,27 +1,21 @@
 """The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport commit, part_of
 from streameval.kernel.table cimport (
-    se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_rebuild,
-    se_sums_reserve, set_seed,
+    se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_live, se_sums_next, se_sums_promise,
+    se_sums_rebuild, se_sums_reserve, set_seed,
 )
 
 from streameval.kernel.types import FULL, REFUSED
 
 cdef extern from "pairs/pairing.h" nogil:
-    ctypedef struct sp_sink:
-        se_sums* table
-        int64_t step
-        int failed
-        uint64_t blocks
-        const uint32_t* columns
     ctypedef struct sp_row:
         const uint32_t* labels
         size_t missed
@@ -46,7 +40,7 @@ cdef extern from "pairs/pairing.h" nogil:
     uint64_t SP_PRED_PRED
     uint64_t sp_inner(uint64_t, uint64_t, uint64_t)
     uint64_t sp_outer(uint32_t, uint32_t)
-    void sp_example(sp_sink*, const sp_row*, int)
+    int sp_one(se_sums*, int64_t, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
     int sp_dense(const sp_rows*, int, se_sums*)
     int sp_count_lists(ptrdiff_t, const sp_lists*, ptrdiff_t, int, se_sums*, int64_t*, uint32_t*)
@@ -57,14 +51,6 @@ cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t WIDTH_MAX = 1 << 30
 cdef uint64_t LOW = (1 << 30) - 1
 cdef int64_t NOWHERE = 0
-
-
-cdef uint32_t label_of(int64_t column) noexcept nogil:
-    return SP_NONE if column < 0 else <uint32_t>column
-
-
-cdef int64_t column_of(uint64_t label) noexcept nogil:
-    return -1 if label == SP_NONE else <int64_t>label
 
 
 cdef class Pairs:
@@ -91,19 +77,15 @@ cdef class Pairs:
 
     def prepare_example(self, slots, int sign):
         cdef Example example = Example(self, slots, sign)
-        cdef sp_sink sink
         cdef size_t keys = sp_pairs(&example.row, self.parts) if sign > 0 else 1
         if sign > 0 and self.n == COUNT_MAX:
             return FULL
-        if sign < 0:
-            sink.table, sink.blocks, sink.columns, sink.step, sink.failed = &self.table, 0, NULL, 0, 0
-            sp_example(&sink, &example.row, self.parts)
-            if sink.failed or self.n == 0:
-                return REFUSED
+        if sign < 0 and (self.n == 0 or not sp_one(&self.table, 0, &example.row, self.parts)):
+            return REFUSED
         if not se_sums_promise(&self.table, keys):
             raise MemoryError
         example.promised = keys
-        return se_part_new(commit_example, <void*>example, release, example)
+        return part_of(commit_example, example)
 
     # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
 
@@ -194,12 +176,12 @@ cdef class Pairs:
         if sign < 0:
             pass
         elif columns is None and self.n == 0:
-            copy_table(&merge.copied, &other.table)
+            merge.copy()
         elif se_sums_promise(&self.table, other.table.used):
             merge.promised = other.table.used
         else:
             raise MemoryError
-        return se_part_new(commit_merge, <void*>merge, release, merge)
+        return part_of(commit_merge, merge)
 
     def times(self, keys):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
@@ -207,23 +189,20 @@ cdef class Pairs:
         cdef int64_t[::1] view = out
         cdef Py_ssize_t row
         for row in range(key.shape[0]):
-            view[row] = se_sums_count(&self.table, sp_outer(label_of(key[row, 1]), label_of(key[row, 2])),
+            view[row] = se_sums_count(&self.table, sp_outer(<uint32_t>key[row, 1], <uint32_t>key[row, 2]),
                                       sp_inner(key[row, 0], key[row, 3], key[row, 4]))
         return out
 
     def items(self):
-        cdef size_t at = 0, live = 0
-        cdef Py_ssize_t row
+        cdef size_t at = 0
+        cdef Py_ssize_t row, live = se_sums_live(&self.table)
         cdef uint64_t outer, inner
-        while se_sums_next(&self.table, &at, &outer, &inner) != NULL:
-            live += 1
         keys, times = np.empty((live, 5), np.int64), np.empty(live, np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[::1] time = times
-        at = 0
-        for row in range(<Py_ssize_t>live):
+        for row in range(live):
             time[row] = se_sums_next(&self.table, &at, &outer, &inner)[0]
-            key[row, 0], key[row, 1], key[row, 2] = inner >> 60, column_of(outer >> 32), column_of(outer & 0xFFFFFFFF)
+            key[row, 0], key[row, 1], key[row, 2] = inner >> 60, <int32_t>(outer >> 32), <int32_t>outer
             key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
         return keys, times
 
@@ -238,16 +217,13 @@ cdef class Pairs:
         if not se_sums_reserve(&self.table, key.shape[0]):
             raise MemoryError
         for row in range(key.shape[0]):
-            se_sums_add(&self.table, sp_outer(label_of(key[row, 1]), label_of(key[row, 2])),
+            se_sums_add(&self.table, sp_outer(<uint32_t>key[row, 1], <uint32_t>key[row, 2]),
                         sp_inner(key[row, 0], key[row, 3], key[row, 4]), time[row])
         self.n = examples
 
     def copy(self, root):
         cdef Pairs twin = Pairs(root, self.parts)
-        free(twin.table.places)
-        twin.table.places = NULL
-        copy_table(&twin.table, &self.table)
-        twin.n = self.n
+        commit(twin.prepare_merge(self, None, 1))
         return twin
 
 
@@ -257,22 +233,7 @@ cdef int check_width(Py_ssize_t width) except -1:
     return 0
 
 
-cdef int copy_table(se_sums* to, const se_sums* table) except -1:
-    cdef size_t size = (table.mask + 1) * 3 * sizeof(uint64_t)
-    to[0] = table[0]
-    to.promised = 0
-    to.places = <uint64_t*>malloc(size)
-    if to.places == NULL:
-        raise MemoryError
-    memcpy(to.places, table.places, size)
-    return 0
-
-
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
-
-
-cdef void release(void* data) noexcept:
-    """The data of a part are the object that it keeps."""
 
 
 @cython.final
@@ -318,11 +279,9 @@ cdef class Example:
 cdef void commit_example(void* data) noexcept:
     cdef Example example = <Example>data
     cdef Pairs pairs = example.pairs
-    cdef sp_sink sink
-    sink.table, sink.blocks, sink.columns, sink.step, sink.failed = &pairs.table, 0, NULL, example.sign, 0
     pairs.table.promised -= example.promised
     example.promised = 0
-    sp_example(&sink, &example.row, pairs.parts)
+    sp_one(&pairs.table, example.sign, &example.row, pairs.parts)
     pairs.n += example.sign
 
 
@@ -344,6 +303,15 @@ cdef class Merge:
         if self.promised:
             self.pairs.table.promised -= self.promised
         free(self.copied.places)
+
+    cdef int copy(self) except -1:
+        cdef size_t size = (self.other.table.mask + 1) * 3 * sizeof(uint64_t)
+        self.copied = self.other.table
+        self.copied.places = <uint64_t*>malloc(size)
+        if self.copied.places == NULL:
+            raise MemoryError
+        memcpy(self.copied.places, self.other.table.places, size)
+        return 0
 
     cdef bint has(self, uint64_t outer) noexcept:
         """Whether it is known where both labels of a pair go."""

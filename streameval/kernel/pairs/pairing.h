@@ -24,9 +24,10 @@ static inline uint64_t sp_outer(uint32_t row, uint32_t column) { return (uint64_
 /* How many places the blocks of a kind may have together, at most. */
 #define SP_BLOCKS (1u << 23)
 
-/* Keys are (row << 32 | column, kind << 60 | numerator << 30 | denominator). Pairs are added to the table (`step` is 1 or
-   -1) or, with `step` 0, looked for: a pair that no example has makes the sink fail, as does a lack of memory. Where labels are few and examples many, pairs are first counted in square blocks, one for each kind and
-   small denominator, in positions of the batch; `columns` then says where these positions are counted. */
+/* Keys are (row << 32 | column, kind << 60 | numerator << 30 | denominator). Pairs are added to the table (`step` is 1
+   or -1) or, with `step` 0, looked for: a pair that no example has makes the sink fail, as does a lack of memory. Where
+   labels are few and examples many, pairs are first counted in square blocks, one for each kind and small denominator,
+   in positions of the batch; `columns` then says where these positions are counted. */
 typedef struct {
     se_sums *table;
     int64_t step;
@@ -52,66 +53,43 @@ static inline void sp_add(sp_sink *s, uint64_t outer, uint64_t inner, int64_t co
     else se_sums_add(t, outer, inner, count);
 }
 
-static inline void sp_put(sp_sink *s, uint32_t row, uint32_t column, uint64_t inner) {
-    if (s->step) sp_add(s, sp_outer(row, column), inner, s->step);
-    else if (se_sums_count(s->table, sp_outer(row, column), inner) < 1) s->failed = 1;
+/* The two labels of a pair; the lower column comes first where order does not matter. */
+static inline uint64_t sp_labels(const sp_sink *s, uint64_t kind, uint32_t a, uint32_t b) {
+    const uint32_t row = s->columns ? s->columns[a] : a, column = s->columns ? s->columns[b] : b;
+    const int swaps = (kind == SP_TRUE_TRUE || kind == SP_PRED_PRED) && row > column;
+    return swaps ? sp_outer(column, row) : sp_outer(row, column);
 }
 
-static inline uint32_t sp_at(const sp_sink *s, uint32_t label) { return s->columns ? s->columns[label] : label; }
-
 /* Every label of one list with every label of another. */
-static inline void sp_cross(sp_sink *s, uint64_t kind, uint64_t den, const uint32_t *rows, size_t height,
+static inline void sp_cross(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den, const uint32_t *rows, size_t height,
                             const uint32_t *columns, size_t width) {
     if (!height || !width) return;
-    uint32_t *block = sp_block(s, kind, 1, den);
-    const uint64_t inner = sp_inner(kind, 1, den);
+    uint32_t *block = sp_block(s, kind, num, den);
+    const uint64_t inner = sp_inner(kind, num, den);
     for (size_t i = 0; i < height; i++) {
         if (block) {
             uint32_t *row = block + rows[i] * s->side;
             for (size_t j = 0; j < width; j++) row[columns[j]]++;
-        } else {
-            const uint32_t row = sp_at(s, rows[i]);
-            for (size_t j = 0; j < width; j++) se_sums_prefetch(s->table, sp_outer(row, sp_at(s, columns[j])), inner);
-            for (size_t j = 0; j < width; j++) sp_put(s, row, sp_at(s, columns[j]), inner);
+            continue;
+        }
+        for (size_t j = 0; j < width; j++) se_sums_prefetch(s->table, sp_labels(s, kind, rows[i], columns[j]), inner);
+        for (size_t j = 0; j < width; j++) {
+            const uint64_t outer = sp_labels(s, kind, rows[i], columns[j]);
+            if (s->step) sp_add(s, outer, inner, s->step);
+            else if (se_sums_count(s->table, outer, inner) < 1) s->failed = 1;
         }
     }
 }
 
-/* Every two labels of a list, the lower column first. */
+/* Every two labels of a list. */
 static inline void sp_within(sp_sink *s, uint64_t kind, const uint32_t *labels, size_t count) {
-    if (count < 2) return;
-    uint32_t *block = sp_block(s, kind, 1, 1);
-    const uint64_t inner = sp_inner(kind, 1, 1);
-    for (size_t i = 0; i < count; i++) {
-        if (block) {
-            for (size_t j = 0; j < i; j++) {
-                const uint32_t a = labels[i], b = labels[j];
-                block[(a < b ? a : b) * s->side + (a < b ? b : a)]++;
-            }
-        } else {
-            const uint32_t a = sp_at(s, labels[i]);
-            for (size_t j = 0; j < i; j++) {
-                const uint32_t b = sp_at(s, labels[j]);
-                se_sums_prefetch(s->table, sp_outer(a < b ? a : b, a < b ? b : a), inner);
-            }
-            for (size_t j = 0; j < i; j++) {
-                const uint32_t b = sp_at(s, labels[j]);
-                sp_put(s, a < b ? a : b, a < b ? b : a, inner);
-            }
-        }
-    }
+    for (size_t i = 1; i < count; i++) sp_cross(s, kind, 1, 1, labels + i, 1, labels, i);
 }
 
 /* Every label of a list with itself. */
 static inline void sp_diagonal(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den, const uint32_t *labels,
                                size_t count) {
-    if (!count) return;
-    uint32_t *block = sp_block(s, kind, num, den);
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t label = sp_at(s, labels[i]);
-        if (block) block[labels[i] * s->side + labels[i]]++;
-        else sp_put(s, label, label, sp_inner(kind, num, den));
-    }
+    for (size_t i = 0; i < count; i++) sp_cross(s, kind, num, den, labels + i, 1, labels + i, 1);
 }
 
 /* The labels of one example: missed, then both true and predicted, then wrongly predicted, so that the true ones and the
@@ -122,56 +100,47 @@ typedef struct {
     uint32_t none;
 } sp_row;
 
-static void sp_confusion(sp_sink *s, const sp_row *e) {
+/* Confusions, or contributions, which differ where all true labels are predicted and where only true ones are. */
+static inline void sp_confusions(sp_sink *s, const sp_row *e, uint64_t kind) {
     const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
     const size_t truths = e->missed + e->both, guesses = e->both + e->wrong;
-    if (!truths && !guesses) {
-        sp_diagonal(s, SP_CONFUSION, 1, 1, &e->none, 1);
-    } else if (!truths) {
-        sp_cross(s, SP_CONFUSION, e->wrong, &e->none, 1, wrong, e->wrong);
+    const int confusion = kind == SP_CONFUSION;
+    if (!truths || !guesses) {
+        sp_cross(s, kind, 1, truths || !guesses ? 1 : e->wrong, truths ? missed : &e->none, truths ? e->missed : 1,
+                 guesses ? wrong : &e->none, guesses ? e->wrong : 1);
     } else if (!e->missed && e->wrong) {
-        sp_diagonal(s, SP_CONFUSION, 1, 1 + e->wrong, both, e->both);
-        sp_cross(s, SP_CONFUSION, 1 + e->wrong, both, e->both, wrong, e->wrong);
+        sp_diagonal(s, kind, confusion ? 1 : truths, confusion ? 1 + e->wrong : guesses, both, e->both);
+        sp_cross(s, kind, 1, confusion ? 1 + e->wrong : guesses, both, e->both, wrong, e->wrong);
     } else {
-        sp_diagonal(s, SP_CONFUSION, 1, 1, both, e->both);
-        if (e->wrong) sp_cross(s, SP_CONFUSION, e->wrong, missed, e->missed, wrong, e->wrong);
-        else sp_cross(s, SP_CONFUSION, 1, missed, e->missed, &e->none, 1);
-    }
-}
-
-static void sp_contributions(sp_sink *s, const sp_row *e) {
-    const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
-    const size_t truths = e->missed + e->both, guesses = e->both + e->wrong;
-    if (!truths && !guesses) {
-        sp_diagonal(s, SP_CONTRIBUTION, 1, 1, &e->none, 1);
-    } else if (!truths) {
-        sp_cross(s, SP_CONTRIBUTION, e->wrong, &e->none, 1, wrong, e->wrong);
-    } else if (!guesses) {
-        sp_cross(s, SP_CONTRIBUTION, 1, missed, e->missed, &e->none, 1);
-    } else if (!e->missed && e->wrong) {
-        sp_diagonal(s, SP_CONTRIBUTION, truths, guesses, both, e->both);
-        sp_cross(s, SP_CONTRIBUTION, guesses, both, e->both, wrong, e->wrong);
-    } else {
-        sp_diagonal(s, SP_CONTRIBUTION, 1, 1, both, e->both);
-        if (e->wrong) sp_cross(s, SP_CONTRIBUTION, e->wrong, missed, e->missed, wrong, e->wrong);
-        else sp_cross(s, SP_CONTRIBUTION, guesses, missed, e->missed, both, e->both);
+        sp_diagonal(s, kind, 1, 1, both, e->both);
+        if (e->wrong) sp_cross(s, kind, 1, e->wrong, missed, e->missed, wrong, e->wrong);
+        else if (confusion) sp_cross(s, kind, 1, 1, missed, e->missed, &e->none, 1);
+        else sp_cross(s, kind, 1, guesses, missed, e->missed, both, e->both);
     }
 }
 
 static void sp_example(sp_sink *s, const sp_row *e, int parts) {
     const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
-    if (parts & SP_WITH_CONFUSION) sp_confusion(s, e);
-    if (parts & SP_WITH_CONTRIBUTIONS) sp_contributions(s, e);
+    if (parts & SP_WITH_CONFUSION) sp_confusions(s, e, SP_CONFUSION);
+    if (parts & SP_WITH_CONTRIBUTIONS) sp_confusions(s, e, SP_CONTRIBUTION);
     if (parts & SP_WITH_COOCCURRENCE) {
         sp_within(s, SP_TRUE_TRUE, missed, e->missed + e->both);
         sp_within(s, SP_PRED_PRED, both, e->both + e->wrong);
-        sp_cross(s, SP_TRUE_PRED, 1, missed, e->missed, both, e->both + e->wrong);
-        sp_cross(s, SP_TRUE_PRED, 1, both, e->both, wrong, e->wrong);
+        sp_cross(s, SP_TRUE_PRED, 1, 1, missed, e->missed, both, e->both + e->wrong);
+        sp_cross(s, SP_TRUE_PRED, 1, 1, both, e->both, wrong, e->wrong);
         for (size_t i = 0; i < e->both; i++) { /* all but each with itself, which decisions tell */
-            sp_cross(s, SP_TRUE_PRED, 1, both + i, 1, both, i);
-            sp_cross(s, SP_TRUE_PRED, 1, both + i, 1, both + i + 1, e->both - i - 1);
+            sp_cross(s, SP_TRUE_PRED, 1, 1, both + i, 1, both, i);
+            sp_cross(s, SP_TRUE_PRED, 1, 1, both + i, 1, both + i + 1, e->both - i - 1);
         }
     }
+}
+
+/* Add the pairs of one example, or look for them; see `sp_sink`. Returns whether that succeeded. */
+static int sp_one(se_sums *table, int64_t step, const sp_row *e, int parts) {
+    sp_sink sink;
+    sink.table = table, sink.step = step, sink.failed = 0, sink.blocks = 0, sink.columns = NULL;
+    sp_example(&sink, e, parts);
+    return !sink.failed;
 }
 
 /* How many pairs an example may have at most, for reserving. */
@@ -189,13 +158,6 @@ static uint64_t sp_blocks(size_t side, ptrdiff_t rows) {
     return most < SP_DENOMINATORS ? most : SP_DENOMINATORS;
 }
 
-/* Where a place of a block is counted. */
-static inline uint64_t sp_drained(const sp_sink *s, uint64_t kind, size_t at) {
-    const uint32_t row = s->columns[at / s->side], column = s->columns[at % s->side];
-    const int swaps = (kind == SP_TRUE_TRUE || kind == SP_PRED_PRED) && row > column;
-    return swaps ? sp_outer(column, row) : sp_outer(row, column);
-}
-
 /* Move the blocks to the table. */
 static void sp_drain(sp_sink *s) {
     for (size_t which = 0; which < SP_KINDS * SP_DENOMINATORS; which++) {
@@ -203,21 +165,18 @@ static void sp_drain(sp_sink *s) {
         if (!block) continue;
         const uint64_t kind = which / SP_DENOMINATORS, inner = sp_inner(kind, 1, which % SP_DENOMINATORS);
         const size_t places = s->side * s->side;
-        size_t live = 0, count = 0, waiting[SP_AHEAD];
+        size_t live = 0, count = 0;
+        uint64_t waiting[SP_AHEAD][2];
         for (size_t at = 0; at < places; at++) live += block[at] != 0;
         if (!se_sums_reserve(s->table, live)) s->failed = 1;
-        for (size_t at = 0; at < places && !s->failed; at++) {
-            if (!block[at]) continue;
-            if (count >= SP_AHEAD) {
-                const size_t due = waiting[count % SP_AHEAD];
-                se_sums_add(s->table, sp_drained(s, kind, due), inner, block[due]);
-            }
-            waiting[count++ % SP_AHEAD] = at;
-            se_sums_prefetch(s->table, sp_drained(s, kind, at), inner);
-        }
-        for (size_t left = count < SP_AHEAD ? count : SP_AHEAD; left && !s->failed; left--) {
-            const size_t due = waiting[(count - left) % SP_AHEAD];
-            se_sums_add(s->table, sp_drained(s, kind, due), inner, block[due]);
+        for (size_t at = 0; at < places + SP_AHEAD && !s->failed; at++) {
+            if (at < places && !block[at]) continue;
+            uint64_t *due = waiting[count++ % SP_AHEAD];
+            if (count > SP_AHEAD && due[1]) se_sums_add(s->table, due[0], inner, (int64_t)due[1]);
+            due[1] = at < places ? block[at] : 0;
+            if (!due[1]) continue;
+            due[0] = sp_labels(s, kind, (uint32_t)(at / s->side), (uint32_t)(at % s->side));
+            se_sums_prefetch(s->table, due[0], inner);
         }
         free(s->block[which]);
         s->block[which] = NULL;

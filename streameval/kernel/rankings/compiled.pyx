@@ -1,15 +1,17 @@
 """The loops of `streameval.kernel.rankings.numpy`, compiled: same names, same signatures, same bits."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.part cimport se_part_new
+from streameval.kernel.part cimport commit, part_of
+from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
-    se_sums, se_sums_at, se_sums_find, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve, set_seed,
+    se_sums, se_sums_at, se_sums_find, se_sums_init, se_sums_live, se_sums_next, se_sums_promise, se_sums_reserve,
+    set_seed,
 )
 
 from streameval.kernel.types import FULL, REFUSED, Records
@@ -26,29 +28,9 @@ cdef extern from "rankings/ranking.h" nogil:
         sr_list by_row
         sr_list by_group
         sr_list by_label
-    ctypedef struct sr_matrix:
-        const uint8_t* true_
-        const uint8_t* ranked
-        const uint8_t* mask
-        const int64_t* columns
-        ptrdiff_t rows
-        ptrdiff_t width
-    ctypedef struct sr_lists:
-        const int64_t* true_offsets
-        const int64_t* true_columns
-        const int64_t* ranked_offsets
-        const int64_t* ranked_columns
-        const int64_t* mask_offsets
-        const int64_t* mask_columns
-        const double* scores
-        const int64_t* place
-        ptrdiff_t rows
-        ptrdiff_t width
-        ptrdiff_t fixed
-    int sr_level()
-    int sr_rows_float(const sr_matrix*, const float*, int, int, sr_sink*)
-    int sr_rows_double(const sr_matrix*, const double*, int, int, sr_sink*)
-    int sr_rank_lists(const sr_lists*, int, int, int64_t*, int64_t*, int64_t*, sr_sink*)
+    int sr_level "se_has_avx2"()  # AVX-512 was no quicker
+    int sr_rank_rows(const se_score_rows*, int, int, sr_sink*)
+    int sr_rank_lists(const se_score_lists*, int, int64_t*, int64_t*, int64_t*, sr_sink*)
     int sr_fits(const se_sums*, const se_sums*, int)
     void sr_merge(se_sums*, const se_sums*, int)
 
@@ -69,101 +51,14 @@ def vector_level(int level=-1):
     return LEVEL
 
 
-cdef int rank_matrix(columns, true, scores, ranked, mask, bint strict, sr_sink* sink) except -1:
+cdef int rank_rows(const se_score_rows* rows, bint strict, sr_sink* sink) except -1:
     """Rank dense rows into a sink."""
-    cdef const uint8_t[:, ::1] truth = true
-    cdef const uint8_t[:, ::1] cells
-    cdef const float[:, ::1] narrow
-    cdef const double[:, ::1] wide
-    cdef const int64_t[::1] places = columns
-    cdef sr_matrix rows
-    cdef int fine
-    cdef bint release = truth.shape[0] * truth.shape[1] >= RELEASE
-    cdef int level = LEVEL
-    cdef uint8_t nothing = 0
-    cdef double zero = 0.0
-    cdef const float* floats = NULL
-    cdef const double* doubles = &zero
-    rows.rows, rows.width = truth.shape[0], truth.shape[1]
-    rows.true_, rows.ranked, rows.mask, rows.columns = &nothing, NULL, NULL, NULL
-    if rows.rows and rows.width:
-        if scores.shape[0] != rows.rows or scores.shape[1] != rows.width or places.shape[0] != rows.width:
-            raise ValueError("shapes differ")
-        rows.true_, rows.columns = &truth[0, 0], &places[0]
-        for name, part in (("ranked", ranked), ("mask", mask)):
-            if part is None:
-                continue
-            cells = part
-            if cells.shape[0] != rows.rows or cells.shape[1] != rows.width:
-                raise ValueError("shapes differ")
-            if name == "ranked":
-                rows.ranked = &cells[0, 0]
-            else:
-                rows.mask = &cells[0, 0]
-        if scores.dtype == np.float32:
-            narrow = scores
-            floats = &narrow[0, 0]
-        else:
-            wide = scores
-            doubles = &wide[0, 0]
-    if release:
+    cdef int fine, level = LEVEL
+    if rows.rows * rows.width >= RELEASE:
         with nogil:
-            if floats != NULL:
-                fine = sr_rows_float(&rows, floats, strict, level, sink)
-            else:
-                fine = sr_rows_double(&rows, doubles, strict, level, sink)
-    elif floats != NULL:
-        fine = sr_rows_float(&rows, floats, strict, level, sink)
+            fine = sr_rank_rows(rows, strict, level, sink)
     else:
-        fine = sr_rows_double(&rows, doubles, strict, level, sink)
-    if not fine:
-        raise MemoryError
-    return 0
-
-
-cdef int rank_sparse(Py_ssize_t examples, Py_ssize_t fixed, Py_ssize_t width, true, ranked, scores, mask, place,
-                     int64_t* mark, int64_t* turn, int64_t* mentions, sr_sink* sink) except -1:
-    """Rank lists into a sink."""
-    cdef const int64_t[::1] offsets
-    cdef const int64_t[::1] values
-    cdef const double[::1] score = scores
-    cdef const int64_t[::1] places
-    cdef sr_lists lists
-    cdef int64_t none = 0
-    cdef double zero = 0.0
-    cdef int fine, level = LEVEL, strict = place is not None
-    cdef Py_ssize_t side = 0
-    lists.rows, lists.width, lists.fixed = examples, width, fixed
-    lists.scores = &score[0] if score.shape[0] else &zero
-    lists.place = &none
-    lists.mask_offsets = lists.mask_columns = NULL
-    if strict:
-        places = place
-        if places.shape[0] < width:
-            raise ValueError("a column has no place")
-        if width:
-            lists.place = &places[0]
-    for part in (true, ranked, mask):
-        if part is not None:
-            offsets, values = part
-            if offsets.shape[0] != examples + 1 or offsets[examples] > values.shape[0] or offsets[0] < 0:
-                raise ValueError("offsets and columns do not fit")
-            if side == 0:
-                lists.true_offsets, lists.true_columns = &offsets[0], &values[0] if values.shape[0] else &none
-            elif side == 1:
-                if offsets[examples] > score.shape[0]:
-                    raise ValueError("a label has no score")
-                lists.ranked_offsets, lists.ranked_columns = &offsets[0], &values[0] if values.shape[0] else &none
-            else:
-                lists.mask_offsets, lists.mask_columns = &offsets[0], &values[0] if values.shape[0] else &none
-        side += 1
-    if lists.ranked_offsets[examples] >= RELEASE:
-        with nogil:
-            fine = sr_rank_lists(&lists, strict, level, mark, turn, mentions, sink)
-    else:
-        fine = sr_rank_lists(&lists, strict, level, mark, turn, mentions, sink)
-    if fine == -2:
-        raise IndexError("a column is out of range")
+        fine = sr_rank_rows(rows, strict, level, sink)
     if not fine:
         raise MemoryError
     return 0
@@ -259,40 +154,39 @@ cdef class RankCounts:
         sink.writes = detailed
         sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
 
-    def count_rows(self, columns, Py_ssize_t fixed, true, scores, ranked, mask, bint strict,
-                   bint detailed=False):
+    def count_rows(self, given, bint strict, bint detailed=False):
         cdef sr_sink sink
-        cdef const int64_t[::1] column = columns
-        cdef Py_ssize_t j, examples = len(true)
-        for j in range(column.shape[0]):
-            if not 0 <= column[j] < self.width:
-                raise IndexError("a column is out of range")
+        cdef se_score_rows rows
+        cdef Py_ssize_t j
+        read_rows(&rows, self.width, given)
         self.into(&sink, detailed)
         try:
-            rank_matrix(columns, true, scores, ranked, mask, strict, &sink)
-            for j in range(column.shape[0]):
-                if column[j] >= fixed:
-                    self.mention[column[j]] += examples
+            rank_rows(&rows, strict, &sink)
+            for j in range(rows.width):
+                if rows.columns[j] >= rows.fixed:
+                    self.mention[rows.columns[j]] += rows.rows
+            self.n += rows.rows
+            return records(&sink) if detailed else None
+        finally:
+            drop(&sink)
+
+    def count_lists(self, Py_ssize_t examples, given, place, bint detailed=False):
+        cdef sr_sink sink
+        cdef se_score_lists lists
+        self.read(&lists, examples, given, place)
+        self.into(&sink, detailed)
+        try:
+            self.rank(&lists, self.mention, &sink)
             self.n += examples
             return records(&sink) if detailed else None
         finally:
             drop(&sink)
 
-    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, mask, place,
-                    bint detailed=False):
-        cdef sr_sink sink
-        self.into(&sink, detailed)
-        try:
-            self.rank_lists(examples, fixed, true, ranked, scores, mask, place, self.mention, &sink)
-            self.n += examples
-            return records(&sink) if detailed else None
-        finally:
-            drop(&sink)
-
-    cdef int rank_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, ranked, scores, mask, place,
-                        int64_t* mentions, sr_sink* sink) except -1:
-        """Rank lists into a sink; without ``mentions``, these are marked behind `mark`."""
-        cdef Py_ssize_t width = self.width if place is None else min(self.width, <Py_ssize_t>len(place))
+    cdef int read(self, se_score_lists* lists, Py_ssize_t examples, given, place) except -1:
+        """Point to lists whose columns can be marked."""
+        cdef const int64_t[::1] places = place
+        read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), examples, given)
+        lists.place = NULL if place is None else &places[0]
         if self.marked < self.width:
             free(self.mark)
             self.marked, self.turn = 0, 0
@@ -300,54 +194,62 @@ cdef class RankCounts:
             if self.mark == NULL:
                 raise MemoryError
             self.marked = self.width
-        try:
-            return rank_sparse(examples, fixed, width, true, ranked, scores, mask, place, self.mark, &self.turn,
-                               self.mark + self.marked if mentions == NULL else mentions, sink)
-        except MemoryError:
+        return 0
+
+    cdef int rank(self, const se_score_lists* lists, int64_t* mentions, sr_sink* sink) except -1:
+        """Rank lists into a sink."""
+        cdef int fine, level = LEVEL
+        if se_start(lists, SE_RANKED, lists.rows) >= RELEASE:
+            with nogil:
+                fine = sr_rank_lists(lists, level, self.mark, &self.turn, mentions, sink)
+        else:
+            fine = sr_rank_lists(lists, level, self.mark, &self.turn, mentions, sink)
+        if not fine:
             self.marked = 0  # some marks may be left
-            raise
+            raise MemoryError
+        return 0
 
     # -- one example, as counts of its own whose columns are those that it mentions ------------------------------------
 
-    def prepare_row(self, columns, Py_ssize_t fixed, true, scores, ranked, mask, bint strict, int sign):
+    def prepare_row(self, given, bint strict, int sign):
         cdef sr_sink sink
-        cdef const int64_t[::1] column = columns
-        cdef RankCounts one = RankCounts(None, column.shape[0])
+        cdef se_score_rows rows
+        cdef RankCounts one
         cdef Py_ssize_t j
+        read_rows(&rows, self.width, given)
+        one = RankCounts(None, rows.width)
         one.into(&sink, False)
-        rank_matrix(columns, true, scores, ranked, mask, strict, &sink)
-        for j in range(column.shape[0]):
-            one.mention[j] = column[j] >= fixed
+        rank_rows(&rows, strict, &sink)
+        for j in range(rows.width):
+            one.mention[j] = rows.columns[j] >= rows.fixed
         one.n = 1
-        return self.prepare_merge(one, columns, sign)
+        return self.prepare_merge(one, given[0], sign)
 
-    def prepare_lists(self, Py_ssize_t fixed, true, ranked, scores, mask, place, int sign):
+    def prepare_lists(self, given, place, int sign):
         cdef sr_sink sink
-        cdef const int64_t[::1] side
-        cdef const int64_t[::1] offsets
-        cdef Py_ssize_t j, count = 0, most = len(true[1]) + len(ranked[1]) + (0 if mask is None else len(mask[1]))
-        cdef RankCounts one = RankCounts(None, most)
+        cdef se_score_lists lists
+        cdef Py_ssize_t j, side, column, count = 0
+        cdef RankCounts one
         cdef int64_t* mentions
+        self.read(&lists, 1, given, place)
+        columns = np.empty(lists.longest[0] + lists.longest[1] + lists.longest[2], np.int64)
+        cdef int64_t[::1] places = columns
+        one = RankCounts(None, places.shape[0])
         one.into(&sink, False)
-        self.rank_lists(1, fixed, true, ranked, scores, mask, place, NULL, &sink)
-        mentions = self.mark + self.marked
-        columns = np.empty(most, np.int64)
-        cdef int64_t[::1] column = columns
-        for lists in (true, ranked, mask):
-            if lists is None:
-                continue
-            offsets, side = lists
-            for j in range(offsets[0], offsets[1]):
-                if mentions[side[j]]:
-                    mentions[side[j]] = 0
-                    column[count] = side[j]
+        mentions = self.mark + self.marked  # behind the marks
+        self.rank(&lists, mentions, &sink)
+        for side in range(3):
+            for j in range(se_start(&lists, side, 0), se_start(&lists, side, 1)):
+                column = lists.columns[side][j]
+                if mentions[column]:
+                    mentions[column] = 0
+                    places[count] = column
                     one.mention[count] = 1
                     count += 1
         one.n = 1
         return self.prepare_merge(one, columns[:count], sign)
 
-    cdef object merging(self, RankCounts other, columns, int sign):
-        """All that a merge needs, prepared; or why it is declined."""
+    def prepare_merge(self, RankCounts other, columns, int sign):
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
         cdef Py_ssize_t column
@@ -377,11 +279,7 @@ cdef class RankCounts:
             if not se_sums_promise(&self.table[at], other.table[at].used):
                 raise MemoryError
             merge.promised[at] = other.table[at].used
-        return merge
-
-    def prepare_merge(self, RankCounts other, columns, int sign):
-        merge = self.merging(other, columns, sign)
-        return se_part_new(commit_merge, <void*>merge, release, merge) if isinstance(merge, Merge) else merge
+        return part_of(commit_merge, merge)
 
     def mentions(self, Py_ssize_t width):
         out = np.zeros(width, np.int64)
@@ -392,18 +290,14 @@ cdef class RankCounts:
 
     def entries(self, int which):
         cdef se_sums* table = &self.table[which]
-        cdef size_t at = 0, live = 0
-        cdef Py_ssize_t row = 0, part
+        cdef size_t at = 0
+        cdef Py_ssize_t row, part, live = se_sums_live(table)
         cdef uint64_t outer, inner
-        cdef int64_t* counted = se_sums_next(table, &at, &outer, &inner)
-        while counted != NULL:
-            live += 1
-            counted = se_sums_next(table, &at, &outer, &inner)
+        cdef int64_t* counted
         keys, sums = np.empty((live, 4), np.int64), np.empty((live, table.sums), np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[:, ::1] sum_ = sums
-        at = 0
-        for row in range(<Py_ssize_t>live):
+        for row in range(live):
             counted = se_sums_next(table, &at, &outer, &inner)
             key[row, 0], key[row, 1] = outer & LOW, outer >> 32
             key[row, 2], key[row, 3] = inner & LOW, inner >> 32
@@ -451,13 +345,8 @@ cdef class RankCounts:
 
     def copy(self, root):
         cdef RankCounts twin = RankCounts(root, self.width)
-        merge = twin.merging(self, None, 1)
-        commit_merge(<void*>merge)
+        commit(twin.prepare_merge(self, None, 1))
         return twin
-
-
-cdef void release(void* data) noexcept:
-    """The data of a part are the object that it keeps."""
 
 
 @cython.final

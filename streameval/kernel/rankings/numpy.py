@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.types import FULL, REFUSED, Flags, FloatArray, IntArray, Ragged, Records, ScoreArray, UInt8Array
+from streameval.kernel.types import FULL, REFUSED, Flags, IntArray, Ragged, Records, ScoredLists, ScoredRows
 
 _COUNT_MAX = 2**63 - 1
 
@@ -56,15 +56,9 @@ def _rank(
     return Records(np.array([row], np.int64), groups, labels)
 
 
-def rank_rows(
-    columns: IntArray,
-    true: UInt8Array,
-    scores: ScoreArray,
-    ranked: UInt8Array | None,
-    mask: UInt8Array | None,
-    strict: bool,
-) -> Records:
+def rank_rows(rows: ScoredRows, strict: bool) -> Records:
     """Rank dense rows. Where ``strict``, the later of two labels with the same score ranks better."""
+    columns, _, true, scores, ranked, mask = rows
     visible = np.ones(true.shape, np.bool_) if mask is None else mask == 0
     present = visible if ranked is None else visible & (ranked != 0)
     truth, masked = (true != 0) & visible, np.count_nonzero(~visible, axis=1).tolist()
@@ -74,10 +68,9 @@ def rank_rows(
     )
 
 
-def rank_lists(
-    examples: int, true: Ragged, ranked: Ragged, scores: FloatArray, mask: Ragged | None, place: IntArray | None
-) -> Records:
+def rank_lists(examples: int, lists: ScoredLists, place: IntArray | None) -> Records:
     """Rank lists of columns; where columns have a ``place``, the larger one of two equal labels ranks better."""
+    _, true, ranked, scores, mask = lists
 
     def records() -> Iterator[Records]:
         for row in range(examples):
@@ -154,73 +147,37 @@ class RankCounts:
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
-    def count_rows(
-        self,
-        columns: IntArray,
-        fixed: int,
-        true: UInt8Array,
-        scores: ScoreArray,
-        ranked: UInt8Array | None,
-        mask: UInt8Array | None,
-        strict: bool,
-        detailed: bool = False,
-    ) -> Records | None:
+    def count_rows(self, rows: ScoredRows, strict: bool, detailed: bool = False) -> Records | None:
         """Count dense rows; see `rank_rows`, whose answer it returns if ``detailed``."""
-        records = rank_rows(columns, true, scores, ranked, mask, strict)
-        mentioned = columns[columns >= fixed]
+        columns, fixed, true, *_ = rows
+        records, mentioned = rank_rows(rows, strict), columns[columns >= fixed]
         self._add(records, mentioned, np.full(len(mentioned), len(true)))
         return records if detailed else None
 
     def count_lists(
-        self,
-        examples: int,
-        fixed: int,
-        true: Ragged,
-        ranked: Ragged,
-        scores: FloatArray,
-        mask: Ragged | None,
-        place: IntArray | None,
-        detailed: bool = False,
+        self, examples: int, lists: ScoredLists, place: IntArray | None, detailed: bool = False
     ) -> Records | None:
         """Count lists of columns; see `rank_lists`, whose answer it returns if ``detailed``."""
+        fixed, true, ranked, _, mask = lists
         width = len(self._cell.value.mentions)
         rows = np.arange(examples) * width
         sides = [np.repeat(rows, np.diff(side[0])) + side[1] for side in (true, ranked, mask) if side is not None]
         mentions = np.bincount(np.unique(np.concatenate(sides)) % width, minlength=width)
         mentions[:fixed] = 0
-        records = rank_lists(examples, true, ranked, scores, mask, place)
+        records = rank_lists(examples, lists, place)
         self._add(records, np.arange(width), mentions)
         return records if detailed else None
 
-    def prepare_row(
-        self,
-        columns: IntArray,
-        fixed: int,
-        true: UInt8Array,
-        scores: ScoreArray,
-        ranked: UInt8Array | None,
-        mask: UInt8Array | None,
-        strict: bool,
-        sign: int,
-    ) -> Part | int:
+    def prepare_row(self, row: ScoredRows, strict: bool, sign: int) -> Part | int:
         """Count one dense row (sign 1), or take it back (sign -1)."""
         one = RankCounts(Root(), len(self._cell.value.mentions))
-        one.count_rows(columns, fixed, true, scores, ranked, mask, strict)
+        one.count_rows(row, strict)
         return self.prepare_merge(one, None, sign)
 
-    def prepare_lists(
-        self,
-        fixed: int,
-        true: Ragged,
-        ranked: Ragged,
-        scores: FloatArray,
-        mask: Ragged | None,
-        place: IntArray | None,
-        sign: int,
-    ) -> Part | int:
+    def prepare_lists(self, lists: ScoredLists, place: IntArray | None, sign: int) -> Part | int:
         """Count one example of lists (sign 1), or take it back (sign -1)."""
         one = RankCounts(Root(), len(self._cell.value.mentions))
-        one.count_lists(1, fixed, true, ranked, scores, mask, place)
+        one.count_lists(1, lists, place)
         return self.prepare_merge(one, None, sign)
 
     def _add(self, records: Records, columns: IntArray, mentions: IntArray) -> None:

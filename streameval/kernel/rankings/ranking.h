@@ -6,46 +6,42 @@
 #ifndef STREAMEVAL_RANKING_H
 #define STREAMEVAL_RANKING_H
 
+#include "scores.h"
 #include "table.h"
 
 SE_INLINE uint64_t sr_pack(uint64_t low, uint64_t high) { return low | high << 32; }
 
 /* -- one example ------------------------------------------------------------------------------------------------------- */
 
-/* The tie groups that hold a true label, best first, and what else is counted of an example. */
+/* What is counted of a whole example: m, l, u, h, and the five last columns of `Records.rows`. */
 typedef struct {
-    ptrdiff_t true_, labels, unranked, masked; /* m, l, u, h */
-    ptrdiff_t groups;
-    int64_t *above, *size, *hits; /* a, g, t of each group */
-    int64_t wrong, last, lead;
+    int64_t true_, labels, unranked, masked, wrong, last, errs, missed, lead;
+} sr_row;
+
+typedef struct {
+    sr_row row;
+    ptrdiff_t groups;             /* with a true label */
+    int64_t *above, *size, *hits; /* a, g, t of each group, best first */
+    void *scores, *values;        /* of the labels that take part; of the true ones among them, sorted */
+    ptrdiff_t *at, *order;        /* where the true labels stand in `scores`; their order by score */
+    ptrdiff_t *group;             /* the group of each entry of `at` */
+    int64_t *place;               /* canonical positions of the labels of a list */
 } sr_example;
 
-typedef struct {
-    void *scores, *values;     /* of the labels that take part; of the true ones among them, sorted */
-    ptrdiff_t *at, *order;     /* where the true labels stand in `scores`; their order by score */
-    ptrdiff_t *group;          /* the group of each entry of `at` */
-    int64_t *place;            /* canonical positions of the labels of a list */
-    int64_t *tied;             /* the labels of one tie group */
-    int64_t *above, *size, *hits;
-    void *memory;
-} sr_scratch;
-
-static int sr_scratch_init(sr_scratch *s, ptrdiff_t labels, ptrdiff_t trues) {
-    size_t n = (size_t)labels + 8, m = (size_t)trues + 8;
-    int64_t *memory = (int64_t *)malloc((3 * n + 7 * m) * sizeof(int64_t));
-    s->memory = memory;
+static int sr_example_init(sr_example *e, ptrdiff_t labels, ptrdiff_t trues) {
+    const size_t n = (size_t)labels + 8, m = (size_t)trues + 8;
+    int64_t *memory = (int64_t *)malloc((2 * n + 7 * m) * sizeof(int64_t));
+    e->scores = memory;
     if (!memory) return 0;
-    s->scores = memory;
-    s->place = memory + n;
-    s->tied = memory + 2 * n;
-    memory += 3 * n;
-    s->values = memory;
-    s->at = (ptrdiff_t *)(memory + m);
-    s->order = (ptrdiff_t *)(memory + 2 * m);
-    s->group = (ptrdiff_t *)(memory + 3 * m);
-    s->above = memory + 4 * m;
-    s->size = memory + 5 * m;
-    s->hits = memory + 6 * m;
+    e->place = memory + n;
+    memory += 2 * n;
+    e->values = memory;
+    e->at = (ptrdiff_t *)(memory + m);
+    e->order = (ptrdiff_t *)(memory + 2 * m);
+    e->group = (ptrdiff_t *)(memory + 3 * m);
+    e->above = memory + 4 * m;
+    e->size = memory + 5 * m;
+    e->hits = memory + 6 * m;
     return 1;
 }
 
@@ -54,22 +50,7 @@ static int sr_scratch_init(sr_scratch *s, ptrdiff_t labels, ptrdiff_t trues) {
 #define SR_FEW 160
 #endif
 
-static int sr_descending(const void *one, const void *other) {
-    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
-    return (a < b) - (a > b);
-}
-
-/* 0 for the portable loops, 1 for AVX2 (AVX-512 was no quicker). */
-static int sr_level(void) {
-#ifdef SE_X86
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? 1 : 0;
-#else
-    return 0;
-#endif
-}
-
-/* How many of the scores are above each of four values, and how many at least as high. */
+/* How many scores are above each of four values, and how many at least as high. */
 #define SR_COUNT_BODY(TYPE, TALLY)                                                                                    \
     TALLY a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0;                                             \
     const TYPE v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];                                                            \
@@ -94,30 +75,37 @@ static int sr_level(void) {
 
 SR_COUNT(sr_count_plain_float, , float, int32_t)
 SR_COUNT(sr_count_plain_double, , double, int64_t)
-#ifdef SE_X86
-SR_COUNT(sr_count_avx2_float, __attribute__((target("avx2"))), float, int32_t)
-SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
+SR_COUNT(sr_count_avx2_float, SE_AVX2, float, int32_t)
+SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
 #define SR_CHOOSE(TYPE, level) ((level) ? sr_count_avx2_##TYPE : sr_count_plain_##TYPE)
-#else
-#define SR_CHOOSE(TYPE, level) ((void)(level), sr_count_plain_##TYPE)
-#endif
 
-/* Find the groups of an example from the scores `x` of its `n` labels and where `r` true ones stand among them.
+/* Whether one label ranks better than another where ties are strict. */
+#define SR_AHEAD(a, b) (x[a] > x[b] || (x[a] == x[b] && (place ? place[a] > place[b] : (a) > (b))))
+
+/* Set `low` to the first of `count` places that is not `ahead`, or the last. */
+#define SR_SEARCH(low, count, ahead)                                                                                  \
+    for (ptrdiff_t length = (count), half = length / 2; length > 1; length -= half, half = length / 2) {              \
+        const ptrdiff_t middle = low + half - 1;                                                                      \
+        low += (ahead) ? half : 0;                                                                                    \
+    }
+
+/* Find the groups of an example from the scores `x` of its labels and where `r` true ones stand among them.
    `place` says which of two labels with the same score ranks better (NULL: the later); only used where `strict`.
    `sorted`: every score is below the one before. */
 #define SR_GROUPS(NAME, TYPE)                                                                                         \
-    static void NAME(sr_example *e, sr_scratch *s, const TYPE *x, ptrdiff_t n, ptrdiff_t r, const int64_t *place,     \
-                     int strict, int sorted, int level) {                                                             \
-        TYPE *v = (TYPE *)s->values;                                                                                  \
-        ptrdiff_t *order = s->order, values = 0;                                                                      \
-        int64_t *above = s->above, *size = s->size, *hits = s->hits;                                                  \
-        e->above = above, e->size = size, e->hits = hits;                                                             \
+    static void NAME(                                                                                                 \
+        sr_example *e, const TYPE *x, ptrdiff_t r, const int64_t *place, int strict, int sorted, int level) {         \
+        TYPE *v = (TYPE *)e->values;                                                                                  \
+        ptrdiff_t *at = e->at, *order = e->order, values = 0;                                                         \
+        const ptrdiff_t n = (ptrdiff_t)e->row.labels;                                                                 \
+        int64_t *above = e->above, *size = e->size, *hits = e->hits, before = 0;                                      \
+        int tied = 0;                                                                                                 \
         e->groups = r;                                                                                                \
         if (sorted) {                                                                                                 \
-            for (ptrdiff_t i = 0; i < r; i++) above[i] = s->at[i], size[i] = hits[i] = 1, s->group[i] = i;            \
+            for (ptrdiff_t i = 0; i < r; i++) above[i] = at[i], size[i] = hits[i] = 1, e->group[i] = i;               \
             return;                                                                                                   \
         }                                                                                                             \
-        for (ptrdiff_t i = 0; i < r; i++) order[i] = i, v[i] = x[s->at[i]];                                           \
+        for (ptrdiff_t i = 0; i < r; i++) order[i] = i, v[i] = x[at[i]];                                              \
         ptrdiff_t gap = 1;                                                                                            \
         while (gap < r / 3) gap = 3 * gap + 1;                                                                        \
         for (; gap > 0; gap /= 3) {                                                                                   \
@@ -125,14 +113,17 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
                 const TYPE value = v[i];                                                                              \
                 const ptrdiff_t which = order[i];                                                                     \
                 ptrdiff_t j = i;                                                                                      \
-                for (; j >= gap && v[j - gap] < value; j -= gap) v[j] = v[j - gap], order[j] = order[j - gap];        \
+                for (; j >= gap; j -= gap) {                                                                          \
+                    if (!(v[j - gap] < value || (strict && SR_AHEAD(at[which], at[order[j - gap]])))) break;          \
+                    v[j] = v[j - gap], order[j] = order[j - gap];                                                     \
+                }                                                                                                     \
                 v[j] = value, order[j] = which;                                                                       \
             }                                                                                                         \
         }                                                                                                             \
         for (ptrdiff_t i = 0; i < r; i++) { /* distinct values, and how many true labels have each */                 \
             if (!values || v[values - 1] != v[i]) v[values] = v[i], hits[values] = 0, values++;                       \
             hits[values - 1]++;                                                                                       \
-            s->group[order[i]] = values - 1;                                                                          \
+            e->group[order[i]] = values - 1;                                                                          \
         }                                                                                                             \
         e->groups = values;                                                                                           \
         if (values <= SR_FEW) {                                                                                       \
@@ -142,79 +133,50 @@ SR_COUNT(sr_count_avx2_double, __attribute__((target("avx2"))), double, int64_t)
         } else {                                                                                                      \
             memset(above, 0, (size_t)values * sizeof(int64_t));                                                       \
             memset(size, 0, (size_t)values * sizeof(int64_t));                                                        \
-            int64_t before = 0;                                                                                       \
             for (ptrdiff_t j = 0; j < n; j++) { /* the best value that the label does not rank behind */              \
-                const TYPE score = x[j];                                                                              \
-                ptrdiff_t low = 0, length = values;                                                                   \
-                while (length > 1) {                                                                                  \
-                    const ptrdiff_t half = length / 2;                                                                \
-                    low += v[low + half - 1] > score ? half : 0;                                                      \
-                    length -= half;                                                                                   \
-                }                                                                                                     \
-                const int behind = v[low] > score, at = v[low] == score;                                              \
-                above[low] += !behind && !at;                                                                         \
-                size[low] += at;                                                                                      \
+                ptrdiff_t low = 0;                                                                                    \
+                SR_SEARCH(low, values, v[middle] > x[j]);                                                             \
+                above[low] += x[j] > v[low];                                                                          \
+                size[low] += x[j] == v[low];                                                                          \
             }                                                                                                         \
             for (ptrdiff_t i = 0; i < values; i++) {                                                                  \
                 above[i] += before;                                                                                   \
                 before = above[i] + size[i];                                                                          \
             }                                                                                                         \
         }                                                                                                             \
-        if (!strict) return;                                                                                          \
-        /* Every true label is a group of its own, from the last on so that nothing unread is overwritten. */         \
-        e->groups = r;                                                                                                \
-        ptrdiff_t to = r;                                                                                             \
-        for (ptrdiff_t i = values - 1; i >= 0; i--) {                                                                 \
-            const int64_t first = above[i], members = size[i], mine = hits[i];                                        \
-            to -= (ptrdiff_t)mine;                                                                                    \
-            if (members == 1) {                                                                                       \
-                above[to] = first, size[to] = hits[to] = 1;                                                           \
-                continue;                                                                                             \
-            }                                                                                                         \
-            ptrdiff_t seen = 0;                                                                                       \
-            for (ptrdiff_t j = n - 1; j >= 0; j--)                                                                    \
-                if (x[j] == v[i]) s->tied[seen++] = place ? place[j] : j;                                             \
-            if (place) qsort(s->tied, (size_t)seen, sizeof(int64_t), sr_descending);                                  \
-            /* The true labels of the group stand in order[to ... to + mine]; in order of their ranks they are */     \
-            /* reached in one walk over both. */                                                                      \
-            for (ptrdiff_t p = to; p < to + mine; p++) { /* insertion by position, best first */                      \
-                const ptrdiff_t which = order[p];                                                                     \
-                const int64_t mark = place ? place[s->at[which]] : s->at[which];                                      \
-                ptrdiff_t q = p;                                                                                      \
-                while (q > to && (place ? place[s->at[order[q - 1]]] : s->at[order[q - 1]]) < mark) {                 \
-                    order[q] = order[q - 1];                                                                          \
-                    q--;                                                                                              \
-                }                                                                                                     \
-                order[q] = which;                                                                                     \
-            }                                                                                                         \
-            ptrdiff_t rank = 0;                                                                                       \
-            for (ptrdiff_t p = to; p < to + mine; p++) {                                                              \
-                const ptrdiff_t stands = s->at[order[p]];                                                             \
-                while (s->tied[rank] != (place ? place[stands] : stands)) rank++;                                     \
-                above[p] = first + rank, size[p] = hits[p] = 1;                                                       \
-            }                                                                                                         \
+        for (ptrdiff_t i = 0; strict && i < values; i++) tied |= size[i] > 1;                                         \
+        if (!tied) return;                                                                                            \
+        e->groups = r; /* every true label is a group of its own */                                                   \
+        memset(above, 0, (size_t)r * sizeof(int64_t));                                                                \
+        for (ptrdiff_t j = 0; j < n; j++) { /* the best true label that the label does not rank behind */             \
+            ptrdiff_t low = 0;                                                                                        \
+            SR_SEARCH(low, r, SR_AHEAD(at[order[middle]], j));                                                        \
+            above[low] += SR_AHEAD(j, at[order[low]]);                                                                \
         }                                                                                                             \
-        for (ptrdiff_t p = 0; p < r; p++) s->group[order[p]] = p;                                                     \
+        before = 0;                                                                                                   \
+        for (ptrdiff_t i = 0; i < r; i++) {                                                                           \
+            before += above[i];                                                                                       \
+            above[i] = before + i, size[i] = hits[i] = 1, e->group[order[i]] = i;                                     \
+        }                                                                                                             \
     }
 
 SR_GROUPS(sr_groups_float, float)
 SR_GROUPS(sr_groups_double, double)
 
-/* What is counted of a whole example, from its groups. */
 SE_INLINE void sr_summary(sr_example *e) {
     int64_t before = 0, ahead = 1;
-    e->wrong = e->last = e->lead = 0;
+    sr_row *row = &e->row;
     for (ptrdiff_t i = 0; i < e->groups; i++) {
         const int64_t above = e->above[i], size = e->size[i], hits = e->hits[i];
-        ahead &= above == before;
-        e->lead = ahead ? before : e->lead; /* all true labels so far stand before every false one */
+        ahead &= above == before && size == hits; /* so far all true labels stand before every false one */
         before += hits;
-        ahead &= size == hits;
-        e->lead = ahead ? before : e->lead;
-        e->wrong += hits * (above + size - before);
-        e->last = above + size;
+        row->lead = ahead ? before : row->lead;
+        row->wrong += hits * (above + size - before);
+        row->last = above + size;
     }
-    if (e->unranked) e->last = 0;
+    if (row->unranked) row->last = 0;
+    row->errs = row->wrong > 0;
+    row->missed = e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
 }
 
 /* -- where examples go: into tables, and into arrays if wanted -------------------------------------------------------  */
@@ -243,13 +205,11 @@ typedef struct {
     sr_list by_row, by_group, by_label;
 } sr_sink;
 
-#define SR_ROW 9
-#define SR_GROUP 5
-#define SR_LABEL 4
-
 static int sr_count_example(const sr_example *e, sr_sink *sink) {
-    const uint64_t outer = sr_pack((uint64_t)e->true_, (uint64_t)e->labels);
-    if (!se_sums_reserve(sink->groups, (size_t)e->groups) || !se_sums_reserve(sink->first, 1) || !se_sums_reserve(sink->rows, 1))
+    const sr_row *of = &e->row;
+    const uint64_t outer = sr_pack((uint64_t)of->true_, (uint64_t)of->labels);
+    if (!se_sums_reserve(sink->groups, (size_t)e->groups) || !se_sums_reserve(sink->first, 1) ||
+        !se_sums_reserve(sink->rows, 1))
         return 0;
     int64_t before = 0;
     for (ptrdiff_t i = 0; i < e->groups; i++) /* the places are far apart: ask for all before waiting for one */
@@ -263,46 +223,42 @@ static int sr_count_example(const sr_example *e, sr_sink *sink) {
     }
     if (e->groups)
         se_sums_at(sink->first, sr_pack((uint64_t)e->above[0], (uint64_t)e->size[0]), (uint64_t)e->hits[0])[0]++;
-    int64_t *row = se_sums_at(sink->rows, outer, sr_pack((uint64_t)e->unranked, (uint64_t)e->masked));
+    int64_t *row = se_sums_at(sink->rows, outer, sr_pack((uint64_t)of->unranked, (uint64_t)of->masked));
     row[0]++;
-    row[1] += e->wrong;
-    row[2] += e->last;
-    row[3] += e->wrong > 0;
-    row[4] += e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
-    row[5] += e->lead;
+    row[1] += of->wrong;
+    row[2] += of->last;
+    row[3] += of->errs;
+    row[4] += of->missed;
+    row[5] += of->lead;
     return 1;
 }
 
-static int sr_write_example(const sr_example *e, int64_t row, sr_sink *sink) {
-    int64_t *to = sr_more(&sink->by_row, SR_ROW), before = 0;
+/* Count the example of a row, whose groups are known, and write it if that is wanted. 0 if memory ran out. */
+static int sr_put_example(sr_example *e, int64_t row, sr_sink *sink) {
+    sr_summary(e);
+    if (!sr_count_example(e, sink)) return 0;
+    if (!sink->writes) return 1;
+    int64_t *to = sr_more(&sink->by_row, sizeof(sr_row) / sizeof(int64_t)), before = 0;
     if (!to) return 0;
-    to[0] = e->true_, to[1] = e->labels, to[2] = e->unranked, to[3] = e->masked;
-    to[4] = e->wrong, to[5] = e->last, to[6] = e->wrong > 0;
-    to[7] = e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
-    to[8] = e->lead;
-    to = sr_more(&sink->by_group, SR_GROUP * (size_t)e->groups);
-    if (!to) return 0;
-    for (ptrdiff_t i = 0; i < e->groups; i++, to += SR_GROUP) {
+    memcpy(to, &e->row, sizeof(sr_row));
+    to = sr_more(&sink->by_group, 5 * (size_t)e->groups);
+    for (ptrdiff_t i = 0; to && i < e->groups; i++, to += 5) {
         before += e->hits[i];
         to[0] = row, to[1] = e->above[i], to[2] = e->size[i], to[3] = e->hits[i], to[4] = before;
     }
-    return 1;
+    return to != NULL;
 }
 
-SE_INLINE int sr_write_label(int64_t row, int64_t column, int64_t above, int64_t size, sr_sink *sink) {
-    int64_t *to = sr_more(&sink->by_label, SR_LABEL);
+/* A true label, and which entry of `at` it is; -1 if it is not ranked. */
+SE_INLINE int sr_write_label(int64_t row, int64_t column, const sr_example *e, ptrdiff_t which, sr_sink *sink) {
+    int64_t *to = sr_more(&sink->by_label, 4);
     if (!to) return 0;
-    to[0] = row, to[1] = column, to[2] = above, to[3] = size;
+    to[0] = row, to[1] = column, to[2] = -1, to[3] = 0;
+    if (which >= 0) to[2] = e->above[e->group[which]], to[3] = e->size[e->group[which]];
     return 1;
 }
 
-/* -- dense rows -------------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    const uint8_t *true_, *ranked, *mask; /* the last two may be NULL; rows follow each other without gaps */
-    const int64_t *columns;
-    ptrdiff_t rows, width;
-} sr_matrix;
+/* -- dense rows ------------------------------------------------------------------------------------------------------ */
 
 /* Where the ones of a row are; how many. */
 SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
@@ -321,65 +277,51 @@ SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
 
 /* Returns 0 if memory ran out. Rows with labels that do not take part are copied without them. */
 #define SR_ROWS(NAME, TYPE, GROUPS)                                                                                   \
-    static int NAME(const sr_matrix *in, const TYPE *scores, int strict, int level, sr_sink *sink) {                  \
-        sr_scratch s;                                                                                                 \
-        int fine = sr_scratch_init(&s, in->width, in->width);                                                         \
-        const int copies = in->ranked || in->mask;                                                                    \
+    static int NAME(const se_score_rows *in, int strict, int level, sr_sink *sink) {                                  \
+        sr_example e;                                                                                                 \
+        int fine = sr_example_init(&e, in->width, in->width);                                                         \
         for (ptrdiff_t r = 0; fine && r < in->rows; r++) {                                                            \
             const uint8_t *truth = in->true_ + r * in->width;                                                         \
             const uint8_t *ranked = in->ranked ? in->ranked + r * in->width : NULL;                                   \
             const uint8_t *mask = in->mask ? in->mask + r * in->width : NULL;                                         \
-            const TYPE *x = scores + r * in->width;                                                                   \
-            sr_example e;                                                                                             \
+            const TYPE *x = (const TYPE *)in->scores + r * in->width;                                                 \
             ptrdiff_t trues = 0;                                                                                      \
-            if (copies) {                                                                                             \
-                TYPE *to = (TYPE *)s.scores;                                                                          \
-                e.true_ = e.labels = e.masked = 0;                                                                    \
+            e.row = (sr_row){0};                                                                                      \
+            if (ranked || mask) {                                                                                     \
+                TYPE *to = (TYPE *)e.scores;                                                                          \
                 for (ptrdiff_t j = 0; j < in->width; j++) {                                                           \
                     const int known = !mask || !mask[j], scored = known && (!ranked || ranked[j]);                    \
-                    e.masked += !known;                                                                               \
-                    e.true_ += known && truth[j];                                                                     \
+                    e.row.masked += !known;                                                                           \
+                    e.row.true_ += known && truth[j];                                                                 \
                     if (!scored) continue;                                                                            \
-                    if (truth[j]) s.at[trues++] = e.labels;                                                           \
-                    to[e.labels++] = x[j];                                                                            \
+                    if (truth[j]) e.at[trues++] = (ptrdiff_t)e.row.labels;                                            \
+                    to[e.row.labels++] = x[j];                                                                        \
                 }                                                                                                     \
                 x = to;                                                                                               \
             } else {                                                                                                  \
-                trues = e.true_ = sr_ones(truth, in->width, s.at);                                                    \
-                e.labels = in->width;                                                                                 \
-                e.masked = 0;                                                                                         \
+                trues = e.row.true_ = sr_ones(truth, in->width, e.at);                                                \
+                e.row.labels = in->width;                                                                             \
             }                                                                                                         \
-            e.unranked = e.true_ - trues;                                                                             \
-            GROUPS(&e, &s, x, e.labels, trues, NULL, strict, 0, level);                                               \
-            sr_summary(&e);                                                                                           \
-            fine = sr_count_example(&e, sink);                                                                        \
-            if (!sink->writes) continue;                                                                              \
-            fine = fine && sr_write_example(&e, r, sink);                                                             \
+            e.row.unranked = e.row.true_ - trues;                                                                     \
+            GROUPS(&e, x, trues, NULL, strict, 0, level);                                                             \
+            fine = sr_put_example(&e, r, sink);                                                                       \
             trues = 0;                                                                                                \
-            for (ptrdiff_t j = 0; fine && j < in->width; j++) {                                                       \
-                if (!truth[j] || (mask && mask[j])) continue;                                                         \
-                const int scored = !ranked || ranked[j];                                                              \
-                const ptrdiff_t group = scored ? s.group[trues++] : 0;                                                \
-                fine = sr_write_label(r, in->columns[j], scored ? e.above[group] : -1, scored ? e.size[group] : 0, sink); \
-            }                                                                                                         \
+            for (ptrdiff_t j = 0; fine && sink->writes && j < in->width; j++)                                         \
+                if (truth[j] && !(mask && mask[j]))                                                                   \
+                    fine = sr_write_label(r, in->columns[j], &e, !ranked || ranked[j] ? trues++ : -1, sink);          \
         }                                                                                                             \
-        free(s.memory);                                                                                               \
+        free(e.scores);                                                                                               \
         return fine;                                                                                                  \
     }
 
 SR_ROWS(sr_rows_float, float, sr_groups_float)
 SR_ROWS(sr_rows_double, double, sr_groups_double)
 
-/* -- lists ------------------------------------------------------------------------------------------------------------- */
+static int sr_rank_rows(const se_score_rows *in, int strict, int level, sr_sink *sink) {
+    return in->single ? sr_rows_float(in, strict, level, sink) : sr_rows_double(in, strict, level, sink);
+}
 
-typedef struct {
-    const int64_t *true_offsets, *true_columns;
-    const int64_t *ranked_offsets, *ranked_columns;
-    const int64_t *mask_offsets, *mask_columns; /* NULL where nothing is masked */
-    const double *scores;
-    const int64_t *place; /* canonical positions of columns; NULL where ties are shared */
-    ptrdiff_t rows, width, fixed;
-} sr_lists;
+/* -- lists ----------------------------------------------------------------------------------------------------------- */
 
 #define SR_TRUE 1
 #define SR_MASKED 2
@@ -393,81 +335,58 @@ SE_INLINE int64_t sr_mention(int64_t *mark, int64_t fresh, int64_t column, int64
     return 0;
 }
 
-static int sr_outside(const int64_t *offsets, const int64_t *columns, ptrdiff_t rows, ptrdiff_t width, ptrdiff_t *longest) {
-    *longest = 0;
-    for (ptrdiff_t r = 0; r < rows; r++)
-        if (offsets[r + 1] - offsets[r] > *longest) *longest = offsets[r + 1] - offsets[r];
-    uint64_t most = 0;
-    for (int64_t i = rows ? offsets[0] : 0; i < (rows ? offsets[rows] : 0); i++)
-        if ((uint64_t)columns[i] > most) most = (uint64_t)columns[i];
-    return most >= (uint64_t)width && *longest > 0;
-}
-
-/* Returns 1, or 0 if memory ran out, or -2 if a column is out of range (nothing is counted then). `turn` is raised by
-   the number of examples. */
+/* Returns 0 if memory ran out. `turn` is raised by the number of examples. */
 static int sr_rank_lists(
-    const sr_lists *in, int strict, int level, int64_t *mark, int64_t *turn, int64_t *mentions, sr_sink *sink) {
-    ptrdiff_t labels, trues, masked = 0;
-    if (sr_outside(in->ranked_offsets, in->ranked_columns, in->rows, in->width, &labels) ||
-        sr_outside(in->true_offsets, in->true_columns, in->rows, in->width, &trues) ||
-        (in->mask_offsets && sr_outside(in->mask_offsets, in->mask_columns, in->rows, in->width, &masked)))
-        return -2;
-    sr_scratch s;
-    int fine = sr_scratch_init(&s, labels, trues);
-    double *x = (double *)s.scores;
+    const se_score_lists *in, int level, int64_t *mark, int64_t *turn, int64_t *mentions, sr_sink *sink) {
+    sr_example e;
+    int fine = sr_example_init(&e, in->longest[SE_RANKED], in->longest[SE_TRUE]);
+    double *x = (double *)e.scores;
+    const int64_t *place = in->place;
     for (ptrdiff_t r = 0; fine && r < in->rows; r++) {
         const int64_t fresh = 8 * ++*turn;
-        sr_example e;
         ptrdiff_t hits = 0;
         int sorted = 1;
-        e.true_ = e.labels = e.masked = 0;
-        for (int64_t i = in->mask_offsets ? in->mask_offsets[r] : 0;
-             i < (in->mask_offsets ? in->mask_offsets[r + 1] : 0); i++) {
-            const int64_t column = in->mask_columns[i];
-            e.masked += !sr_mention(mark, fresh, column, in->fixed, mentions);
+        e.row = (sr_row){0};
+        for (int64_t i = se_start(in, SE_MASKED, r); i < se_start(in, SE_MASKED, r + 1); i++) {
+            const int64_t column = in->columns[SE_MASKED][i];
+            e.row.masked += !sr_mention(mark, fresh, column, in->fixed, mentions);
             mark[column] = fresh + SR_MASKED;
         }
-        for (int64_t i = in->true_offsets[r]; i < in->true_offsets[r + 1]; i++) {
-            const int64_t column = in->true_columns[i];
+        for (int64_t i = se_start(in, SE_TRUE, r); i < se_start(in, SE_TRUE, r + 1); i++) {
+            const int64_t column = in->columns[SE_TRUE][i];
             if (sr_mention(mark, fresh, column, in->fixed, mentions)) continue;
             mark[column] = fresh + SR_TRUE;
-            e.true_++;
+            e.row.true_++;
         }
-        for (int64_t i = in->ranked_offsets[r]; i < in->ranked_offsets[r + 1]; i++) {
-            const int64_t column = in->ranked_columns[i];
+        for (int64_t i = se_start(in, SE_RANKED, r); i < se_start(in, SE_RANKED, r + 1); i++) {
+            const int64_t column = in->columns[SE_RANKED][i];
             const int64_t before = sr_mention(mark, fresh, column, in->fixed, mentions);
             const double score = in->scores[i];
-            if (before & SR_MASKED) continue;
+            if (before & (SR_MASKED | SR_RANKED)) continue;
             if (before & SR_TRUE) {
-                if (before & SR_RANKED || hits >= trues) continue; /* never, since columns are distinct */
                 mark[column] = fresh + SR_TRUE + SR_RANKED;
-                s.at[hits++] = e.labels;
+                e.at[hits++] = (ptrdiff_t)e.row.labels;
             }
-            sorted &= !e.labels || score < x[e.labels - 1];
-            if (strict) s.place[e.labels] = in->place[column];
-            x[e.labels++] = score;
+            sorted &= !e.row.labels || score < x[e.row.labels - 1];
+            if (place) e.place[e.row.labels] = place[column];
+            x[e.row.labels++] = score;
         }
-        e.unranked = e.true_ - hits;
-        sr_groups_double(&e, &s, x, e.labels, hits, strict ? s.place : NULL, strict, sorted, level);
-        sr_summary(&e);
-        fine = sr_count_example(&e, sink);
+        e.row.unranked = e.row.true_ - hits;
+        sr_groups_double(&e, x, hits, place ? e.place : NULL, place != NULL, sorted, level);
+        fine = sr_put_example(&e, r, sink);
         if (!sink->writes) continue;
-        fine = fine && sr_write_example(&e, r, sink);
         hits = 0;
-        for (int64_t i = in->ranked_offsets[r]; fine && i < in->ranked_offsets[r + 1]; i++) {
-            const int64_t column = in->ranked_columns[i];
-            if (mark[column] != fresh + SR_TRUE + SR_RANKED) continue;
-            const ptrdiff_t group = s.group[hits++];
-            fine = sr_write_label(r, column, e.above[group], e.size[group], sink);
-        }
-        for (int64_t i = in->true_offsets[r]; fine && i < in->true_offsets[r + 1]; i++) {
-            const int64_t column = in->true_columns[i];
+        for (int64_t i = se_start(in, SE_RANKED, r); fine && i < se_start(in, SE_RANKED, r + 1); i++)
+            if (mark[in->columns[SE_RANKED][i]] == fresh + SR_TRUE + SR_RANKED)
+                fine = sr_write_label(r, in->columns[SE_RANKED][i], &e, hits++, sink);
+        for (int64_t i = se_start(in, SE_TRUE, r); fine && i < se_start(in, SE_TRUE, r + 1); i++) {
+            const int64_t column = in->columns[SE_TRUE][i];
             if (mark[column] != fresh + SR_TRUE) continue;
             mark[column] = fresh + SR_TRUE + SR_RANKED;
-            fine = sr_write_label(r, column, -1, 0, sink);
+            fine = sr_write_label(r, column, &e, -1, sink);
         }
     }
-    free(s.memory);
+    free(e.scores);
     return fine;
 }
 

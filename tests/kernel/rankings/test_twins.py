@@ -89,7 +89,7 @@ def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type):
             ranked, mask = (None if p is None else (rng.random(shape) < p).astype(np.uint8) for p in masks)
             given = scores if ranked is None else np.where(ranked, scores, kind(np.nan))
             for strict in (False, True):
-                rows = (columns, 2, true, given, ranked, mask, strict, True)
+                rows = ((columns, 2, true, given, ranked, mask), strict, True)
                 at_each_level(lambda table, rows=rows: listed(table.count_rows(*rows)), width)
 
 
@@ -113,7 +113,7 @@ def test_twins_rank_lists_alike(seed: int):
     scores = scores_of(rng, (1, len(ranked[1])), fill, np.float64).reshape(-1)
     for mask in (None, hides):
         for place in (None, rng.permutation(width).astype(np.int64)):
-            lists = examples, width // 2, true, ranked, scores, mask, place
+            lists = examples, (width // 2, true, ranked, scores, mask), place
 
             def count(table: Any, lists: tuple = lists) -> object:
                 answer = table.count_lists(*lists, True)
@@ -131,7 +131,7 @@ def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: in
     true, scores = (rng.random((4, 1500)) < share).astype(np.uint8), rng.integers(0, distinct, (4, 1500))
     for kind in (np.float32, np.float64):
         for strict in (False, True):
-            given = np.arange(1500), 0, true, scores.astype(kind), None, None, strict, True
+            given = (np.arange(1500), 0, true, scores.astype(kind), None, None), strict, True
             at_each_level(lambda table, given=given: listed(table.count_rows(*given)), 1500)
 
 
@@ -141,7 +141,7 @@ def test_wide_batches_without_the_lock_count_alike():
     true, scores = (rng.random((700, 100)) < 0.1).astype(np.uint8), rng.random((700, 100)).astype(np.float32)
     pair = both(100)
     for twin in pair:
-        twin.table.count_rows(np.arange(100), 0, true, scores, None, None, False)
+        twin.table.count_rows((np.arange(100), 0, true, scores, None, None), False)
     assert same(pair, 100)
 
 
@@ -151,16 +151,16 @@ def test_columns_out_of_range_are_never_written_to():
     for true, ranked, mask in ((one, none, None), (none, one, None), (none, none, one)):
         counts = both(8)[0].table
         with pytest.raises(IndexError):
-            counts.count_lists(1, 0, true, ranked, np.ones(1), mask, None)
+            counts.count_lists(1, (0, true, ranked, np.ones(1), mask), None)
         assert everything(counts, 8) == everything(both(8)[0].table, 8)
     for column in (-1, 8):
         with pytest.raises(IndexError):
-            counts.count_rows(np.array([column]), 0, np.ones((1, 1), np.uint8), np.ones((1, 1)), None, None, False)
+            counts.count_rows((np.array([column]), 0, np.ones((1, 1), np.uint8), np.ones((1, 1)), None, None), False)
 
 
 def rows_of(rng: np.random.Generator, rows: int, width: int, kinds: int) -> tuple:
     true = (rng.random((rows, width)) < 0.4).astype(np.uint8)
-    return np.arange(width), 2, true, rng.integers(0, kinds, (rows, width)).astype(float), None, None, False
+    return (np.arange(width), 2, true, rng.integers(0, kinds, (rows, width)).astype(float), None, None), False
 
 
 def test_twins_merge_unmerge_copy_and_restore_alike():
@@ -216,14 +216,14 @@ def test_examples_one_by_one_are_counted_as_a_batch_and_taken_back(seed: int):
     for batch in both(width + 3):
         strict, steps = bool(seed % 2), []
         one, order = Twin(*batch.made, width + 3), place if strict else None
-        batch.table.count_rows(columns, fixed, true, scores, ranked, mask, strict)
-        batch.table.count_lists(6, fixed, truths, values, heights, hides, order)
+        batch.table.count_rows((columns, fixed, true, scores, ranked, mask), strict)
+        batch.table.count_lists(6, (fixed, truths, values, heights, hides), order)
         examples = [
-            ("prepare_row", columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask)), strict)
+            ("prepare_row", (columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask))), strict)
             for row in range(6)
         ] + [
-            ("prepare_lists", fixed, lists_at(truths, row), lists_at(values, row),
-             heights[values[0][row] : values[0][row + 1]], lists_at(hides, row), order)
+            ("prepare_lists", (fixed, lists_at(truths, row), lists_at(values, row),
+             heights[values[0][row] : values[0][row + 1]], lists_at(hides, row)), order)
             for row in range(6)
         ]  # fmt: skip
         for example in examples:
@@ -279,7 +279,7 @@ def test_twins_refuse_to_unmerge_what_was_never_merged():
 def test_twins_are_full_at_the_same_sum():
     for twin in both(8):
         true, scores = np.ones((1, 8), np.uint8), np.arange(8.0).reshape(1, 8)
-        twin.table.count_rows(np.arange(8), 0, true, scores, None, None, False)
+        twin.table.count_rows((np.arange(8), 0, true, scores, None, None), False)
         one = twin.copy()
         for _ in range(59):  # the last true label adds 8 to its sum of t L
             assert twin.merge(twin) == DONE

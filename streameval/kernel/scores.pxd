@@ -1,0 +1,95 @@
+# How examples with scores are handed to loops.
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
+
+cdef extern from "scores.h" nogil:
+    int SE_TRUE, SE_RANKED, SE_MASKED
+    ctypedef struct se_score_rows:
+        const void* scores
+        const uint8_t* true_
+        const uint8_t* ranked
+        const uint8_t* mask
+        const int64_t* columns
+        ptrdiff_t rows
+        ptrdiff_t width
+        int64_t fixed
+        int single
+    ctypedef struct se_score_lists:
+        const int64_t* at[3]
+        const int64_t* columns[3]
+        const double* scores
+        ptrdiff_t rows
+        int64_t fixed
+        const int64_t* place
+        ptrdiff_t longest[3]
+    int64_t se_start(const se_score_lists*, int, ptrdiff_t)
+    int se_within(se_score_lists*, int, ptrdiff_t)
+
+
+cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) except -1:
+    """Columns can be out of range if two threads use one object without a lock."""
+    cdef Py_ssize_t position
+    for position in range(columns.shape[0]):
+        if not 0 <= columns[position] < limit:
+            raise IndexError(f"column {columns[position]} is out of range; one object is for one thread at a time")
+    return 0
+
+
+cdef inline const uint8_t* start_of(array, const se_score_rows* rows) except? NULL:
+    cdef const uint8_t[:, ::1] cells
+    if array is None:
+        return NULL
+    cells = array
+    if cells.shape[0] != rows.rows or cells.shape[1] != rows.width:
+        raise ValueError("columns, truths and scores differ in shape")
+    return &cells[0, 0] if rows.rows * rows.width else NULL
+
+
+cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, given) except -1:
+    """Point to rows; see `streameval.kernel.types.ScoredRows`."""
+    cdef const int64_t[::1] place
+    cdef const float[:, ::1] narrow
+    cdef const double[:, ::1] wide
+    columns, fixed, true, scores, ranked, mask = given
+    place = columns
+    check_columns(place, limit)
+    rows.rows, rows.width, rows.fixed = len(true), place.shape[0], fixed
+    rows.columns = &place[0] if rows.width else NULL
+    rows.true_, rows.ranked, rows.mask = start_of(true, rows), start_of(ranked, rows), start_of(mask, rows)
+    if scores.shape != true.shape:
+        raise ValueError("columns, truths and scores differ in shape")
+    rows.single, rows.scores = scores.itemsize == 4, NULL
+    if not rows.rows * rows.width:
+        return 0
+    if rows.single:
+        narrow = scores
+        rows.scores = &narrow[0, 0]
+    else:
+        wide = scores
+        rows.scores = &wide[0, 0]
+    return 0
+
+
+cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, Py_ssize_t examples, given) except -1:
+    """Point to lists; see `streameval.kernel.types.ScoredLists`."""
+    cdef const int64_t[::1] offsets
+    cdef const int64_t[::1] columns
+    cdef const double[::1] score
+    cdef Py_ssize_t side, most
+    fixed, true, ranked, scores, mask = given
+    score = scores
+    memset(lists, 0, sizeof(se_score_lists))
+    lists.rows, lists.fixed = examples, fixed
+    lists.scores = &score[0] if score.shape[0] else NULL
+    for side, part in ((SE_TRUE, true), (SE_RANKED, ranked), (SE_MASKED, mask)):
+        if part is None:
+            continue
+        offsets, columns = part
+        most = min(columns.shape[0], score.shape[0]) if side == SE_RANKED else columns.shape[0]
+        if offsets.shape[0] != examples + 1 or offsets[examples] > most or offsets[0] < 0:
+            raise ValueError("offsets, columns and scores do not fit")
+        lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
+        if not se_within(lists, <int>side, limit):
+            raise IndexError("a column is out of range; one object is for one thread at a time")
+    return 0
