@@ -125,9 +125,8 @@ class Bins:
         """Make room for columns; what is counted stays the same."""
         old = self._cell.value
         if width > len(old.sides):
-            more = max(width, 2 * len(old.sides)) - len(old.sides)
-            sides = np.concatenate([old.sides, np.zeros((more, 3), np.int64)])
-            self._store(old._replace(sides=sides, bins=old.bins + ({},) * more))
+            more = width - len(old.sides)
+            self._store(old._replace(sides=np.pad(old.sides, ((0, more), (0, 0))), bins=old.bins + ({},) * more))
 
     def _store(self, counted: _Counted) -> None:
         self._root.commit([self._cell.prepare_store(counted)])

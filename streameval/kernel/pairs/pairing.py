@@ -2,18 +2,17 @@
 
 Of one example, call the true labels that were missed M, those true and predicted B, and those wrongly predicted W. A
 pair is a row ``kind, row, column, numerator, denominator`` of integers; ``-1`` as a row or column stands for no label.
-Every pair of an example is counted once, so that all counts are numbers of examples. `pairs_of` says which they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from streameval.kernel.types import Flags, IntArray
+from streameval.kernel.types import IntArray
 
 CONFUSION, CONTRIBUTION, TRUE_TRUE, TRUE_PRED, PRED_PRED = 1, 2, 3, 4, 5
 """Kinds of pairs."""
@@ -36,29 +35,24 @@ def pairs_of(missed: Sequence[int], both: Sequence[int], wrong: Sequence[int], p
     is how many they are. Contributions follow Krstinić, Braović, Šerić & Božić-Štulić 2020.
     """
     true, pred = [*missed, *both], [*both, *wrong]
-    if parts & CONFUSIONS:
-        if not missed and wrong and true:
-            den = 1 + len(wrong)
-            yield from ((CONFUSION, label, label, 1, den) for label in both)
-            yield from ((CONFUSION, *pair, 1, den) for pair in product(both, wrong))
-        else:
-            yield from ((CONFUSION, label, label, 1, 1) for label in both)
-            rows = missed if true else [NONE]
-            columns = wrong or [NONE]
-            yield from ((CONFUSION, *pair, 1, len(columns)) for pair in product(rows, columns))
-    if parts & CONTRIBUTIONS:
-        rows, columns = true or [NONE], pred or [NONE]
-        lost, extra = [row for row in rows if row not in columns], [column for column in columns if column not in rows]
-        num, den = (len(rows), len(columns)) if extra and not lost else (1, 1)
-        yield from ((CONTRIBUTION, label, label, num, den) for label in rows if label in columns)
-        if lost or extra:
-            targets = extra or columns
-            den = len(targets) if lost else len(columns)
-            yield from ((CONTRIBUTION, *pair, 1, den) for pair in product(lost or rows, targets))
+    for kind in _kinds(parts):
+        rows = missed or both or [NONE]
+        columns = wrong or (kind == CONTRIBUTION and both) or [NONE]
+        num, den, size = 1, 1, len(columns)
+        if both and wrong and not missed:
+            num, den = (1, 1 + len(wrong)) if kind == CONFUSION else (len(true), len(pred))
+            size = den
+        yield from ((kind, label, label, num, den) for label in both)
+        if missed or wrong or not both:
+            yield from ((kind, *pair, 1, size) for pair in product(rows, columns))
     if parts & COOCCURRENCE:
         yield from ((TRUE_TRUE, *pair, 1, 1) for pair in combinations(sorted(true), 2))
         yield from ((TRUE_PRED, *pair, 1, 1) for pair in product(true, pred) if pair[0] != pair[1])
         yield from ((PRED_PRED, *pair, 1, 1) for pair in combinations(sorted(pred), 2))
+
+
+def _kinds(parts: int) -> list[int]:
+    return [kind for kind, bit in ((CONFUSION, CONFUSIONS), (CONTRIBUTION, CONTRIBUTIONS)) if parts & bit]
 
 
 def placed(pair: Pair, place: Sequence[int]) -> Pair:
@@ -85,13 +79,8 @@ def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
 
 # -- all pairs of many examples ---------------------------------------------------------------------------------------
 
-
-class _Side(NamedTuple):
-    """For each example a list of columns: where it starts, how long it is, and all columns."""
-
-    starts: IntArray
-    sizes: IntArray
-    columns: IntArray
+_Side: TypeAlias = tuple[IntArray, IntArray]
+"""For each example a list of columns: where it starts among all columns, and how long it is."""
 
 
 def sorted_pairs(
@@ -101,86 +90,58 @@ def sorted_pairs(
 
     ``rows``, ``columns`` and ``outcomes`` tell of the cells, in any order, each cell once.
     """
-    order = np.lexsort((columns, rows))
-    rows, columns, outcomes = rows[order], columns[order], outcomes[order]
-    bounds = np.searchsorted(rows, np.arange(examples + 1))
-    cost = np.cumsum((np.diff(bounds) + 1) ** 2)
+    side = np.array([3, 0, 2, 1, 3])[outcomes]  # missed, then both, then wrong, so that the true ones are in one piece
+    order = np.lexsort((side, rows))
+    order = order[side[order] < 3]
+    sizes = np.bincount(3 * rows[order] + side[order], minlength=3 * examples).reshape(examples, 3)
+    held = sizes.sum(axis=1)
+    starts, columns = np.cumsum(held) - held, np.append(columns[order], NONE)
+    cost = np.append(0, np.cumsum((held + 1) ** 2))
     start = 0
     while start < examples:
-        done = int(cost[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(cost, done + _AT_ONCE)))
-        stop = min(stop, examples)
-        part = slice(int(bounds[start]), int(bounds[stop]))
-        yield _pairs(stop - start, rows[part] - start, columns[part], outcomes[part], parts, start)
+        stop = max(start + 1, int(np.searchsorted(cost, cost[start] + _AT_ONCE)) - 1)
+        pairs, example = _pairs(starts[start:stop], sizes[start:stop], columns, parts)
+        yield pairs, start + example
         start = stop
 
 
-def _pairs(
-    examples: int, rows: IntArray, columns: IntArray, outcomes: IntArray, parts: int, first: int
-) -> tuple[IntArray, IntArray]:
-    def side(*wanted: int) -> _Side:
-        chosen = np.isin(outcomes, wanted)
-        sizes = np.bincount(rows[chosen], minlength=examples)
-        return _Side(np.cumsum(sizes) - sizes, sizes, columns[chosen])
-
-    none = _Side(np.arange(examples), np.ones(examples, np.int64), np.full(examples, NONE))
-    true, pred, missed, both, wrong = side(1, 3), side(2, 3), side(1), side(3), side(2)
-    t, p, m, w = true.sizes, pred.sizes, missed.sizes, wrong.sizes
-    crossed: list[tuple[IntArray, IntArray]] = []
-
-    def add(kind: int, where: Flags, left: _Side, right: _Side, num: IntArray | int, den: IntArray | int) -> None:
-        crossed.append(_crossed(kind, where, left, right, num, den))
-
-    def diagonal(kind: int, where: Flags, num: IntArray | int, den: IntArray | int) -> None:
-        crossed.append(_crossed(kind, where, both, both, num, den, same=True))
-
-    always = np.ones(examples, np.bool_)
-    surplus = (m == 0) & (w > 0) & (t > 0)
-    if parts & CONFUSIONS:
-        diagonal(CONFUSION, always, 1, np.where(surplus, 1 + w, 1))
-        add(CONFUSION, surplus, both, wrong, 1, 1 + w)
-        add(CONFUSION, (m > 0) & (w > 0), missed, wrong, 1, w)
-        add(CONFUSION, (m > 0) & (w == 0), missed, none, 1, 1)
-        add(CONFUSION, (t == 0) & (w > 0), none, wrong, 1, w)
-        add(CONFUSION, (t == 0) & (w == 0), none, none, 1, 1)
-    if parts & CONTRIBUTIONS:
-        diagonal(CONTRIBUTION, always, np.where(surplus, t, 1), np.where(surplus, p, 1))
-        add(CONTRIBUTION, surplus, both, wrong, 1, p)
-        add(CONTRIBUTION, (m > 0) & (w > 0), missed, wrong, 1, w)
-        add(CONTRIBUTION, (m > 0) & (w == 0) & (p > 0), missed, both, 1, p)
-        add(CONTRIBUTION, (m > 0) & (p == 0), missed, none, 1, 1)
-        add(CONTRIBUTION, (t == 0) & (p > 0), none, wrong, 1, p)
-        add(CONTRIBUTION, (t == 0) & (p == 0), none, none, 1, 1)
+def _pairs(starts: IntArray, sizes: IntArray, columns: IntArray, parts: int) -> tuple[IntArray, IntArray]:
+    m, b, w = sizes.T
+    t, p = m + b, b + w
+    missed, both, wrong, true, pred = (starts, m), (starts + m, b), (starts + t, w), (starts, t), (starts + m, p)
+    none = np.full(len(starts), len(columns) - 1), np.ones(len(starts), np.int64)
+    some, surplus = _either(both, none), (m == 0) & (b > 0) & (w > 0)
+    crossed = [(np.zeros((0, 5), np.int64), np.zeros(0, np.int64))]
+    for kind in _kinds(parts):
+        num, den = (1, 1 + w) if kind == CONFUSION else (np.where(surplus, t, 1), p)
+        pairs, example = _crossed(columns, kind, both, none, num, np.where(surplus, den, 1))
+        pairs[:, 2] = pairs[:, 1]  # each with itself
+        crossed.append((pairs, example))
+        starts, sizes = _either(missed, some)
+        left = starts, np.where((m > 0) | (w > 0) | (b == 0), sizes, 0)
+        right = _either(wrong, some if kind == CONTRIBUTION else none)
+        crossed.append(_crossed(columns, kind, left, right, 1, np.where(surplus, den, right[1])))
     if parts & COOCCURRENCE:
         for kind, left, right in ((TRUE_TRUE, true, true), (TRUE_PRED, true, pred), (PRED_PRED, pred, pred)):
-            pairs, row = _crossed(kind, always, left, right, 1, 1)
+            pairs, example = _crossed(columns, kind, left, right, 1, 1)
             chosen = pairs[:, 1] != pairs[:, 2] if kind == TRUE_PRED else pairs[:, 1] < pairs[:, 2]
-            crossed.append((pairs[chosen], row[chosen]))
-    empty = (np.zeros((0, 5), np.int64), np.zeros(0, np.int64))
-    return np.concatenate([pairs for pairs, _ in crossed or [empty]]), first + np.concatenate(
-        [row for _, row in crossed or [empty]]
-    )
+            crossed.append((pairs[chosen], example[chosen]))
+    return np.concatenate([pairs for pairs, _ in crossed]), np.concatenate([example for _, example in crossed])
+
+
+def _either(side: _Side, other: _Side) -> _Side:
+    """A side, or another where it holds no label."""
+    return np.where(side[1] > 0, side[0], other[0]), np.where(side[1] > 0, side[1], other[1])
 
 
 def _crossed(
-    kind: int,
-    where: Flags,
-    left: _Side,
-    right: _Side,
-    num: IntArray | int,
-    den: IntArray | int,
-    *,
-    same: bool = False,
+    columns: IntArray, kind: int, left: _Side, right: _Side, num: IntArray | int, den: IntArray | int
 ) -> tuple[IntArray, IntArray]:
-    """In some examples, every label of one side with every label of another (or each with itself)."""
-    height, width = np.where(where, left.sizes, 0), np.where(where, 1 if same else right.sizes, 0)
-    example = np.repeat(np.arange(len(where)), height * width)
-    at = np.arange(len(example)) - np.repeat(np.cumsum(height * width) - height * width, height * width)
-    row, column = np.divmod(at, np.maximum(width, 1)[example])
-    pairs = np.empty((len(example), 5), np.int64)
-    pairs[:, 0] = kind
-    pairs[:, 1] = left.columns[left.starts[example] + row]
-    pairs[:, 2] = pairs[:, 1] if same else right.columns[right.starts[example] + column]
-    pairs[:, 3] = np.broadcast_to(num, len(where))[example]
-    pairs[:, 4] = np.broadcast_to(den, len(where))[example]
-    return pairs, example
+    """Every label of one side with every label of another."""
+    times = left[1] * right[1]
+    example = np.repeat(np.arange(len(times)), times)
+    at = np.arange(len(example)) - np.repeat(np.cumsum(times) - times, times)
+    row, column = np.divmod(at, np.maximum(right[1], 1)[example])
+    ends = columns[left[0][example] + row], columns[right[0][example] + column]
+    kinds, nums, dens = (np.broadcast_to(each, len(times))[example] for each in (kind, num, den))
+    return np.stack([kinds, *ends, nums, dens], axis=1), example

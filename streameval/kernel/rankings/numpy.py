@@ -25,7 +25,7 @@ SUMS = (3, 1, 6)
 """How many sums each of the three tables keeps for a key; see `RankCounts`."""
 
 _Sums: TypeAlias = tuple[int, ...]
-_Key: TypeAlias = tuple[int, int, int, int]
+_Key: TypeAlias = tuple[int, ...]
 _Table: TypeAlias = dict[_Key, _Sums]
 _Tables: TypeAlias = tuple[_Table, _Table, _Table]
 _Scores: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -135,8 +135,7 @@ class RankCounts:
         """Make room for columns; what is counted stays the same."""
         old = self._cell.value
         if width > len(old.mentions):
-            more = max(width, 2 * len(old.mentions)) - len(old.mentions)
-            self._store(old._replace(mentions=np.concatenate([old.mentions, np.zeros(more, np.int64)])))
+            self._store(old._replace(mentions=np.pad(old.mentions, (0, width - len(old.mentions)))))
 
     def clear(self) -> None:
         """Drop every example."""
@@ -191,7 +190,7 @@ class RankCounts:
             m, l, *_ = rows[example]  # noqa: E741  # as above
             add(0, (m, l, a, g), (t, t * upto, t * t))
             if example > first:
-                add(1, (a, g, t, 0), (1,))
+                add(1, (a, g, t), (1,))
             first = example
         for m, l, u, h, *sums in rows:  # noqa: E741
             add(2, (m, l, u, h), (1, *sums))
@@ -219,31 +218,27 @@ class RankCounts:
 
     def mentions(self, width: int) -> IntArray:
         """How many examples mention each of the first columns; 0 for declared labels."""
-        out = np.zeros(width, np.int64)
         counted = self._cell.value.mentions[:width]
-        out[: len(counted)] = counted
-        return out
+        return np.pad(counted, (0, width - len(counted)))
 
     def entries(self, which: int) -> tuple[IntArray, IntArray]:
         """The keys of one table that have examples, in any order, and their sums."""
         present = [(key, sums) for key, sums in self._cell.value.tables[which].items() if sums[0]]
-        keys = np.array([key for key, _ in present], np.int64).reshape(-1, 4)
-        values = np.array([sums for _, sums in present], np.int64).reshape(-1, SUMS[which])
-        return keys[:, : 3 if which == 1 else 4], values
+        keys = np.array([key for key, _ in present], np.int64).reshape(-1, 3 if which == 1 else 4)
+        return keys, np.array([sums for _, sums in present], np.int64).reshape(-1, SUMS[which])
 
     def sums_of(self, which: int, keys: IntArray) -> IntArray:
         """The sums of some keys of one table, 0 where there are none."""
         nothing = (0,) * SUMS[which]
         table = self._cell.value.tables[which]
-        return np.array([table.get(_key(key), nothing) for key in keys.tolist()], np.int64).reshape(-1, SUMS[which])
+        return np.array([table.get(tuple(key), nothing) for key in keys.tolist()], np.int64).reshape(-1, SUMS[which])
 
     def restore(self, examples: int, mentions: IntArray, tables: Iterable[tuple[IntArray, IntArray]]) -> None:
         """Fill counts that are still empty."""
         self.reserve(len(mentions))
-        wide = np.zeros_like(self._cell.value.mentions)
-        wide[: len(mentions)] = mentions
+        wide = np.pad(mentions, (0, len(self._cell.value.mentions) - len(mentions)))
         groups, first, rows = (
-            {_key(key): tuple(sums) for key, sums in zip(keys.tolist(), values.tolist(), strict=True)}
+            {tuple(key): tuple(sums) for key, sums in zip(keys.tolist(), values.tolist(), strict=True)}
             for keys, values in tables
         )
         self._store(_Counted(examples, wide, (groups, first, rows)))
@@ -280,10 +275,6 @@ def _change(
 
 def _sum(sums: _Sums, change: _Sums, sign: int) -> _Sums:
     return tuple(before + sign * more for before, more in zip(sums, change, strict=True))
-
-
-def _key(key: list[int]) -> _Key:
-    return key[0], key[1], key[2], key[3] if len(key) > 3 else 0
 
 
 def _possible(sums: _Sums) -> bool:
