@@ -23,9 +23,9 @@ _MEANING = (
 
 
 def pair_section(report: Report) -> Section | None:
-    """Confusion of labels, if pairs are counted."""
+    """Confusion of labels, if confusions are counted."""
     view = report.view("pairs")
-    if view is None:
+    if view is None or "confusions" not in view.parts:
         return None
     matrix = confusion_matrix(view, values="shares")
     names = label_strings(matrix.labels)

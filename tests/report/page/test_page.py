@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.errors import InputError
+from streameval.evaluation.kinds import reads_scores
+from streameval.metrics.catalogue import Entry, catalogue
 from streameval.report.page.markup import label_strings
 from streameval.schema.text import printable
 from tests.support.effort import cases
@@ -375,3 +377,13 @@ def test_a_page_changes_nothing():
 def test_the_parts_of_the_page_are_package_data():
     names = {part.name for part in files("streameval.report.page").iterdir()}
     assert {"page.html", "page.css", "page.js"} <= names
+
+
+@pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
+def test_every_metric_has_a_page_whatever_else_is_counted(entry: Entry):
+    scored = reads_scores(entry)
+    ev = se.Evaluator([entry.name], **{key: {"a": 1.5, "b": 2.0} for key in entry.arguments})
+    ev.update({"a", "b"}, {"a": 0.75, "b": 0.5} if scored else {"a"})
+    ids = {attributes.get("id") for attributes, _ in Page(ev.to_html()).all("section")}
+    assert ("confusion" in ids) == ("confusions" in getattr(ev._core.config.options_of("pairs"), "parts", ()))
+    assert ev.report()
