@@ -127,8 +127,8 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
         )
     moments = tables.moments
     if moments is not None and pooled:
-        moments = np.zeros((*counts.shape, 3), object)
-        np.add.at(moments, np.searchsorted(bins, tables.read[1]), tables.moments)
+        parts, moments = moments, np.zeros((*counts.shape, 3), object)
+        np.add.at(moments, np.searchsorted(bins, tables.read[1]), parts)
     elif moments is None and int(counts.max(initial=0)) >= 2**27:
         moments = moments_of(counts, words)
     if moments is not None:

@@ -13,16 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from streameval.errors import MetricError, public
 from streameval.metrics.averaging import as_float
-from streameval.metrics.spec import (
-    AVERAGES,
-    Average,
-    Choice,
-    Empty,
-    MetricSpec,
-    Parameter,
-    choice_text,
-    number_text,
-)
+from streameval.metrics.spec import AVERAGES, Average, Choice, Empty, MetricSpec, Parameter, choice_text, number_text
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
 

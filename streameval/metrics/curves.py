@@ -10,22 +10,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from streameval.errors import MetricError
 from streameval.kernel.types import Flags, FloatArray
 from streameval.metrics.areas import Bounds, by_path, curve
+from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables, Path
-from streameval.states.views import Integers
+from streameval.states.views import Counts, Integers
 
 __all__ = ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"]
 
-_CLOSE = 1e-12
+_CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +50,7 @@ class RocCurve:
 
     def band(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """False positive rates (each twice where the curve is open), and the least and the most true positive rate."""
-        return _staircase(self.fpr, self.mixed, self.tpr[:-1], self.tpr[1:], self.tpr, self.tpr)
+        return _staircase(self.fpr, self.tpr, self.mixed, self.tpr[:-1], self.tpr[1:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,18 +78,17 @@ class PrecisionRecallCurve:
 
     def band(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Recalls from 1 down to 0 (each twice where the curve is open), and the least and the most precision."""
-        return _staircase(self.recall, self.mixed, self.least, self.most, self.precision, self.precision)
+        return _staircase(self.recall, self.precision, self.mixed, self.least, self.most)
 
 
 def _staircase(
-    x: FloatArray, mixed: Flags, least: FloatArray, most: FloatArray, low: FloatArray, high: FloatArray
+    x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, most: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The points of a curve, and inside every open stretch two more with its bounds."""
     after = np.repeat(np.flatnonzero(mixed) + 1, 2)
     ends = np.stack([x[:-1][mixed], x[1:][mixed]], axis=1).reshape(-1)
-    bounds = (np.repeat(part[mixed], 2) for part in (least, most))
-    below, above = bounds
-    return np.insert(x, after, ends), np.insert(low, after, below), np.insert(high, after, above)
+    below, above = (np.repeat(part[mixed], 2) for part in (least, most))
+    return np.insert(x, after, ends), np.insert(y, after, below), np.insert(y, after, above)
 
 
 def path_of(tables: CurveTables, label: Label | None) -> Path:
@@ -131,100 +131,107 @@ def shares(part: Integers, whole: Integers | int) -> FloatArray:
 
 # -- one point --------------------------------------------------------------------------------------------------------
 
-Allowed = Callable[[Integers, Integers], Integers]
-Goal = Callable[[Integers, Integers], tuple[Integers, Integers]]
+Terms: TypeAlias = tuple[Integers, Integers, Flags]
+"""Of each point the numerator and the denominator of what is greatest, and whether the point is allowed."""
 
 
-_at = partial(curve, certify=by_path)
+def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fraction] | None:
+    """The first of the greatest ratios that are allowed, and where; 0/0 is 0. None if none is."""
+    if not allowed.any():
+        return None
+    rough = np.where(allowed, rough_ratios(num, den), -np.inf)
+    top = float(rough.max())
+    best: dict[tuple[int, int], int] = {}  # what is close is compared exactly; of equal ratios one is enough
+    for at in np.flatnonzero(rough >= top - _CLOSE * max(1.0, abs(top))).tolist():
+        best.setdefault((num[at], den[at]), at)
+    values = {at: Fraction(*pair) if pair[1] else Fraction(0) for pair, at in best.items()}
+    at = max(values, key=values.__getitem__)
+    return at, values[at]
 
 
-def _share(name: str) -> tuple[Parameter]:
-    return (Parameter(name, 0.5, 0.0, 1.0),)
+def reaches(part: Integers, whole: Integers | int, share: Fraction) -> Flags:
+    """Where a part is at least so large a share."""
+    return np.asarray(part * share.denominator >= whole * share.numerator, np.bool_)
+
+
+def rough_ratios(num: Integers, den: Integers) -> FloatArray:
+    """Ratios as floats; 0/0 is 0."""
+    defined = np.asarray(den != 0, np.bool_)
+    return np.asarray(np.where(defined, num / np.where(defined, den, 1), 0), np.float64)
+
+
+def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
+    """The greatest value of allowed points: at least that of the exact points, at most that with the corners.
+
+    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better, and
+    all values and conditions grow with positives and fall with negatives. Undefined where no point is allowed.
+    """
+
+    def best(path: Path, **parameters: float) -> Bounds | None:
+        tp, fp, (share,) = path.tp.astype(object), path.fp.astype(object), map(Fraction, parameters.values())
+
+        def of(tp_at: Integers, fp_at: Integers) -> tuple[int, Fraction] | None:
+            return greatest(*terms(Counts(tp_at, fp_at, tp[-1] - tp_at, tp_at * 0 + tp[-1] + fp[-1]), share))
+
+        if (exact := of(tp, fp)) is None:
+            return None
+        low, corner = exact[1], of(tp[1:][path.mixed], fp[:-1][path.mixed])
+        high = low if corner is None else max(low, corner[1])
+        return Bounds(low, low, high, low == high)
+
+    return by_path(best)
+
+
+def _at(name: str, *entry: str, share: str, **choices: Any) -> Callable[[Formula], Formula]:
+    """Enters the terms of a metric that has a share as its condition."""
+    return curve(name, *entry, certify=_by_point, parameters=(Parameter(share, 0.5, 0.0, 1.0),), **choices)
 
 
 @_at(
     "recall_at_precision", "RecallAtPrecision", "Greatest recall of the thresholds with at least this precision.",
     "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision",
-    parameters=_share("precision"), aliases=("recall_at_fixed_precision",),
+    share="precision", aliases=("recall_at_fixed_precision",),
 )  # fmt: skip
-def recall_at_precision(path: Path, precision: float) -> Bounds | None:
+def recall_at_precision(c: Counts, share: Fraction) -> Terms:
     """0 if no threshold has this precision. Undefined without positives. Each label has its own threshold."""
-    share, whole = Fraction(precision), int(path.tp[-1])
-    return _best(
-        path,
-        lambda tp, fp: tp * share.denominator >= share.numerator * (tp + fp),
-        lambda tp, _: (tp, tp * 0 + whole),
-    )
+    return c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, share) & (c.tp + c.fn > 0)
 
 
 @_at(
     "precision_at_recall", "PrecisionAtRecall", "Greatest precision of the thresholds with at least this recall.",
     "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
-    parameters=_share("recall"), aliases=("precision_at_fixed_recall",),
+    share="recall", aliases=("precision_at_fixed_recall",),
 )  # fmt: skip
-def precision_at_recall(path: Path, recall: float) -> Bounds | None:
+def precision_at_recall(c: Counts, share: Fraction) -> Terms:
     """Undefined without positives. Each label has its own threshold."""
-    needed = Fraction(recall) * int(path.tp[-1])
-    return _best(path, lambda tp, _: tp >= needed, lambda tp, fp: (tp, tp + fp)) if path.tp[-1] else None
+    return c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tp + c.fn > 0)
 
 
 @_at(
     "sensitivity_at_specificity", "SensitivityAtSpecificity",
     "Greatest recall of the thresholds with at least this specificity.",
     "max tp / (tp + fn), tn / (tn + fp) >= specificity", "torchmetrics, sensitivity at specificity",
-    parameters=_share("specificity"),
+    share="specificity",
 )  # fmt: skip
-def sensitivity_at_specificity(path: Path, specificity: float) -> Bounds | None:
+def sensitivity_at_specificity(c: Counts, share: Fraction) -> Terms:
     """Undefined without positives or without negatives. Each label has its own threshold."""
-    pos, neg = int(path.tp[-1]), int(path.fp[-1])
-    allowed = (1 - Fraction(specificity)) * neg
-    return _best(path, lambda _, fp: fp <= allowed, lambda tp, _: (tp, tp * 0 + pos)) if neg else None
+    return c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, share) & (c.tn + c.fp > 0) & (c.tp + c.fn > 0)
 
 
 @_at(
     "specificity_at_sensitivity", "SpecificityAtSensitivity",
     "Greatest specificity of the thresholds with at least this recall.",
     "max tn / (tn + fp), tp / (tp + fn) >= sensitivity", "torchmetrics, specificity at sensitivity",
-    parameters=_share("sensitivity"),
+    share="sensitivity",
 )  # fmt: skip
-def specificity_at_sensitivity(path: Path, sensitivity: float) -> Bounds | None:
+def specificity_at_sensitivity(c: Counts, share: Fraction) -> Terms:
     """Undefined without positives or without negatives. Each label has its own threshold."""
-    pos, neg = int(path.tp[-1]), int(path.fp[-1])
-    needed = Fraction(sensitivity) * pos
-    return _best(path, lambda tp, _: tp >= needed, lambda _, fp: (neg - fp, fp * 0 + neg)) if pos else None
+    return c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tn + c.fp > 0) & (c.tp + c.fn > 0)
 
 
-def _best(path: Path, allowed: Allowed, goal: Goal) -> Bounds | None:
-    """The greatest goal among allowed points: at least that of the exact points, at most that with the corners.
-
-    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better, and
-    all goals and conditions grow with positives and fall with negatives.
-    """
-    tp, fp = path.tp.astype(object), path.fp.astype(object)
-    low = _greatest(tp, fp, allowed, goal)
-    corner = _greatest(tp[1:][path.mixed], fp[:-1][path.mixed], allowed, goal)
-    if low is None:
-        return None
-    high = low if corner is None else max(low, corner)
-    return Bounds(low, low, high, low == high)
-
-
-def _greatest(tp: Integers, fp: Integers, allowed: Allowed, goal: Goal) -> Fraction | None:
-    num, den = goal(tp, fp)
-    usable = np.asarray(allowed(tp, fp), np.bool_) & np.asarray(den > 0, np.bool_)
-    if not usable.any():
-        return None
-    num, den = num[usable], den[usable]
-    rough = np.asarray(num / den, np.float64)
-    near = np.flatnonzero(rough >= rough.max() - _CLOSE)
-    # Of equal ratios one is enough; those that are close are compared exactly.
-    pairs = set(zip(num[near].tolist(), den[near].tolist(), strict=True))
-    return max(Fraction(n, d) for n, d in pairs)
-
-
-@_at(
+@curve(
     "equal_error_rate", "EqualErrorRate", "Where the rates of false positives and false negatives are equal.",
-    "fpr = fnr", "torchmetrics, EER", bigger_is_better=False, zero_division=math.nan, aliases=("eer",),
+    "fpr = fnr", "torchmetrics, EER", certify=by_path, bigger_is_better=False, zero_division=math.nan, aliases=("eer",),
 )  # fmt: skip
 def equal_error_rate(path: Path) -> Bounds | None:
     """On a straight stretch of the ROC curve the point between its ends; in a mixed bin anywhere in its rectangle.

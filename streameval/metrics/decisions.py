@@ -1,6 +1,6 @@
 """Formulas of decision metrics. Each is written once, over the four outcomes, and serves every average.
 
-A formula takes `Counts` (of labels, of kinds of examples, or pooled; wide where it multiplies them) and returns `Ratios`.
+A formula takes `Counts` (of labels, of examples, or pooled; wide where it multiplies them) and returns `Ratios`.
 """
 
 from __future__ import annotations

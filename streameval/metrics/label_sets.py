@@ -85,23 +85,16 @@ def scumble_cv(pairs: Counted) -> Value:
 def _scumbles(content: PairContent) -> tuple[list[Fraction], list[int]]:
     """The SCUMBLE and the weight of each label set."""
     own = counts_of(content)["true"].tolist()
-    known: dict[tuple[int, ...], Fraction] = {}
-    values = []
-    for true in content.sets:
-        counts = tuple(sorted(own[label] for label in true))
-        if counts not in known:
-            known[counts] = _scumble_of(counts)
-        values.append(known[counts])
-    return values, set_weights_of(content)
+    counts = [tuple(sorted(own[label] for label in true)) for true in content.sets]
+    known = {each: _scumble_of(each) for each in set(counts)}
+    return [known[each] for each in counts], set_weights_of(content)
 
 
 def _scumble_of(counts: tuple[int, ...]) -> Fraction:
     """1 - G / A of the imbalance ratios; the largest count cancels: the harmonic over the geometric mean of counts."""
     if len(set(counts)) < 2 or not counts[0]:
         return Fraction(0)
-    digits = 40 + 2 * len(
-        str(max(counts))
-    )  # of counts that differ by one the means share twice as many digits as these
+    digits = 40 + 2 * len(str(max(counts)))  # of counts that differ by one the means share twice as many as these have
     with localcontext(prec=digits):
         logs = sum((_ln(count, digits) for count in counts), Decimal(0))
         harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))

@@ -85,17 +85,15 @@ class Matrix:
             "true" divides by row, so that a row tells what became of a true label; "pred" by column; "all" by the sum.
         """
         entries: list[int] = self.num.tolist()
-        if normalize is None:
-            return np.array([value / self.den for value in entries], np.float64)
-        if normalize == "all":
-            whole = sum(entries) or 1  # entries of no weight stay 0
-            return np.array([value / whole for value in entries], np.float64)
-        if normalize not in ("true", "pred"):
+        if normalize in ("true", "pred"):
+            sums, places = (self.sums(1), self.row) if normalize == "true" else (self.sums(0), self.column)
+            wholes = [sums[place] for place in places.tolist()]
+        elif normalize in ("all", None):
+            wholes = [self.den if normalize is None else sum(entries)] * len(entries)
+        else:
             raise MetricError(f"normalize must be 'true', 'pred', 'all' or None, not {normalize!r}")
-        axis: Literal[0, 1] = 1 if normalize == "true" else 0
-        sums = self.sums(axis)
-        places = (self.column, self.row)[axis].tolist()
-        return np.array([value / (sums[place] or 1) for value, place in zip(entries, places, strict=True)], np.float64)
+        # Entries of no weight stay 0.
+        return np.array([value / (whole or 1) for value, whole in zip(entries, wholes, strict=True)], np.float64)
 
     def dense(self, normalize: Normalize = None) -> FloatArray:
         """The whole matrix, shape (labels, labels); see `values`. Rows that sum to 0 stay 0."""
@@ -158,9 +156,8 @@ def cooccurrence(pairs: Counted, *, side: Side = "true") -> Matrix:
     content = content_of(pairs, "cooccurrence")
     if side not in ("true", "both", "pred"):
         raise MetricError(f"side must be 'true', 'both' or 'pred', not {side!r}")
-    keys, weights = of_kind(
-        content, {"true": pairing.TRUE_TRUE, "both": pairing.TRUE_PRED, "pred": pairing.PRED_PRED}[side]
-    )
+    kinds = {"true": pairing.TRUE_TRUE, "both": pairing.TRUE_PRED, "pred": pairing.PRED_PRED}
+    keys, weights = of_kind(content, kinds[side])
     row, column, num = keys[:, 1], keys[:, 2], weights
     if side != "both":
         row, column, num = np.append(row, column), np.append(column, row), np.append(num, num)
@@ -213,8 +210,7 @@ def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[[Formula
     source = "Heydarian, Doyle & Samavi 2022, MLCM: multi-label confusion matrix, IEEE Access 10"
     return of_pairs(
         f"mlcm_{score}", name, f"{what} {meaning}", f"{formula}, of each label and of no label", source,
-        read=_of_matrix(score),
-        averages=("micro", "macro", "weighted", None), needs=_needs,
+        read=_of_matrix(score), averages=("micro", "macro", "weighted", None), needs=_needs,
         parameters=(Parameter("values", "counts", choices=("counts", "shares", "contributions")),),
     )  # fmt: skip
 
@@ -223,11 +219,7 @@ def _mlcm(score: Score, name: str, what: str, formula: str) -> Callable[[Formula
 @_mlcm("recall", "MLCMRecall", "Recall", "diagonal / row")
 @_mlcm("precision", "MLCMPrecision", "Precision", "diagonal / column")
 def confusion_score(
-    matrix: Matrix,
-    score: Score,
-    *,
-    average: Average = "macro",
-    zero_division: float = 0.0,
+    matrix: Matrix, score: Score, *, average: Average = "macro", zero_division: float = 0.0
 ) -> Value | dict[Label | None, Value]:
     """Precision, recall or F1 read off a confusion matrix, as Heydarian, Doyle & Samavi 2022 do.
 
@@ -239,14 +231,13 @@ def confusion_score(
         raise MetricError(f"score must be one of {', '.join(_FORMULAS)}, not {score!r}")
     counts = one_vs_rest(matrix)
     support = counts.tp + counts.fn
-    labels = matrix.labels
+    parts, labels = (counts.tp, counts.fp, counts.fn, counts.known), matrix.labels
     if average == "micro":
-        pooled = Counts(*(np.array([total(part)], object) for part in (counts.tp, counts.fp, counts.fn, counts.known)))
+        pooled = Counts(*(np.array([total(part)], object) for part in parts))
         return mean(_FORMULAS[score](pooled), None, zero_division)
-    if not support[-1]:
-        labels, support = labels[:-1], support[:-1]
-        counts = Counts(*(part[:-1] for part in (counts.tp, counts.fp, counts.fn, counts.known)))
     ratios = _FORMULAS[score](counts)
+    if not support[-1]:
+        labels, support, ratios = labels[:-1], support[:-1], Ratios(ratios.num[:-1], ratios.den[:-1])
     if average is None:
         return dict(zip(labels, each(ratios, zero_division), strict=True))
     if average not in ("macro", "weighted"):
@@ -313,28 +304,22 @@ def association(pairs: Counted, measure: Association, *, side: Literal["true", "
     n_ij = np.append(weights, weights)[order].astype(object)
     own, n = counts_of(content)[side].astype(object), weight_of(content)
     n_i, n_j = own[row], own[column]
-    ones, absent = np.ones(len(n_ij), object), 0.0
-    if measure in ("pmi", "npmi"):
-        absent = -math.inf if measure == "pmi" else -1.0
-        cache: dict[tuple[int, int, int], float] = {}
-        sides = zip(n_ij.tolist(), n_i.tolist(), n_j.tolist(), strict=True)
-        terms = [(joint, min(one, two), max(one, two)) for joint, one, two in sides]
-        for joint, one, two in set(terms):
-            cache[joint, one, two] = _pmi(joint, one, two, n, normal=measure == "npmi")
-        values = [cache[term] for term in terms]
-        return Entries(content.labels, row, column, np.array(values, np.float64), absent)
-    if measure == "phi":
-        absent = math.nan  # it depends on the two labels; `dependent_pairs` asks for all pairs
-        ratios = Ratios(n * n_ij - n_i * n_j, n_i * (n - n_i) * n_j * (n - n_j), root=True)
-    elif measure == "lift":
-        ratios = Ratios(n_ij * n, n_i * n_j)
-    elif measure == "jaccard":
-        ratios = Ratios(n_ij, n_i + n_j - n_ij)
-    elif measure == "confidence":
-        ratios = Ratios(n_ij * ones, n_i)
+    ratios: dict[str, Callable[[], Ratios]] = {
+        "lift": lambda: Ratios(n_ij * n, n_i * n_j),
+        "jaccard": lambda: Ratios(n_ij, n_i + n_j - n_ij),
+        "confidence": lambda: Ratios(n_ij, n_i),
+        "phi": lambda: Ratios(n * n_ij - n_i * n_j, n_i * (n - n_i) * n_j * (n - n_j), root=True),
+    }
+    if measure in ratios:
+        values = [as_float(value) for value in each(ratios[measure](), math.nan)]
+    elif measure in ("pmi", "npmi"):
+        terms = list(zip(n_ij.tolist(), map(min, n_i, n_j), map(max, n_i, n_j), strict=True))
+        known = {term: _pmi(*term, n, normal=measure == "npmi") for term in set(terms)}
+        values = [known[term] for term in terms]
     else:
         raise MetricError(f"measure must be lift, jaccard, confidence, phi, pmi or npmi, not {measure!r}")
-    values = [as_float(value) for value in each(ratios, math.nan)]
+    # That of two labels that never occur together, but for phi: it depends on the labels, and `dependent_pairs` asks.
+    absent = {"phi": math.nan, "pmi": -math.inf, "npmi": -1.0}.get(measure, 0.0)
     return Entries(content.labels, row, column, np.array(values, np.float64), absent)
 
 
@@ -388,8 +373,9 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
     for row in range(size - 1):
         expected = shares[row] * shares[row + 1 :]
         joint = np.zeros(size - row - 1)
-        for (i, j), value in _row_of(together, row, keys):
-            joint[j - i - 1] = as_float(Fraction(value, n))
+        start, stop = np.searchsorted(keys[:, 1], [row, row + 1])
+        for column in keys[start:stop, 2].tolist():
+            joint[column - row - 1] = as_float(Fraction(together[row, column], n))
         spread = expected * (1 - shares[row]) * (1 - shares[row + 1 :])
         # Floats settle what is not close; the rest is settled in integers.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -405,13 +391,6 @@ def dependent_pairs(pairs: Counted, *, critical: Fraction = Fraction(6635, 1000)
     return Fraction(2 * dependent, size * (size - 1))
 
 
-def _row_of(together: dict[tuple[int, ...], int], row: int, keys: IntArray) -> list[tuple[tuple[int, int], int]]:
-    start, stop = np.searchsorted(keys[:, 1], [row, row + 1])
-    return [((row, column), together[row, column]) for column in keys[start:stop, 2].tolist()]
-
-
 def _dependent(n_ij: int, n_i: int, n_j: int, n: int, content: PairContent, critical: Fraction) -> bool:
     spread = n_i * (n - n_i) * n_j * (n - n_j)
-    if not spread:
-        return False
-    return Fraction(n * (n * n_ij - n_i * n_j) ** 2, spread << (content.scale or 0)) > critical
+    return bool(spread) and Fraction(n * (n * n_ij - n_i * n_j) ** 2, spread << (content.scale or 0)) > critical

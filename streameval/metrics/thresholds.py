@@ -1,15 +1,9 @@
 """Thresholds chosen, and judged, after the fact: from a state of scores.
 
 Counts are exact at thresholds between bins, and inside a bin whose scores are known; every choice falls on one of
-these. Inside a mixed bin counts are certain only between two bounds, and a choice tells how much better a threshold
-there could be.
-
-Strategies, by their usual names (Yang 2001, A study of thresholding strategies for text categorization, SIGIR):
-
-- SCut: the best threshold of each label, `best_thresholds`;
-- PCut: as many predictions as true labels, `pcut` (with one threshold for all labels as in Read, Pfahringer, Holmes &
-  Frank 2011, Classifier chains for multi-label classification, Machine Learning 85);
-- RCut: the k best labels of every example, `rcut`.
+these. Inside a mixed bin counts are certain only between two bounds, and a choice says how much better a threshold
+there could be. Strategies have the names of Yang 2001, A study of thresholding strategies for text categorization,
+SIGIR: SCut (`best_thresholds`), PCut (`pcut`) and RCut (`rcut`).
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ from numpy.typing import ArrayLike
 from streameval.errors import InputError, MetricError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
-from streameval.metrics.curves import path_of
+from streameval.metrics.curves import Terms, greatest, path_of, reaches, rough_ratios
 from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted
 from streameval.states.curve_view import CurveTables, Path
@@ -48,7 +42,7 @@ _CLOSE = 1e-9
 class Objective(Protocol):
     """What a threshold is chosen for: the greatest ``num / den`` (0/0 is 0) where ``allowed``."""
 
-    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Numerators, denominators and what is allowed. Growing with tp, falling with fp."""
 
 
@@ -58,13 +52,13 @@ class FScore:
 
     beta: float = 1.0
 
-    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """(1 + beta²) tp / (beta² pos + tp + fp)."""
         if not 0 < self.beta < math.inf:
             raise MetricError(f"beta must be above 0 and finite, not {quoted(self.beta)}")
         square = Fraction(self.beta) ** 2
         num = (square.numerator + square.denominator) * tp
-        return num, square.numerator * pos + square.denominator * (tp + fp), _all(tp)
+        return num, square.numerator * pos + square.denominator * (tp + fp), np.ones(len(tp), np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +67,9 @@ class PrecisionAt:
 
     recall: float
 
-    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Precision tp / (tp + fp)."""
-        needed = _share("recall", self.recall) * pos
-        return tp, tp + fp, np.asarray(tp >= needed, np.bool_)
+        return tp, tp + fp, reaches(tp, pos, _share("recall", self.recall))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +78,9 @@ class RecallAt:
 
     precision: float
 
-    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Recall tp / pos."""
-        share = _share("precision", self.precision)
-        return tp, tp * 0 + pos, np.asarray(tp * share.denominator >= share.numerator * (tp + fp), np.bool_)
+        return tp, tp * 0 + pos, reaches(tp, tp + fp, _share("precision", self.precision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +90,7 @@ class Cost:
     false_positive: float = 1.0
     false_negative: float = 1.0
 
-    def terms(self, tp: Integers, fp: Integers, pos: int) -> tuple[Integers, Integers, Flags]:
+    def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """-(cost of fp + cost of fn)."""
         for name, value in (("false_positive", self.false_positive), ("false_negative", self.false_negative)):
             if not 0 <= value < math.inf:
@@ -106,11 +98,7 @@ class Cost:
         wrong, missed = Fraction(self.false_positive), Fraction(self.false_negative)
         unit = math.lcm(wrong.denominator, missed.denominator)
         cost = int(wrong * unit) * fp + int(missed * unit) * (pos - tp)
-        return -cost, tp * 0 + unit, _all(tp)
-
-
-def _all(tp: Integers) -> Flags:
-    return np.ones(len(tp), np.bool_)
+        return -cost, tp * 0 + unit, np.ones(len(tp), np.bool_)
 
 
 def _share(name: str, value: float) -> Fraction:
@@ -152,10 +140,9 @@ def best_thresholds(tables: CurveTables, objective: Objective | None = None) -> 
 
     Sources: Yang 2001; Fan & Lin 2007, A study on threshold selection for multi-label classification.
     """
-    goal = FScore() if objective is None else objective
+    goal = objective or FScore()
     unit = _unit(tables, goal)
-    paths = (tables.steps.of(position).trimmed() for position in range(tables.size))
-    return {label: _best(path, goal, unit) for label, path in zip(tables.labels, paths, strict=True)}
+    return {label: _best(path, goal, unit) for label, path in zip(tables.labels, _paths(tables), strict=True)}
 
 
 def best_threshold(tables: CurveTables, objective: Objective | None = None, *, average: str = "micro") -> Choice:
@@ -163,12 +150,16 @@ def best_threshold(tables: CurveTables, objective: Objective | None = None, *, a
 
     For ``"macro"`` the threshold lies between bins.
     """
-    goal = FScore() if objective is None else objective
+    goal = objective or FScore()
     if average == "micro":
         return _best(path_of(tables, None), goal, _unit(tables, goal))
     if average != "macro":
         raise MetricError(f"average must be 'micro' or 'macro', not {quoted(average)}")
-    return _best_mean(tables, goal)
+    return _best_mean(_paths(tables), goal, float(_unit(tables, goal)))
+
+
+def _paths(tables: CurveTables) -> list[Path]:
+    return [tables.steps.of(position).trimmed() for position in range(tables.size)]
 
 
 def _unit(tables: CurveTables, goal: Objective) -> Fraction:
@@ -177,46 +168,22 @@ def _unit(tables: CurveTables, goal: Objective) -> Fraction:
 
 
 def _best(path: Path, goal: Objective, unit: Fraction) -> Choice:
-    tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1]) if len(path.tp) else 0
-    best = _greatest(tp, fp, pos, goal)
-    if best is None:
+    tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
+    if (best := greatest(*goal.terms(tp, fp, pos))) is None:
         return Choice(math.inf, math.nan, math.nan)
     at, value = best
-    corner = _greatest(tp[1:][path.mixed], fp[:-1][path.mixed], pos, goal)
+    corner = greatest(*goal.terms(tp[1:][path.mixed], fp[:-1][path.mixed], pos))
     bound = value if corner is None else max(value, corner[1])
-    threshold = math.inf if at == 0 else float(path.thresholds[at - 1])
-    return Choice(threshold, float(value * unit), float(bound * unit))
+    return Choice(_threshold(path, at), float(value * unit), float(bound * unit))
 
 
-def _greatest(tp: Integers, fp: Integers, pos: int, goal: Objective) -> tuple[int, Fraction] | None:
-    """The first of the greatest values that are allowed, and where."""
-    num, den, allowed = goal.terms(tp, fp, pos)
-    if not allowed.any():
-        return None
-    rough = np.where(allowed, _ratios(num, den), -np.inf)
-    top = float(rough.max())
-    near = np.flatnonzero(rough >= top - _CLOSE * max(1.0, abs(top)))
-    best: tuple[int, Fraction] | None = None
-    seen: set[tuple[int, int]] = set()
-    for at, pair in zip(near.tolist(), zip(num[near].tolist(), den[near].tolist(), strict=True), strict=True):
-        if pair in seen:
-            continue
-        seen.add(pair)
-        value = Fraction(*pair) if pair[1] else Fraction(0)
-        if best is None or value > best[1]:
-            best = at, value
-    return best
+def _threshold(path: Path, at: int) -> float:
+    """That which predicts down to a point of a path."""
+    return math.inf if at == 0 else float(path.thresholds[at - 1])
 
 
-def _ratios(num: Integers, den: Integers) -> FloatArray:
-    defined = np.asarray(den != 0, np.bool_)
-    return np.asarray(np.where(defined, num / np.where(defined, den, 1), 0), np.float64)
-
-
-def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
+def _best_mean(paths: list[Path], goal: Objective, unit: float) -> Choice:
     """The threshold with the greatest mean over labels, among the lower edges of all bins."""
-    unit = float(_unit(tables, goal))
-    paths = [tables.steps.of(position).trimmed() for position in range(tables.size)]
     grid = np.unique(np.concatenate([path.bins for path in paths] or [np.zeros(0, np.int64)]))[::-1]
     if not len(grid):
         return Choice(math.inf, math.nan, math.nan)
@@ -228,8 +195,9 @@ def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
         tp, fp, pos = path.tp.astype(object), path.fp.astype(object), int(path.tp[-1])
         last = np.flatnonzero(np.append(path.bins[1:] != path.bins[:-1], True)) + 1  # a bin may be two steps
         edges = np.concatenate([[0], last])
-        values, allowed = _values(tp[edges], fp[edges], pos, goal)
-        corners, met = _values(tp[edges[1:]], fp[edges[:-1]], pos, goal)
+        *ratios, allowed = goal.terms(tp[edges], fp[edges], pos)
+        *corners, met = goal.terms(tp[edges[1:]], fp[edges[:-1]], pos)
+        values = rough_ratios(*ratios)
         loose = path.mixed[last - 1] | (np.diff(edges) > 1)
         place = len(grid) - np.searchsorted(grid[::-1], path.bins[last - 1], "left")
         change[0] += values[0]
@@ -237,7 +205,7 @@ def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
         residual = np.where(loose, -1, path.residuals[last - 1])
         common[place] = np.where((common[place] == -2) | (common[place] == residual), residual, -1)
         # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
-        gain = np.maximum(np.where(met & loose, corners, -np.inf), values[:-1]) - values[1:]
+        gain = np.maximum(np.where(met & loose, rough_ratios(*corners), -np.inf), values[:-1]) - values[1:]
         np.add.at(more, place, np.maximum(gain, 0.0))
         counts = np.diff(np.concatenate([[0], place, [len(grid) + 1]]))
         possible &= np.repeat(allowed, counts)
@@ -246,18 +214,12 @@ def _best_mean(tables: CurveTables, goal: Objective) -> Choice:
     if not possible.any():
         return Choice(math.inf, math.nan, math.nan)
     at = int(sums.argmax())
-    threshold = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0])
-    value = float(sums[at])
+    threshold, value = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0]), float(sums[at])
     # Sums of floats in a fixed order: their error is far below the margin that decides whether to call it exact.
     bound = max(value, float((np.cumsum(change) + more).max()))
     slack = _CLOSE * max(1.0, abs(value))
     scale = unit / len(paths)
     return Choice(threshold, value * scale, (value if bound <= value + slack else bound) * scale)
-
-
-def _values(tp: Integers, fp: Integers, pos: int, goal: Objective) -> tuple[FloatArray, Flags]:
-    num, den, allowed = goal.terms(tp, fp, pos)
-    return _ratios(num, den), allowed
 
 
 def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
@@ -266,7 +228,8 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     Of one label, or one threshold for all of them for None. ``value`` is how many predictions there are too many
     (negative: too few), weighted; ``bound`` is 0 where a threshold inside a mixed bin may come closer.
 
-    Sources: Yang 2001; Read, Pfahringer, Holmes & Frank 2011 (one threshold, matched label cardinality).
+    Sources: Yang 2001; Read, Pfahringer, Holmes & Frank 2011, Classifier chains for multi-label classification,
+    Machine Learning 85 (one threshold, matched label cardinality).
     """
     path = path_of(tables, label)
     excess = (path.tp + path.fp).astype(object) - int(path.tp[-1])
@@ -274,8 +237,7 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     after = int(np.searchsorted(excess, 0, "left"))
     hidden = 0 < after < len(excess) and excess[after] > 0 and bool(path.mixed[after - 1])
     value = float(excess[at] * tables.unit)
-    threshold = math.inf if at == 0 else float(path.thresholds[at - 1])
-    return Choice(threshold, value, 0.0 if hidden else value)
+    return Choice(_threshold(path, at), value, 0.0 if hidden else value)
 
 
 def rcut_size(tables: CurveTables) -> int:
@@ -323,7 +285,7 @@ def apply_thresholds(
     [[0, 1], [1, 1]]
     """
     numbers = _scores(scores)
-    return np.asarray(numbers >= _bounds(thresholds, labels, numbers.shape[1])).astype(np.uint8)
+    return (numbers >= _bounds(thresholds, labels, numbers.shape[1])).astype(np.uint8)
 
 
 def _scores(scores: ArrayLike) -> FloatArray:
@@ -344,8 +306,8 @@ def _bounds(thresholds: Thresholds | Mapping[Label, Choice], labels: Sequence[La
         missing = [label for label in labels if label not in thresholds]
         if missing:
             raise InputError(f"thresholds have no label {quoted(missing[0])}")
-        values: list[object] = [thresholds[label] for label in labels]
-        values = [value.threshold if isinstance(value, Choice) else value for value in values]
+        chosen = (thresholds[label] for label in labels)
+        values: list[object] = [value.threshold if isinstance(value, Choice) else value for value in chosen]
     elif (number := number_or_none(thresholds)) is not None:
         values = [number] * width
     else:

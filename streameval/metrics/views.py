@@ -46,32 +46,18 @@ class StateKind(Protocol):
 
 
 class Views:
-    """What metrics read, by state; each part is made when it is first asked for."""
+    """What metrics read, by state; each part is made when it is first asked for.
+
+    ``tables`` are those of decisions, present even if nothing is binarised; ``config`` is how examples were read.
+    """
 
     def __init__(
-        self,
-        config: Config,
-        decisions: Tables,
-        states: Mapping[str, Any],
-        kinds: Mapping[str, StateKind],
+        self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, StateKind]
     ) -> None:
         """Over the states besides decisions, by name, and what is known of their kinds."""
-        self._config = config
-        self.decides = config.decides
-        self._tables = decisions
-        self._states = states
-        self._kinds = kinds
+        self.config, self.decides, self.tables = config, config.decides, decisions
+        self._states, self._kinds = states, kinds
         self._made: dict[str, Any] = {"decisions": decisions}
-
-    @property
-    def tables(self) -> Tables:
-        """The tables of decisions, present even if nothing is binarised."""
-        return self._tables
-
-    @property
-    def config(self) -> Config:
-        """How the examples were read."""
-        return self._config
 
     def keeps(self, name: str) -> bool:
         """Whether a state besides decisions is present."""
@@ -82,10 +68,10 @@ class Views:
         entry = entry_of(spec.name)
         name = entry.state
         if name == "decisions":
-            if self.decides:
-                return self._tables
-            raise MetricError(without_decisions(spec))
-        options, required = self._config.options_of(name), self._kinds[name].required(entry.needs(spec))
+            if not self.decides:
+                raise MetricError(without_decisions(spec))
+            return self.tables
+        options, required = self.config.options_of(name), self._kinds[name].required(entry.needs(spec))
         if options is None or required not in options.keep():
             raise MetricError(_required(spec.key, required))
         return self.named(name, spec.key)

@@ -76,11 +76,7 @@ Curves: TypeAlias = Curve | Sequence[Curve] | Mapping[Label, RocCurve] | Mapping
 
 
 def plot_roc(
-    curves: Curves,
-    *,
-    background: Iterable[Curve | RocCurve] = (),
-    ax: Axes | None = None,
-    title: str | None = None,
+    curves: Curves, *, background: Iterable[Curve | RocCurve] = (), ax: Axes | None = None, title: str | None = None
 ) -> Axes:
     """Draw ROC curves: true positive rate over false positive rate.
 
