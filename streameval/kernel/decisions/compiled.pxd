@@ -1,6 +1,5 @@
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 
-from streameval.kernel.decisions.counting cimport se_rows, se_scores
 from streameval.kernel.decisions.placing cimport Placing
 from streameval.kernel.table cimport se_sums
 
@@ -21,9 +20,4 @@ cdef class Counts(Placing):
     cpdef int count_example(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
     ) except -1
-    cdef part_of(
-        self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign
-    )
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil
-    cdef int count_rows(self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1
-    cdef int check(self, const int64_t[::1] slot) except -1

@@ -1,14 +1,15 @@
 """The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
 
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.counting cimport (
     check, read_rows, row_keys_of, se_add_pairs, se_count_groups, se_count_lists, se_count_pairs, se_dense, se_has,
-    se_pairs, se_pairs_init, se_rows, se_scores,
+    se_pairs, se_pairs_init, se_rows, se_scores, start_of_bytes,
 )
 from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
 from streameval.kernel.part cimport se_part_new
@@ -32,6 +33,7 @@ cdef extern from "decisions/counts.h" nogil:
     int se_take_back(se_counts*, const Py_ssize_t*, Py_ssize_t, Py_ssize_t, uint64_t, uint64_t)
     void se_note_gone(se_counts*, const Py_ssize_t*, Py_ssize_t)
     void se_add_cells(se_counts*, const int64_t*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
+    void se_add_rows(se_counts*, const se_sums*, int)
     void se_add_counts(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
     int se_includes(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t)
 
@@ -106,30 +108,20 @@ cdef class Counts(Placing):
         return 0
 
     def count_examples(self, dict columns, Py_ssize_t fixed, list y_true, list y_pred, object threshold):
-        cdef Py_ssize_t position, slots, used = 0, room = 256, examples = len(y_true)
+        cdef Py_ssize_t position, slots, used = 0, examples = len(y_true)
         cdef uint64_t totals[3]
+        cdef bytearray held = bytearray()  # the slots of all examples
         cdef se_sums keys
-        cdef size_t at
-        cdef uint64_t outer, inner
-        cdef int64_t* sums
-        cdef Py_ssize_t* slot = <Py_ssize_t*>malloc(room * sizeof(Py_ssize_t))
-        cdef Py_ssize_t* more
-        keys.places = NULL
+        if not se_sums_init(&keys, 64, 1):
+            raise MemoryError
         try:
-            if slot == NULL or not se_sums_init(&keys, 64, 1):
-                raise MemoryError
             self.begin(columns, threshold)
             for position in range(examples):
                 slots = self.placed(columns, fixed, y_true[position], y_pred[position], totals)
                 if slots < 0:
                     return OTHER
-                if used + slots > room:
-                    room = 2 * (used + slots)
-                    more = <Py_ssize_t*>realloc(slot, room * sizeof(Py_ssize_t))
-                    if more == NULL:
-                        raise MemoryError
-                    slot = more
-                memcpy(slot + used, self.touched, slots * sizeof(Py_ssize_t))
+                PyByteArray_Resize(held, (used + slots) * sizeof(Py_ssize_t))
+                memcpy(<Py_ssize_t*>PyByteArray_AS_STRING(held) + used, self.touched, slots * sizeof(Py_ssize_t))
                 used += slots
                 if not se_sums_reserve(&keys, 1):
                     raise MemoryError
@@ -139,24 +131,18 @@ cdef class Counts(Placing):
             if not se_sums_reserve(&self.counted.rows, keys.used):
                 raise MemoryError
             for position in range(used):
-                self.counted.cell[slot[position]] += 1
-            at = 0
-            while True:
-                sums = se_sums_next(&keys, &at, &outer, &inner)
-                if sums == NULL:
-                    break
-                se_sums_add(&self.counted.rows, outer, inner, sums[0])
+                self.counted.cell[(<Py_ssize_t*>PyByteArray_AS_STRING(held))[position]] += 1
+            se_add_rows(&self.counted, &keys, 1)
             self.counted.examples += examples
             return DONE
         finally:
-            free(slot)
             free(keys.places)
 
     def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
         cdef Py_ssize_t count = slot.shape[0]
-        self.check(slot)
-        return self.part_of(<Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign)
+        check_slots(self, slot)
+        return part_of(self, <Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign)
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
         cdef uint64_t totals[3]
@@ -164,95 +150,34 @@ cdef class Counts(Placing):
         self.landed = self.placed(columns, fixed, y_true, y_pred, totals)
         if self.landed < 0:
             return OTHER
-        return self.part_of(self.touched, self.landed, fixed, totals[0] | totals[1] << 32, totals[2], sign)
-
-    cdef part_of(
-        self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign
-    ):
-        """Prepare to count an example whose cells are placed."""
-        cdef Counted* data
-        if sign > 0 and self.counted.examples == COUNT_MAX:
-            return FULL
-        data = <Counted*>malloc(sizeof(Counted) + slots * sizeof(Py_ssize_t))
-        if data == NULL or not se_sums_promise(&self.counted.rows, 1):
-            free(data)
-            raise MemoryError
-        data.counts, data.outer, data.inner = <PyObject*>self, outer, inner
-        data.by, data.promised, data.slots, data.slot = sign, True, slots, <Py_ssize_t*>(data + 1)
-        if slots:
-            memcpy(data.slot, slot, slots * sizeof(Py_ssize_t))
-        part = se_part_new(commit_example, data, release_example, self)
-        if sign < 0:
-            if not se_take_back(&self.counted, data.slot, slots, fixed, outer, inner):
-                return REFUSED
-            se_add_example(&self.counted, data.slot, slots, outer, inner, 1)
-        return part
+        return part_of(self, self.touched, self.landed, fixed, totals[0] | totals[1] << 32, totals[2], sign)
 
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil:
         """Take back an example that was surely counted. For the tape, whose module has another seed of tables."""
         se_drop_example(&self.counted, slot, slots)
-
-    cdef int check(self, const int64_t[::1] slot) except -1:
-        """Slots can be out of range if two threads use one object without a lock."""
-        cdef Py_ssize_t position
-        for position in range(slot.shape[0]):
-            if not 0 <= slot[position] < 5 * self.width:
-                raise IndexError(f"slot {slot[position]} is out of range; one object is for one thread at a time")
-        return 0
 
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
 
     def count_dense(self, columns, Py_ssize_t fixed, true, pred, hidden):
         cdef se_rows rows
         read_rows(&rows, true, pred, hidden)
-        return self.count_rows(&rows, NULL, columns, fixed)
+        return count_rows(self, &rows, NULL, columns, fixed)
 
     def count_scores(self, columns, Py_ssize_t fixed, true, scores, bounds, hidden):
-        cdef const float[:, :] narrow
-        cdef const float[::1] narrow_bound
-        cdef const double[:, :] wide
-        cdef const double[::1] wide_bound
         cdef se_rows rows
         cdef se_scores compared
+        cdef ptrdiff_t ignored
         read_rows(&rows, true, None, hidden)
         compared.narrow, compared.finite = scores.dtype == np.float32, True
-        if rows.true_ != NULL and compared.narrow:
-            narrow, narrow_bound = scores, bounds
-            compared.at, compared.stride, compared.bounds = &narrow[0, 0], narrow.strides[0], &narrow_bound[0]
-        elif rows.true_ != NULL:
-            wide, wide_bound = scores, bounds
-            compared.at, compared.stride, compared.bounds = &wide[0, 0], wide.strides[0], &wide_bound[0]
-        return self.count_rows(&rows, &compared, columns, fixed), bool(compared.finite)
-
-    cdef int count_rows(self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1:
-        """Count dense rows; the union of all bytes."""
-        cdef const int64_t[::1] place = columns
-        cdef int seen = 0
-        cdef int64_t* cells = <int64_t*>calloc(5 * rows.columns + 1, sizeof(int64_t))
-        if cells == NULL or not se_sums_reserve(&self.counted.rows, 1):
-            free(cells)
-            raise MemoryError
-        if not rows.columns and rows.rows:
-            se_sums_add(&self.counted.rows, 0, 0, rows.rows)
-        elif rows.rows * rows.columns >= RELEASE:
-            with nogil:
-                seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
-        elif rows.rows:
-            seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
-        if seen >= 0:
-            self.counted.examples += rows.rows
-            se_add_cells(&self.counted, cells, &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
-        free(cells)
-        if seen < 0:
-            raise MemoryError
-        return seen
+        compared.at = start_of_bytes(scores.view(np.uint8), &compared.stride)
+        compared.bounds = start_of_bytes(bounds[None].view(np.uint8), &ignored)
+        return count_rows(self, &rows, &compared, columns, fixed), bool(compared.finite)
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
         cdef const int64_t[::1] always = everywhere
+        cdef int64_t[::1] before, mark
         cdef se_lists sides[4]
         cdef Py_ssize_t position, column
-        cdef int64_t* before = NULL
-        cdef int64_t* mark = NULL
         cdef int written
         cdef bint wide = True, repeats = True, pairs
         pairs = hidden is None and named is None and true is not None and pred is not None and examples < MANY
@@ -260,34 +185,26 @@ cdef class Counts(Placing):
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
         arrays = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
-        before = <int64_t*>malloc((always.shape[0] + 1) * sizeof(int64_t))
-        try:
-            if not pairs:
-                mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            if before == NULL or (mark == NULL and not pairs):
-                raise MemoryError
-            for position in range(always.shape[0]):
-                before[position] = se_mentions(&self.counted, always[position])
-            with nogil:
-                if pairs:
-                    written = se_count_pairs(
-                        examples, &sides[0], &sides[1], wide, repeats, VECTOR, self.width, self.counted.cell, &self.counted.rows
-                    )
-                else:
-                    written = se_count_lists(
-                        examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.counted.cell, &self.counted.rows,
-                        mark, NULL,
-                    )
-            check(written)
-            for position in range(always.shape[0]):
-                column = always[position]
-                self.counted.cell[5 * column] += examples - (se_mentions(&self.counted, column) - before[position])
-            for column in range(min(fixed, self.width)):
-                self.counted.cell[5 * column] = 0
-            self.counted.examples += examples
-        finally:
-            free(before)
-            free(mark)
+        before, mark = np.empty(len(always), np.int64), np.zeros(0 if pairs else self.width, np.int64)
+        for position in range(always.shape[0]):
+            before[position] = se_mentions(&self.counted, always[position])
+        with nogil:
+            if pairs:
+                written = se_count_pairs(
+                    examples, &sides[0], &sides[1], wide, repeats, VECTOR, self.width, self.counted.cell, &self.counted.rows
+                )
+            else:
+                written = se_count_lists(
+                    examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.counted.cell, &self.counted.rows,
+                    &mark[0], NULL,
+                )
+        check(written)
+        for position in range(always.shape[0]):
+            column = always[position]
+            self.counted.cell[5 * column] += examples - (se_mentions(&self.counted, column) - before[position])
+        for column in range(min(fixed, self.width)):
+            self.counted.cell[5 * column] = 0
+        self.counted.examples += examples
 
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
@@ -309,17 +226,18 @@ cdef class Counts(Placing):
             other = other.copy(None)  # which nobody changes before the commit
         if not se_sums_promise(&self.counted.rows, other.counted.rows.used):
             raise MemoryError
-        data = <Merged*>calloc(1, sizeof(Merged) + width * sizeof(int64_t))
+        data = <Merged*>calloc(1, sizeof(Merged) + (0 if columns is None else width) * sizeof(int64_t))
         if data == NULL:
             self.counted.rows.promised -= other.counted.rows.used
             raise MemoryError
-        data.counts, data.other, data.promised = <PyObject*>self, <PyObject*>other, other.counted.rows.used
         Py_INCREF(other)
+        data.change.counts, data.change.other = <PyObject*>self, <PyObject*>other
+        data.change.promised = other.counted.rows.used
         data.width, data.fixed, data.by = width, fixed, sign
         if columns is not None and width:
             data.place = <int64_t*>(data + 1)
             memcpy(data.place, &place[0], width * sizeof(int64_t))
-        part = se_part_new(commit_merge, data, release_merge, self)
+        part = se_part_new(commit_merge, data, release, self)
         if sign < 0 and not se_includes(&self.counted, &other.counted, data.place, width, fixed):
             return REFUSED
         return part
@@ -356,7 +274,7 @@ cdef class Counts(Placing):
 
     def at(self, slots):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        self.check(slot)
+        check_slots(self, slot)
         out = np.empty(slot.shape[0], np.int64)
         cdef int64_t[::1] view = out
         cdef Py_ssize_t position
@@ -413,58 +331,110 @@ cdef uint64_t inner_of(tuple key) except *:
 
 # -- prepared parts -----------------------------------------------------------------------------------------------------
 
-cdef struct Counted:
+cdef struct Change:
     PyObject* counts
+    PyObject* other  # that is merged, or NULL
+    size_t promised
+
+
+cdef struct Counted:
+    Change change
     uint64_t outer
     uint64_t inner
     int by
-    bint promised
     Py_ssize_t slots
     Py_ssize_t* slot
 
 
 cdef struct Merged:
-    PyObject* counts
-    PyObject* other
-    size_t promised
+    Change change
     Py_ssize_t width
     Py_ssize_t fixed
     int by
     int64_t* place
 
 
+cdef part_of(
+    Counts self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign
+):
+    """Prepare to count an example whose cells are placed."""
+    cdef Counted* data
+    if sign > 0 and self.counted.examples == COUNT_MAX:
+        return FULL
+    data = <Counted*>malloc(sizeof(Counted) + slots * sizeof(Py_ssize_t))
+    if data == NULL or not se_sums_promise(&self.counted.rows, 1):
+        free(data)
+        raise MemoryError
+    data.change.counts, data.change.other, data.change.promised = <PyObject*>self, NULL, 1
+    data.outer, data.inner, data.by, data.slots, data.slot = outer, inner, sign, slots, <Py_ssize_t*>(data + 1)
+    if slots:
+        memcpy(data.slot, slot, slots * sizeof(Py_ssize_t))
+    part = se_part_new(commit_example, data, release, self)
+    if sign < 0:
+        if not se_take_back(&self.counted, data.slot, slots, fixed, outer, inner):
+            return REFUSED
+        se_add_example(&self.counted, data.slot, slots, outer, inner, 1)
+    return part
+
+
 cdef void commit_example(void* data) noexcept:
     cdef Counted* part = <Counted*>data
-    cdef se_counts* counts = &(<Counts>part.counts).counted
+    cdef se_counts* counts = &(<Counts>part.change.counts).counted
     se_add_example(counts, part.slot, part.slots, part.outer, part.inner, part.by)
     if part.by < 0:
         se_note_gone(counts, part.slot, part.slots)
-    release_promise(part)
-
-
-cdef void release_promise(Counted* part) noexcept:
-    (<Counts>part.counts).counted.rows.promised -= part.promised
-    part.promised = False
-
-
-cdef void release_example(void* data) noexcept:
-    release_promise(<Counted*>data)
-    free(data)
+    end_promise(&part.change)
 
 
 cdef void commit_merge(void* data) noexcept:
     cdef Merged* part = <Merged*>data
-    cdef se_counts* counts = &(<Counts>part.counts).counted
-    se_add_counts(counts, &(<Counts>part.other).counted, part.place, part.width, part.fixed, part.by)
-    counts.rows.promised -= part.promised
-    part.promised = 0
+    cdef const se_counts* other = &(<Counts>part.change.other).counted
+    se_add_counts(&(<Counts>part.change.counts).counted, other, part.place, part.width, part.fixed, part.by)
+    end_promise(&part.change)
 
 
-cdef void release_merge(void* data) noexcept:
-    cdef Merged* part = <Merged*>data
-    (<Counts>part.counts).counted.rows.promised -= part.promised
-    Py_XDECREF(part.other)
-    free(part)
+cdef void end_promise(Change* change) noexcept:
+    (<Counts>change.counts).counted.rows.promised -= change.promised
+    change.promised = 0
+
+
+cdef void release(void* data) noexcept:
+    end_promise(<Change*>data)
+    Py_XDECREF((<Change*>data).other)
+    free(data)
+
+
+cdef int check_slots(Counts self, const int64_t[::1] slot) except -1:
+    """Slots can be out of range if two threads use one object without a lock."""
+    cdef Py_ssize_t position
+    for position in range(slot.shape[0]):
+        if not 0 <= slot[position] < 5 * self.width:
+            raise IndexError(f"slot {slot[position]} is out of range; one object is for one thread at a time")
+    return 0
+
+
+cdef int count_rows(Counts self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1:
+    """Count dense rows; the union of all bytes."""
+    cdef const int64_t[::1] place = columns
+    cdef int seen = 0
+    cdef int64_t* cells = <int64_t*>calloc(5 * rows.columns + 1, sizeof(int64_t))
+    if cells == NULL or not se_sums_reserve(&self.counted.rows, 1):
+        free(cells)
+        raise MemoryError
+    if not rows.columns:
+        se_sums_add(&self.counted.rows, 0, 0, rows.rows)
+    elif rows.rows * rows.columns >= RELEASE:
+        with nogil:
+            seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
+    elif rows.rows:
+        seen = se_dense(rows, scores, VECTOR, cells, &self.counted.rows)
+    if seen >= 0:
+        self.counted.examples += rows.rows
+        se_add_cells(&self.counted, cells, &place[0] if rows.columns else NULL, rows.columns, fixed, 1)
+    free(cells)
+    if seen < 0:
+        raise MemoryError
+    return seen
 
 
 def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true, pred):

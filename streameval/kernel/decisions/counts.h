@@ -162,14 +162,18 @@ static void se_add_cells(
     }
 }
 
-/* Add other counts, for which there is room, or take them away, likewise. */
-static void se_add_counts(
-    se_counts *c, const se_counts *other, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
+/* The same of row keys, for which there is room. */
+static void se_add_rows(se_counts *c, const se_sums *rows, int by) {
     uint64_t outer, inner;
     const int64_t *sums;
-    se_add_cells(c, other->cell, place, width, fixed, by);
-    for (size_t at = 0; (sums = se_sums_next(&other->rows, &at, &outer, &inner));)
+    for (size_t at = 0; (sums = se_sums_next(rows, &at, &outer, &inner));)
         se_sums_add(&c->rows, outer, inner, by * sums[0]);
+}
+
+static void se_add_counts(
+    se_counts *c, const se_counts *other, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
+    se_add_cells(c, other->cell, place, width, fixed, by);
+    se_add_rows(c, &other->rows, by);
     c->examples += by * other->examples;
     if (by < 0) c->spare = 0, c->present = 0; /* what the last full look saw holds no longer */
 }

@@ -61,26 +61,27 @@ static const uint8_t SE_EDGE[64] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
 };
 
-/* -- portable: eight columns to a machine word ----------------------------------------------------------------------- */
-
+/* What follows from what each variant says: of which type a vector is, how many rows are counted at once, how many vectors
+   of each, and how to add up the bytes of each 64 bits. Bytes never overflow, so words of them are added. */
 #define SE_WORD 8
+#define SE_BYTES ((int)sizeof(SE_VECTOR))
+#define SE_ZERO ((SE_VECTOR){0})
+#define SE_WITHIN SE_TARGET SE_INLINE
+#if defined(SE_X86)
+#define SE_UNROLL _Pragma("GCC unroll 4")
+#define SE_FETCH(at, bytes) _mm_prefetch((const char *)((uintptr_t)(at) + (uintptr_t)(bytes)), _MM_HINT_T1)
+#else
+#define SE_UNROLL
+#define SE_FETCH(at, bytes) (void)(bytes)
+#endif
+
+/* -- portable: eight columns to a machine word ----------------------------------------------------------------------- */
 
 #define SE_(name) se_words_##name
 #define SE_TARGET
-#define SE_WITHIN SE_INLINE
-#define SE_UNROLL
-#define SE_FETCH(at, bytes) (void)(bytes)
 #define SE_VECTOR uint64_t
-#define SE_BYTES SE_WORD
 #define SE_DEEP 4
 #define SE_STRIP 2
-#define SE_ZERO ((uint64_t)0)
-#define SE_OR(a, b) ((a) | (b))
-#define SE_AND(a, b) ((a) & (b))
-#define SE_WITHOUT(a, b) ((a) & ~(b))
-#define SE_PLUS_8(a, b) ((a) + (b))
-#define SE_PLUS_64(a, b) ((a) + (b))
-#define SE_SHIFT(a, bits) ((a) << (bits))
 #define SE_SUM(a) (((a) * 0x0101010101010101ull) >> 56)
 
 SE_WITHIN uint64_t SE_(whole)(const uint8_t *at) {
@@ -105,68 +106,59 @@ SE_DECIDE_BOTH
 
 #ifdef SE_X86
 
+typedef uint64_t se_256 __attribute__((vector_size(32), may_alias)), se_512 __attribute__((vector_size(64), may_alias));
+
 /* Keep what was loaded: GCC would rather read it again wherever it is used. */
 #define SE_KEEP(kind, vector) __asm__("" : kind(vector))
-#define SE_FETCH_LINE(at, bytes) _mm_prefetch((const char *)((uintptr_t)(at) + (uintptr_t)(bytes)), _MM_HINT_T1)
 
 /* -- AVX2: thirty-two columns, or two rows of sixteen ---------------------------------------------------------------- */
 
 #define SE_(name) se_avx2_##name
 #define SE_TARGET __attribute__((target("avx2")))
-#define SE_WITHIN __attribute__((target("avx2"), always_inline)) static inline
-#define SE_UNROLL _Pragma("GCC unroll 4")
-#define SE_FETCH(at, bytes) SE_FETCH_LINE(at, bytes)
-#define SE_VECTOR __m256i
-#define SE_BYTES 32
+#define SE_VECTOR se_256
 #define SE_DEEP 4
 #define SE_ROOM 16
 #define SE_STRIP 2
-#define SE_ZERO _mm256_setzero_si256()
-#define SE_OR(a, b) _mm256_or_si256(a, b)
-#define SE_AND(a, b) _mm256_and_si256(a, b)
-#define SE_WITHOUT(a, b) _mm256_andnot_si256(b, a)
-#define SE_PLUS_8(a, b) _mm256_add_epi8(a, b)
-#define SE_PLUS_64(a, b) _mm256_add_epi64(a, b)
-#define SE_SHIFT(a, bits) _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits))
-#define SE_SUM(a) _mm256_sad_epu8(a, _mm256_setzero_si256())
+#define SE_SUM(a) (se_256)_mm256_sad_epu8((__m256i)(a), _mm256_setzero_si256())
 
-SE_WITHIN __m256i SE_(whole)(const uint8_t *at) {
+SE_WITHIN se_256 SE_(whole)(const uint8_t *at) {
     __m256i cells = _mm256_loadu_si256((const __m256i *)at);
     SE_KEEP("+x", cells);
-    return cells;
+    return (se_256)cells;
 }
 
-SE_WITHIN __m256i SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t *end) {
-    if (end - at >= SE_BYTES) return _mm256_and_si256(SE_(whole)(SE_EDGE + 32 - bytes), SE_(whole)(at));
+SE_WITHIN se_256 SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t *end) {
+    if (end - at >= SE_BYTES) return SE_(whole)(at) & SE_(whole)(SE_EDGE + 32 - bytes);
     uint8_t copy[SE_BYTES] = {0};
     memcpy(copy, at, (size_t)bytes);
     return SE_(whole)(copy);
 }
 
 /* Add up the 64-bit sums of each row: of four vectors, or of the halves of two. */
-SE_WITHIN void SE_(fold)(const __m256i *totals, const int vectors, uint64_t *keys) {
-#define SE_PAIR(a, b) _mm256_add_epi64(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
+SE_WITHIN void SE_(fold)(const se_256 *totals, const int vectors, uint64_t *keys) {
+#define SE_PAIR(a, b) \
+    (_mm256_unpacklo_epi64((__m256i)(a), (__m256i)(b)) + _mm256_unpackhi_epi64((__m256i)(a), (__m256i)(b)))
     __m256i all = SE_PAIR(totals[0], totals[1]);
     if (vectors == 4) {
         const __m256i more = SE_PAIR(totals[2], totals[3]);
-        all = _mm256_add_epi64(_mm256_permute2x128_si256(all, more, 0x20), _mm256_permute2x128_si256(all, more, 0x31));
+        all = _mm256_permute2x128_si256(all, more, 0x20) + _mm256_permute2x128_si256(all, more, 0x31);
     }
     _mm256_storeu_si256((__m256i *)keys, all);
 #undef SE_PAIR
 }
 
-typedef __m256i SE_(layout);
+typedef se_256 SE_(layout);
 
-SE_WITHIN __m256i SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int room) {
+SE_WITHIN se_256 SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int room) {
     (void)stride;
-    const __m256i keep = SE_(whole)(SE_EDGE + 32 - columns);
-    return room == SE_BYTES ? keep : _mm256_broadcastsi128_si256(_mm256_castsi256_si128(keep));
+    const __m256i keep = (__m256i)SE_(whole)(SE_EDGE + 32 - columns);
+    return (se_256)(room == SE_BYTES ? keep : _mm256_broadcastsi128_si256(_mm256_castsi256_si128(keep)));
 }
 
-SE_WITHIN __m256i SE_(several)(const uint8_t *at, ptrdiff_t stride, __m256i keep, const int room) {
-    if (room == SE_BYTES) return _mm256_and_si256(keep, SE_(whole)(at));
+SE_WITHIN se_256 SE_(several)(const uint8_t *at, ptrdiff_t stride, se_256 keep, const int room) {
+    if (room == SE_BYTES) return keep & SE_(whole)(at);
     const __m128i low = _mm_loadu_si128((const __m128i *)at), high = _mm_loadu_si128((const __m128i *)(at + stride));
-    return _mm256_and_si256(keep, _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+    return keep & (se_256)_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
 /* How many rows can be read as so many bytes. */
@@ -187,44 +179,32 @@ SE_DECIDE_BOTH
 
 #define SE_(name) se_avx512_##name
 #define SE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
-#define SE_WITHIN __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"), always_inline)) static inline
-#define SE_UNROLL _Pragma("GCC unroll 4")
-#define SE_FETCH(at, bytes) SE_FETCH_LINE(at, bytes)
-#define SE_VECTOR __m512i
-#define SE_BYTES 64
+#define SE_VECTOR se_512
 #define SE_DEEP 8
 #define SE_ROOM 8
 #define SE_STRIP 4
-#define SE_ZERO _mm512_setzero_si512()
-#define SE_OR(a, b) _mm512_or_si512(a, b)
-#define SE_AND(a, b) _mm512_and_si512(a, b)
-#define SE_WITHOUT(a, b) _mm512_andnot_si512(b, a)
-#define SE_PLUS_8(a, b) _mm512_add_epi8(a, b)
-#define SE_PLUS_64(a, b) _mm512_add_epi64(a, b)
-#define SE_SHIFT(a, bits) _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits))
-#define SE_SUM(a) _mm512_sad_epu8(a, _mm512_setzero_si512())
+#define SE_SUM(a) (se_512)_mm512_sad_epu8((__m512i)(a), _mm512_setzero_si512())
 
-SE_WITHIN __m512i SE_(whole)(const uint8_t *at) {
+SE_WITHIN se_512 SE_(whole)(const uint8_t *at) {
     __m512i cells = _mm512_loadu_si512(at);
     SE_KEEP("+v", cells);
-    return cells;
+    return (se_512)cells;
 }
 
-SE_WITHIN __m512i SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t *end) {
+SE_WITHIN se_512 SE_(begun)(const uint8_t *at, ptrdiff_t bytes, const uint8_t *end) {
     (void)end; /* what is masked off is not read */
-    return _mm512_maskz_loadu_epi8(~0ull >> (SE_BYTES - bytes), at);
+    return (se_512)_mm512_maskz_loadu_epi8(~0ull >> (SE_BYTES - bytes), at);
 }
 
 /* Add up the 64-bit sums of each row: of eight vectors, or of the parts of four or two. */
-SE_WITHIN void SE_(fold)(const __m512i *totals, const int vectors, uint64_t *keys) {
-#define SE_PAIR(a, b) _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b))
-#define SE_FOUR(a, b) _mm512_add_epi64(_mm512_shuffle_i64x2(a, b, 0x88), _mm512_shuffle_i64x2(a, b, 0xDD))
-    __m512i all = totals[0];
+SE_WITHIN void SE_(fold)(const se_512 *totals, const int vectors, uint64_t *keys) {
+#define SE_PAIR(a, b) \
+    (_mm512_unpacklo_epi64((__m512i)(a), (__m512i)(b)) + _mm512_unpackhi_epi64((__m512i)(a), (__m512i)(b)))
+#define SE_FOUR(a, b) (_mm512_shuffle_i64x2(a, b, 0x88) + _mm512_shuffle_i64x2(a, b, 0xDD))
+    __m512i all = (__m512i)totals[0];
     if (vectors >= 2) all = SE_PAIR(all, totals[1]);
     if (vectors >= 4) all = SE_FOUR(all, SE_PAIR(totals[2], totals[3]));
-    if (vectors == 8) {
-        all = SE_FOUR(all, SE_FOUR(SE_PAIR(totals[4], totals[5]), SE_PAIR(totals[6], totals[7])));
-    }
+    if (vectors == 8) all = SE_FOUR(all, SE_FOUR(SE_PAIR(totals[4], totals[5]), SE_PAIR(totals[6], totals[7])));
     _mm512_storeu_si512(keys, all);
 #undef SE_PAIR
 #undef SE_FOUR
@@ -247,10 +227,10 @@ SE_WITHIN SE_(layout) SE_(lay)(ptrdiff_t stride, ptrdiff_t columns, const int ro
     return (SE_(layout)){_mm512_loadu_si512(from), ~0ull >> (SE_BYTES - (last * stride + columns)), keep};
 }
 
-SE_WITHIN __m512i SE_(several)(const uint8_t *at, ptrdiff_t stride, SE_(layout) layout, const int room) {
+SE_WITHIN se_512 SE_(several)(const uint8_t *at, ptrdiff_t stride, SE_(layout) layout, const int room) {
     (void)stride;
     const __m512i rows = _mm512_maskz_loadu_epi8(layout.read, at);
-    return room == SE_BYTES ? rows : _mm512_maskz_permutexvar_epi8(layout.keep, layout.from, rows);
+    return (se_512)(room == SE_BYTES ? rows : _mm512_maskz_permutexvar_epi8(layout.keep, layout.from, rows));
 }
 
 SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {

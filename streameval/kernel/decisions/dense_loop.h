@@ -5,29 +5,28 @@
 
 /* How many labels of a row (or of each row in a vector), from bytes that are at most 31. */
 SE_WITHIN SE_VECTOR SE_(pack)(const SE_VECTOR *row, int bits, const int hides) {
-    SE_VECTOR key = SE_PLUS_64(SE_SUM(row[0]), SE_SHIFT(SE_SUM(row[1]), bits));
-    key = SE_PLUS_64(key, SE_SHIFT(SE_SUM(row[2]), 2 * bits));
-    return hides ? SE_PLUS_64(key, SE_SHIFT(SE_SUM(row[3]), 3 * bits)) : key;
+    SE_VECTOR key = SE_SUM(row[0]) + (SE_SUM(row[1]) << bits) + (SE_SUM(row[2]) << 2 * bits);
+    if (hides) key += SE_SUM(row[3]) << 3 * bits;
+    return key;
 }
 
 /* Count one vector of cells into what is seen, into columns and into rows. */
 SE_WITHIN void SE_(count)(
     SE_VECTOR a, SE_VECTOR b, SE_VECTOR m, const int hides, SE_VECTOR *seen, SE_VECTOR *column, SE_VECTOR *row) {
-    *seen = SE_OR(*seen, SE_OR(a, b));
+    *seen |= a | b;
     if (hides) {
-        *seen = SE_OR(*seen, m);
-        a = SE_WITHOUT(a, m);
-        b = SE_WITHOUT(b, m);
-        column[3] = SE_PLUS_8(column[3], m);
-        row[3] = SE_PLUS_8(row[3], m);
+        *seen |= m;
+        a &= ~m;
+        b &= ~m;
+        column[3] += m;
+        row[3] += m;
     }
-    const SE_VECTOR both = SE_AND(a, b);
-    column[0] = SE_PLUS_8(column[0], a);
-    column[1] = SE_PLUS_8(column[1], b);
-    column[2] = SE_PLUS_8(column[2], both);
-    row[0] = SE_PLUS_8(row[0], a);
-    row[1] = SE_PLUS_8(row[1], b);
-    row[2] = SE_PLUS_8(row[2], both);
+    column[0] += a;
+    column[1] += b;
+    column[2] += a & b;
+    row[0] += a;
+    row[1] += b;
+    row[2] += a & b;
 }
 
 /* A few vectors of each of a few rows, from column j on; `keys` are vectors still. */
@@ -59,12 +58,11 @@ SE_WITHIN SE_VECTOR SE_(strip)(
                            hides ? SE_(begun)(m + at, bytes, in->hidden_end) : SE_ZERO, hides, &seen, columns[v], row);
             }
         }
-        keys[i] = SE_PLUS_64(keys[i], SE_(pack)(row, bits, hides));
+        keys[i] += SE_(pack)(row, bits, hides);
     }
     for (int v = 0; v < vectors; v++) {
         for (int part = 0; part < (hides ? 4 : 3); part++) {
-            SE_VECTOR *sum = (SE_VECTOR *)(to->sums + part * to->wide + j + v * SE_BYTES);
-            *sum = SE_PLUS_8(*sum, columns[v][part]);
+            *(SE_VECTOR *)(to->sums + part * to->wide + j + v * SE_BYTES) += columns[v][part];
         }
     }
     return seen;
@@ -75,18 +73,12 @@ SE_WITHIN SE_VECTOR SE_(rows)(
     const se_rows *in, ptrdiff_t r, int rows, const int hides, const se_block *to) {
     SE_VECTOR seen = SE_ZERO, totals[SE_DEEP];
     for (int i = 0; i < SE_DEEP; i++) totals[i] = SE_ZERO;
-    for (ptrdiff_t j = 0; j < in->columns;) {
+    for (ptrdiff_t j = 0, vectors; j < in->columns; j += vectors * SE_BYTES) {
         const ptrdiff_t left = (in->columns - j + SE_BYTES - 1) / SE_BYTES;
-        if (left >= 4 && SE_STRIP >= 4) {
-            seen = SE_OR(seen, SE_(strip)(in, r, rows, j, SE_STRIP >= 4 ? 4 : 1, hides, to, totals));
-            j += 4 * SE_BYTES;
-        } else if (left >= 2) {
-            seen = SE_OR(seen, SE_(strip)(in, r, rows, j, 2, hides, to, totals));
-            j += 2 * SE_BYTES;
-        } else {
-            seen = SE_OR(seen, SE_(strip)(in, r, rows, j, 1, hides, to, totals));
-            j += SE_BYTES;
-        }
+        vectors = left >= 4 && SE_STRIP >= 4 ? 4 : left >= 2 ? 2 : 1;
+        if (vectors == 4) seen |= SE_(strip)(in, r, rows, j, SE_STRIP >= 4 ? 4 : 1, hides, to, totals);
+        else if (vectors == 2) seen |= SE_(strip)(in, r, rows, j, 2, hides, to, totals);
+        else seen |= SE_(strip)(in, r, rows, j, 1, hides, to, totals);
     }
     SE_(fold)(totals, SE_DEEP, to->keys + r);
     return seen;
@@ -115,10 +107,7 @@ SE_WITHIN SE_VECTOR SE_(narrow)(
         }
         SE_(fold)(totals, vectors, to->keys + r);
     }
-    for (int part = 0; part < 4; part++) {
-        SE_VECTOR *sum = (SE_VECTOR *)(to->sums + part * to->wide);
-        *sum = SE_PLUS_8(*sum, column[part]);
-    }
+    for (int part = 0; part < 4; part++) *(SE_VECTOR *)(to->sums + part * to->wide) += column[part];
     return seen;
 }
 #endif
@@ -136,7 +125,7 @@ SE_WITHIN uint8_t SE_(block_of)(const se_rows *in, const int hides, const se_blo
 #endif
     for (; r < in->rows; r += SE_DEEP) {
         const int rows = in->rows - r < SE_DEEP ? (int)(in->rows - r) : SE_DEEP;
-        seen = SE_OR(seen, SE_(rows)(in, r, rows, hides, to));
+        seen |= SE_(rows)(in, r, rows, hides, to);
     }
     memcpy(bytes, &seen, SE_BYTES);
     for (int i = 0; i < SE_BYTES; i++) all |= bytes[i];
@@ -149,19 +138,8 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
 
 #undef SE_
 #undef SE_TARGET
-#undef SE_WITHIN
-#undef SE_UNROLL
-#undef SE_FETCH
 #undef SE_VECTOR
-#undef SE_BYTES
 #undef SE_DEEP
 #undef SE_ROOM
 #undef SE_STRIP
-#undef SE_ZERO
-#undef SE_OR
-#undef SE_AND
-#undef SE_WITHOUT
-#undef SE_PLUS_8
-#undef SE_PLUS_64
-#undef SE_SHIFT
 #undef SE_SUM

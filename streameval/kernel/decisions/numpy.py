@@ -31,11 +31,10 @@ from streameval.kernel.types import (
     FloatArray,
     IntArray,
     Lists,
-    Places,
     RowKey,
     ScoreArray,
     UInt8Array,
-)
+)  # fmt: skip
 
 __all__ = ["Counts", "count_groups", "limbs", "list_rows", "weigh_dense", "weigh_lists"]
 
@@ -115,13 +114,7 @@ class Counts:
     # -- one example ---------------------------------------------------------------------------------------------------
 
     def prepare_plain(
-        self,
-        columns: Mapping[Any, int],
-        fixed: int,
-        y_true: object,
-        y_pred: object,
-        threshold: float | None,
-        sign: int,
+        self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
     ) -> Part | int:
         """Prepare to count one example, or to take it back (sign -1), if its form is common and its labels are known.
 
@@ -148,24 +141,13 @@ class Counts:
         return self.prepare_example((first + outcomes)[counted], key, fixed, sign)
 
     def count_example(
-        self,
-        columns: Mapping[Any, int],
-        fixed: int,
-        y_true: object,
-        y_pred: object,
-        threshold: float | None,
-        sign: int,
+        self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
     ) -> int:
         """Do at once what `prepare_plain` prepares."""
         return self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
 
     def count_examples(
-        self,
-        columns: Mapping[Any, int],
-        fixed: int,
-        y_true: list[object],
-        y_pred: list[object],
-        threshold: float | None,
+        self, columns: Mapping[Any, int], fixed: int, y_true: list[Any], y_pred: list[Any], threshold: float | None
     ) -> int:
         """Count examples, as many on either side, if all are as `prepare_plain` demands."""
         counted = Counts(Root(), len(columns))
@@ -175,25 +157,11 @@ class Counts:
                 return code
         return self._commit(self.prepare_merge(counted, None, 0, 1))
 
-    def place_example(
-        self,
-        columns: Mapping[Any, int],  # noqa: ARG002
-        fixed: int,  # noqa: ARG002
-        y_true: object,  # noqa: ARG002
-        y_pred: object,  # noqa: ARG002
-        threshold: float | None,  # noqa: ARG002
-    ) -> tuple[IntArray, RowKey] | None:
+    def place_example(self, *_: object) -> tuple[IntArray, RowKey] | None:
         """Slots and row key of what `prepare_plain` reads, or None; always None in this twin, which gains nothing."""
         return None
 
-    def place_scores(
-        self,
-        columns: Mapping[Any, int],  # noqa: ARG002
-        fixed: int,  # noqa: ARG002
-        y_true: object,  # noqa: ARG002
-        y_pred: object,  # noqa: ARG002
-        threshold: float | None,  # noqa: ARG002
-    ) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
+    def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
         """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None
 
@@ -227,28 +195,17 @@ class Counts:
         return seen
 
     def count_scores(
-        self,
-        columns: IntArray,
-        fixed: int,
-        true: UInt8Array,
-        scores: ScoreArray,
-        bounds: ScoreArray,
+        self, columns: IntArray, fixed: int, true: UInt8Array, scores: ScoreArray, bounds: ScoreArray,
         hidden: UInt8Array | None,
-    ) -> tuple[int, bool]:
+    ) -> tuple[int, bool]:  # fmt: skip
         """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
         predicted = np.greater_equal(scores, bounds).view(np.uint8)
         return self.count_dense(columns, fixed, true, predicted, hidden), bool(np.isfinite(scores).all())
 
     def count_lists(
-        self,
-        examples: int,
-        fixed: int,
-        true: Lists | None,
-        pred: Lists | None,
-        hidden: Lists | None,
-        named: Lists | None,
-        everywhere: IntArray,
-    ) -> None:
+        self, examples: int, fixed: int, true: Lists | None, pred: Lists | None, hidden: Lists | None,
+        named: Lists | None, everywhere: IntArray,
+    ) -> None:  # fmt: skip
         """Count examples given as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
 
         ``everywhere`` holds columns that every example mentions, without repeats.
@@ -260,11 +217,10 @@ class Counts:
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
         """Add counts of distinct columns, of which declared ones derive their true negatives, and row keys."""
         distinct, times, _ = tally(keys)
-        rows: list[RowKey] = list(zip(*distinct.T.tolist(), strict=True))
         total = np.zeros_like(self._value.cells)
         total[columns] = cells
         total[:fixed, 0] = 0
-        value = self._value.plus(len(keys), total, zip(rows, times.tolist(), strict=True))
+        value = self._value.plus(len(keys), total, _by_key(distinct, times))
         self._commit(self._cell.prepare_store(value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
@@ -326,12 +282,10 @@ class Counts:
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
         """Fill counts that are still empty."""
-        rows: list[RowKey] = list(zip(*keys.T.tolist(), strict=True))
         self.reserve(len(cells))
         total = np.zeros_like(self._value.cells)
         total[: len(cells)] = cells
-        value = _Value(examples, total, dict(zip(rows, times.tolist(), strict=True)))
-        self._commit(self._cell.prepare_store(value))
+        self._commit(self._cell.prepare_store(_Value(examples, total, dict(_by_key(keys, times)))))
 
     def copy(self, root: Root) -> Counts:
         """An independent copy."""
@@ -340,23 +294,20 @@ class Counts:
         return twin
 
 
+def _by_key(keys: IntArray, times: IntArray) -> Iterable[tuple[RowKey, int]]:
+    return zip(map(tuple, keys.tolist()), times.tolist(), strict=True)
+
+
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:
     """Count each example, given as lists of columns below ``width``, in the counts that its code tells."""
     if len(codes) != examples:
         raise IndexError(f"{len(codes)} codes are not of {examples} examples")
     order, ends = grouped(codes, len(counts))
-    if order is not None:
-        sides = [taken(lists.offsets, lists.flat(), order) for lists in (true, pred)]
-    else:
-        sides = [(lists.offsets, lists.flat()) for lists in (true, pred)]
+    rows = np.arange(examples) if order is None else order
     start = 0
     for group, end in zip(counts, ends.tolist(), strict=True):
         if start < end:
             group.reserve(width)
-            true, pred = (_lists_part(offsets[start : end + 1], places) for offsets, places in sides)
-            group.count_lists(end - start, 0, true, pred, None, None, np.zeros(0, np.int64))
+            sides = (Lists(*taken(lists.offsets, lists.flat(), rows[start:end])) for lists in (true, pred))
+            group.count_lists(end - start, 0, *sides, None, None, np.zeros(0, np.int64))
         start = end
-
-
-def _lists_part(bounds: Places, columns: Places) -> Lists:
-    return Lists((bounds - bounds[0]).astype(np.int64), columns[bounds[0] : bounds[-1]].astype(np.int64))

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 import numpy as np
@@ -43,188 +43,26 @@ cdef class Placing:
     def __dealloc__(self):
         cdef Py_ssize_t at
         for at in range(2 * REMEMBERED if self.known != NULL else 0):
-            Py_XDECREF(self.known[at])
+            Py_XDECREF(self.known[at].key)
         free(self.known)
-        free(self.column)
         free(self.mark)
-        free(self.touched)
 
     cpdef reserve(self, Py_ssize_t width):
         """Make room for columns; what is counted stays the same."""
         if width > self.width:
             self.width = max(width, 2 * self.width)
             free(self.mark)
-            free(self.touched)
-            self.mark, self.touched = NULL, NULL
-
-    cdef int prepare(self) except -1:
-        if self.mark == NULL or self.touched == NULL:
-            free(self.mark)
-            free(self.touched)
-            self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
-            self.touched = <Py_ssize_t*>malloc(self.width * sizeof(Py_ssize_t))
-            if self.mark == NULL or self.touched == NULL:
-                raise MemoryError
-            self.turn = 0
-        if self.known == NULL or self.column == NULL:
-            free(self.known)
-            free(self.column)
-            self.known = <PyObject**>calloc(2 * REMEMBERED, sizeof(PyObject*))
-            self.column = <Py_ssize_t*>calloc(2 * REMEMBERED, sizeof(Py_ssize_t))
-            if self.known == NULL or self.column == NULL:
-                raise MemoryError
-        return 0
-
-    cdef Py_ssize_t column_of(self, dict columns, PyObject* label) except -2:
-        """The column of a label that is known and needs no conversion, else -1."""
-        cdef PyObject* known
-        cdef Py_ssize_t column
-        if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
-            return -1
-        known = PyDict_GetItemWithError(columns, <object>label)
-        if known == NULL:
-            return -1
-        column = PyLong_AsLong(<object>known)
-        return column if column < self.width else -1
-
-    cdef int note(self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
-        """Note what a side says of a column."""
-        if self.mark[column] < 4 * self.turn:
-            self.mark[column] = 4 * self.turn + bit
-            self.touched[count[0]] = column
-            count[0] += 1
-        else:
-            self.mark[column] |= bit
-        return 0
-
-    cdef int says(self, PyObject* value, bint scored) except -2:
-        """1 for true, 0 for false, -1 for what the fast path does not handle."""
-        cdef double score
-        if value == Py_True or value == NUMPY_TRUE:
-            return 1
-        if value == Py_False or value == NUMPY_FALSE:
-            return 0
-        if scored:
-            if not PyFloat_CheckExact(<object>value):
-                return -1
-            score = PyFloat_AS_DOUBLE(<object>value)
-            return score >= self.bound if score - score == 0 else -1
-        if PyLong_CheckExact(<object>value):
-            if <object>value == 0:
-                return 0
-            if <object>value == 1:
-                return 1
-        return -1
-
-    cdef Py_ssize_t remembered(self, dict columns, PyObject* key, Py_ssize_t place) except -2:
-        """The column of the key at some place of a mapping, which tends to be the key of the last example."""
-        cdef Py_ssize_t column
-        if self.known[place] == key:
-            return self.column[place]
-        column = self.column_of(columns, key)
-        if column >= 0:
-            Py_INCREF(<object>key)
-            Py_XDECREF(self.known[place])
-            self.known[place] = key
-            self.column[place] = column
-        return column
-
-    cdef Py_ssize_t in_step(self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2:
-        """Read two mappings whose keys are the same objects in the same order; how many slots, or -1 if they are not."""
-        cdef PyObject* key
-        cdef PyObject* other
-        cdef PyObject* actual
-        cdef PyObject* guess
-        cdef Py_ssize_t at = 0, place = 0, position = 0, slots = 0, column
-        cdef int true, pred
-        if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > min(self.width, REMEMBERED):
-            return -1
-        while PyDict_Next(y_true, &at, &key, &actual) and PyDict_Next(y_pred, &place, &other, &guess):
-            if key != other:
-                return -1
-            true, pred = self.says(actual, False), self.says(guess, self.scored)
-            if true < 0 or pred < 0:
-                return -1
-            column = self.remembered(columns, key, position)
-            if column < 0:
-                return -1
-            position += 1
-            if true or pred or column >= fixed:
-                self.touched[slots] = 5 * column + true + 2 * pred
-                slots += 1
-            totals[0] += true
-            totals[1] += pred
-            totals[2] += true & pred
-        return slots
-
-    cdef int side(self, dict columns, Py_ssize_t fixed, object argument, int bit, Py_ssize_t* count) except -1:
-        """Note one side of an example. 0 if the fast path does not handle its form, a label or a value."""
-        cdef PyObject* key
-        cdef PyObject* value
-        cdef Py_ssize_t at = 0, position = 0, column
-        cdef Py_hash_t hashed
-        cdef int says
-        if PyDict_CheckExact(argument):
-            while PyDict_Next(argument, &at, &key, &value):
-                says = self.says(value, self.scored and bit == 2)
-                if says < 0:
-                    return 0
-                if position < REMEMBERED:
-                    column = self.remembered(columns, key, (bit - 1) * REMEMBERED + position)
-                else:
-                    column = self.column_of(columns, key)
-                if column < 0:
-                    return 0
-                position += 1
-                self.note(column, bit * says, count)
-            return 1
-        if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
-            while _PySet_NextEntry(argument, &at, &key, &hashed):
-                column = self.column_of(columns, key)
-                if column < 0:
-                    return 0
-                self.note(column, bit, count)
-            return 1
-        if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
-            for position in range(PySequence_Fast_GET_SIZE(argument)):
-                column = self.column_of(columns, PySequence_Fast_GET_ITEM(argument, position))
-                if column < 0:
-                    return 0
-                self.note(column, bit, count)
-            return 1
-        if fixed and type(argument) is np.ndarray and not (self.scored and bit == 2 and argument.dtype.char != "?"):
-            return self.row(argument, fixed, bit, count)
-        return 0
-
-    cdef int row(self, object argument, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:
-        """Note a 0/1 row in the order of the declared labels."""
-        cdef Py_buffer view
-        cdef Py_ssize_t column, stride
-        cdef const char* data
-        cdef uint64_t value
-        cdef bint wide = argument.dtype.char in "lq" and argument.dtype.itemsize == 8
-        if not (wide or argument.dtype.char in "?B") or argument.ndim != 1 or len(argument) != fixed:
-            return 0
-        PyObject_GetBuffer(argument, &view, PyBUF_STRIDES)
-        try:
-            data = <const char*>view.buf
-            stride = view.strides[0]
-            for column in range(fixed):
-                if wide:
-                    memcpy(&value, data + column * stride, sizeof(value))
-                else:
-                    value = (<const uint8_t*>data)[column * stride]
-                if value > 1:
-                    return 0
-                if value:
-                    self.note(column, bit, count)
-            return 1
-        finally:
-            PyBuffer_Release(&view)
+            self.mark = NULL
 
     cdef int begin(self, dict columns, object threshold) except -1:
         self.reserve(len(columns))
-        self.prepare()
+        if self.mark == NULL:
+            self.mark = <int64_t*>calloc(2 * self.width, sizeof(int64_t))
+            self.touched, self.turn = <Py_ssize_t*>(self.mark + self.width), 0
+        if self.known == NULL:
+            self.known = <Known*>calloc(2 * REMEMBERED, sizeof(Known))
+        if self.mark == NULL or self.known == NULL:
+            raise MemoryError
         self.scored = threshold is not None
         if self.scored:
             self.bound = threshold
@@ -235,29 +73,13 @@ cdef class Placing:
         cdef Py_ssize_t count = 0, slots = -1
         totals[0] = totals[1] = totals[2] = 0
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
-            slots = self.in_step(columns, fixed, y_true, y_pred, totals)
+            slots = in_step(self, columns, fixed, y_true, y_pred, totals)
         if slots >= 0:
             return slots
         self.turn += 1
-        if not (self.side(columns, fixed, y_true, 1, &count) and self.side(columns, fixed, y_pred, 2, &count)):
+        if not (side(self, columns, fixed, y_true, 1, &count) and side(self, columns, fixed, y_pred, 2, &count)):
             return -1
-        return self.outcomes_of(count, fixed, totals)
-
-    cdef Py_ssize_t outcomes_of(self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil:
-        """Make slots of the columns in ``touched``; how many there are."""
-        cdef Py_ssize_t position, column, slots = 0
-        cdef int64_t bits
-        totals[0] = totals[1] = totals[2] = 0
-        for position in range(count):
-            column = self.touched[position]
-            bits = self.mark[column] & 3
-            if bits or column >= fixed:
-                self.touched[slots] = 5 * column + bits
-                slots += 1
-            totals[0] += bits & 1
-            totals[1] += bits >> 1
-            totals[2] += bits == 3
-        return slots
+        return outcomes_of(self, count, fixed, totals)
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef Py_ssize_t count
@@ -282,7 +104,7 @@ cdef class Placing:
             return None
         self.begin(columns, threshold)
         self.turn += 1
-        if not self.side(columns, fixed, y_true, 1, &count):
+        if not side(self, columns, fixed, y_true, 1, &count):
             return None
         ranked = PyDict_Size(y_pred)
         scores = np.empty(ranked, np.float64)
@@ -300,15 +122,15 @@ cdef class Placing:
             if score - score != 0:
                 return None
             if position < REMEMBERED:
-                column = self.remembered(columns, key, REMEMBERED + position)
+                column = remembered(self, columns, key, REMEMBERED + position)
             else:
-                column = self.column_of(columns, key)
+                column = column_of(self, columns, key)
             if column < 0:
                 return None
             to[position], cell[4 + position] = score, column
-            self.note(column, 2 * (self.scored and score >= self.bound), &count)
+            note(self, column, 2 * (self.scored and score >= self.bound), &count)
             position += 1
-        slots = self.outcomes_of(count, fixed, totals)
+        slots = outcomes_of(self, count, fixed, totals)
         count = 4 + ranked
         for position in range(slots):
             if self.touched[position] % 5 & 1:
@@ -321,3 +143,173 @@ cdef class Placing:
             block[count + true:count + true + slots], (totals[0], totals[1], totals[2], 0),
             Lists(block[:2], block[count:count + true]), Lists(block[2:4], block[4:count]), scores,
         )
+
+
+cdef Py_ssize_t column_of(Placing self, dict columns, PyObject* label) except -2:
+    """The column of a label that is known and needs no conversion, else -1."""
+    cdef PyObject* known
+    cdef Py_ssize_t column
+    if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
+        return -1
+    known = PyDict_GetItemWithError(columns, <object>label)
+    if known == NULL:
+        return -1
+    column = PyLong_AsLong(<object>known)
+    return column if column < self.width else -1
+
+
+cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
+    """Note what a side says of a column."""
+    if self.mark[column] < 4 * self.turn:
+        self.mark[column] = 4 * self.turn + bit
+        self.touched[count[0]] = column
+        count[0] += 1
+    else:
+        self.mark[column] |= bit
+
+
+cdef inline int binary_of(Placing self, PyObject* value, bint scored) except -2:
+    """1 for true, 0 for false, -1 for what the fast path does not handle."""
+    cdef double score
+    if value == Py_True or value == NUMPY_TRUE:
+        return 1
+    if value == Py_False or value == NUMPY_FALSE:
+        return 0
+    if scored:
+        if not PyFloat_CheckExact(<object>value):
+            return -1
+        score = PyFloat_AS_DOUBLE(<object>value)
+        return score >= self.bound if score - score == 0 else -1
+    if PyLong_CheckExact(<object>value):
+        if <object>value == 0:
+            return 0
+        if <object>value == 1:
+            return 1
+    return -1
+
+
+cdef inline Py_ssize_t remembered(Placing self, dict columns, PyObject* key, Py_ssize_t place) except -2:
+    """The column of the key at some place of a mapping, which tends to be the key of the last example."""
+    cdef Py_ssize_t column
+    cdef Known* known = &self.known[place]
+    if known.key == key:
+        return known.column
+    column = column_of(self, columns, key)
+    if column >= 0:
+        Py_INCREF(<object>key)
+        Py_XDECREF(known.key)
+        known.key, known.column = key, column
+    return column
+
+
+cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2:
+    """Read two mappings whose keys are the same objects in the same order; how many slots, or -1 if they are not."""
+    cdef PyObject* key
+    cdef PyObject* other
+    cdef PyObject* actual
+    cdef PyObject* guess
+    cdef Py_ssize_t at = 0, place = 0, position = 0, slots = 0, column
+    cdef int true, pred
+    if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > min(self.width, REMEMBERED):
+        return -1
+    while PyDict_Next(y_true, &at, &key, &actual) and PyDict_Next(y_pred, &place, &other, &guess):
+        if key != other:
+            return -1
+        true, pred = binary_of(self, actual, False), binary_of(self, guess, self.scored)
+        if true < 0 or pred < 0:
+            return -1
+        column = remembered(self, columns, key, position)
+        if column < 0:
+            return -1
+        position += 1
+        if true or pred or column >= fixed:
+            self.touched[slots] = 5 * column + true + 2 * pred
+            slots += 1
+        totals[0] += true
+        totals[1] += pred
+        totals[2] += true & pred
+    return slots
+
+
+cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int bit, Py_ssize_t* count) except -1:
+    """Note one side of an example. 0 if the fast path does not handle its form, a label or a value."""
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t at = 0, position = 0, column
+    cdef Py_hash_t hashed
+    cdef int says
+    if PyDict_CheckExact(argument):
+        while PyDict_Next(argument, &at, &key, &value):
+            says = binary_of(self, value, self.scored and bit == 2)
+            if says < 0:
+                return 0
+            if position < REMEMBERED:
+                column = remembered(self, columns, key, (bit - 1) * REMEMBERED + position)
+            else:
+                column = column_of(self, columns, key)
+            if column < 0:
+                return 0
+            position += 1
+            note(self, column, bit * says, count)
+        return 1
+    if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
+        while _PySet_NextEntry(argument, &at, &key, &hashed):
+            column = column_of(self, columns, key)
+            if column < 0:
+                return 0
+            note(self, column, bit, count)
+        return 1
+    if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
+        for position in range(PySequence_Fast_GET_SIZE(argument)):
+            column = column_of(self, columns, PySequence_Fast_GET_ITEM(argument, position))
+            if column < 0:
+                return 0
+            note(self, column, bit, count)
+        return 1
+    if fixed and type(argument) is np.ndarray and not (self.scored and bit == 2 and argument.dtype.char != "?"):
+        return row(self, argument, fixed, bit, count)
+    return 0
+
+
+cdef int row(Placing self, object argument, Py_ssize_t fixed, int bit, Py_ssize_t* count) except -1:
+    """Note a 0/1 row in the order of the declared labels."""
+    cdef Py_buffer view
+    cdef Py_ssize_t column, stride
+    cdef const char* data
+    cdef uint64_t value
+    cdef bint wide = argument.dtype.char in "lq" and argument.dtype.itemsize == 8
+    if not (wide or argument.dtype.char in "?B") or argument.ndim != 1 or len(argument) != fixed:
+        return 0
+    PyObject_GetBuffer(argument, &view, PyBUF_STRIDES)
+    try:
+        data = <const char*>view.buf
+        stride = view.strides[0]
+        for column in range(fixed):
+            if wide:
+                memcpy(&value, data + column * stride, sizeof(value))
+            else:
+                value = (<const uint8_t*>data)[column * stride]
+            if value > 1:
+                return 0
+            if value:
+                note(self, column, bit, count)
+        return 1
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef Py_ssize_t outcomes_of(Placing self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil:
+    """Make slots of the columns in ``touched``; how many there are."""
+    cdef Py_ssize_t position, column, slots = 0
+    cdef int64_t bits
+    totals[0] = totals[1] = totals[2] = 0
+    for position in range(count):
+        column = self.touched[position]
+        bits = self.mark[column] & 3
+        if bits or column >= fixed:
+            self.touched[slots] = 5 * column + bits
+            slots += 1
+        totals[0] += bits & 1
+        totals[1] += bits >> 1
+        totals[2] += bits == 3
+    return slots

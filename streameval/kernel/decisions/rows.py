@@ -6,14 +6,12 @@ import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Weighed
 
-LIMB_BITS = 32
+_LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
-    masked = np.zeros_like(true) if hidden is None else hidden
-    true, pred = true & ~masked, pred & ~masked
-    sides = (true, pred, true & pred, masked)
+    sides = _sides(true, pred, hidden)
     in_true, in_pred, in_both, in_masked = (np.count_nonzero(side, axis=0) for side in sides)
     cells[:, 0] += len(true) - in_true - in_pred + in_both - in_masked
     cells[:, 1] += in_true - in_both
@@ -23,15 +21,16 @@ def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, ce
     return np.stack([np.count_nonzero(side, axis=1) for side in sides], axis=1)
 
 
+def _sides(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None) -> tuple[UInt8Array, ...]:
+    """Where a truth that is not masked is true, predicted, both; and where it is masked."""
+    masked = np.zeros_like(true) if hidden is None else hidden
+    return true & ~masked, pred & ~masked, true & pred & ~masked, masked
+
+
 def list_rows(
-    examples: int,
-    true: Lists | None,
-    pred: Lists | None,
-    hidden: Lists | None,
-    named: Lists | None,
-    everywhere: IntArray,
-    cells: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
+    examples: int, true: Lists | None, pred: Lists | None, hidden: Lists | None, named: Lists | None,
+    everywhere: IntArray, cells: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:  # fmt: skip
     """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
 
     Returns the row keys, shape (examples, 4); then the row and the slot of each distinct cell.
@@ -68,51 +67,36 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
     """
     fraction, exponent = np.frexp(weights)
     mantissa = (fraction * 2.0**53).astype(np.uint64)
-    used = mantissa != 0
-    exponent = np.where(used, exponent.astype(np.int64) - 53, 0)
-    lowest = int(exponent[used].min()) if used.any() else 0
-    highest = int(exponent[used].max()) if used.any() else 0
-    shift = np.where(used, exponent - lowest, 0)
-    place, offset = np.divmod(shift, LIMB_BITS)
-    digits = np.zeros((len(weights), (highest - lowest) // LIMB_BITS + 3), np.float64)
-    row = np.arange(len(weights))
-    low_half = (mantissa & np.uint64(0xFFFFFFFF)) << offset.astype(np.uint64)
-    high_half = (mantissa >> np.uint64(32)) << offset.astype(np.uint64)  # 21 bits moved by at most 31
-    middle = (low_half >> np.uint64(32)) + (high_half & np.uint64(0xFFFFFFFF))
-    digits[row, place] = low_half & np.uint64(0xFFFFFFFF)
-    digits[row, place + 1] = middle & np.uint64(0xFFFFFFFF)
-    digits[row, place + 2] = (middle >> np.uint64(32)) + (high_half >> np.uint64(32))
+    used, powers = mantissa != 0, exponent.astype(np.int64) - 53
+    lowest, highest = (int(powers[used].min()), int(powers[used].max())) if used.any() else (0, 0)
+    place, moved = np.divmod(np.where(used, powers - lowest, 0).astype(np.uint64), _LIMB)
+    digits = np.zeros((len(weights), (highest - lowest) // 32 + 3), np.float64)
+    low_half, high_half = (mantissa & _LOW) << moved, (mantissa >> _LIMB) << moved
+    middle = (low_half >> _LIMB) + (high_half & _LOW)  # the high half: 21 bits moved by at most 31
+    row, column = np.arange(len(weights)), place.astype(np.int64)
+    for more, digit in enumerate((low_half & _LOW, middle & _LOW, (middle >> _LIMB) + (high_half >> _LIMB))):
+        digits[row, column + more] = digit
     return -lowest, digits
 
 
 def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
     scale, digits = limbs(weights)
-    masked = np.zeros_like(true) if hidden is None else hidden
-    sides = (true & ~masked, pred & ~masked, true & pred & ~masked, masked)
-    in_true, in_pred, both, gone = (side.astype(np.float64).T @ digits for side in sides)
+    in_true, in_pred, both, gone = (side.astype(np.float64).T @ digits for side in _sides(true, pred, hidden))
     total = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, gone], axis=1)
     keys = dense_rows(true, pred, hidden, np.zeros((true.shape[1], 5), np.int64))
     return Weighed(scale, total.astype(np.int64), *_weigh_keys(keys, digits))
 
 
 def weigh_lists(
-    examples: int,
-    width: int,
-    true: Lists | None,
-    pred: Lists | None,
-    hidden: Lists | None,
-    named: Lists | None,
+    examples: int, width: int, true: Lists | None, pred: Lists | None, hidden: Lists | None, named: Lists | None,
     weights: FloatArray,
-) -> Weighed:
+) -> Weighed:  # fmt: skip
     """Sum the weights of examples given as lists; see `Counts.count_lists`."""
     scale, digits = limbs(weights)
     cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
     keys, rows, slots = list_rows(examples, true, pred, hidden, named, nowhere, cells)
-    total = np.zeros((width, 5, digits.shape[1]), np.int64)
-    for place in range(digits.shape[1]):
-        sums = np.bincount(slots, weights=digits[rows, place], minlength=5 * width)
-        total[:, :, place] = sums.reshape(width, 5)
+    total = _sums(slots, digits[rows], 5 * width).reshape(width, 5, digits.shape[1])
     total[:, 0] = 0
     return Weighed(scale, total, *_weigh_keys(keys, digits))
 
@@ -120,7 +104,9 @@ def weigh_lists(
 def _weigh_keys(keys: IntArray, digits: FloatArray) -> tuple[IntArray, IntArray]:
     """The distinct row keys, and the sums of the digits of each."""
     distinct, times, inverse = tally(keys)
-    total = np.zeros((len(times), digits.shape[1]), np.int64)
-    for place in range(digits.shape[1]):
-        total[:, place] = np.bincount(inverse, weights=digits[:, place], minlength=len(times))
-    return distinct, total
+    return distinct, _sums(inverse, digits, len(times))
+
+
+def _sums(places: IntArray, digits: FloatArray, size: int) -> IntArray:
+    sums = [np.bincount(places, weights=digit, minlength=size) for digit in digits.T]
+    return np.stack(sums, axis=1).astype(np.int64)

@@ -1,7 +1,7 @@
 """Exact sums of weights of rows and lists; `streameval.kernel.decisions.rows` says what they mean."""
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
 from streameval.kernel.decisions.counting cimport (
     check, read_rows, row_keys_of, se_count_lists, se_rows, se_span, se_weigh_dense, se_weighed,
@@ -64,23 +64,16 @@ def weigh_dense(true, pred, hidden, weights):
 def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named, weights):
     cdef Sums sums = Sums(weights, width)
     cdef se_lists sides[4]
-    cdef int64_t* mark = NULL
-    cdef int64_t* cells = NULL
+    cdef int64_t[::1] mark = np.zeros(width + 1, np.int64), cells = np.zeros(5 * width + 1, np.int64)
     cdef se_sums rows
     cdef int written
     arrays = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
-    rows.places = NULL
-    try:
-        mark, cells = <int64_t*>calloc(width + 1, sizeof(int64_t)), <int64_t*>calloc(5 * width + 1, sizeof(int64_t))
-        if mark == NULL or cells == NULL or not se_sums_init(&rows, 64, 1):
-            raise MemoryError
-        with nogil:
-            written = se_count_lists(
-                examples, &sides[0], &sides[1], &sides[2], &sides[3], width, cells, &rows, mark, &sums.to
-            )
-        check(written)
-        return sums.result()
-    finally:
-        free(mark)
-        free(cells)
-        free(rows.places)
+    if not se_sums_init(&rows, 64, 1):
+        raise MemoryError
+    with nogil:
+        written = se_count_lists(
+            examples, &sides[0], &sides[1], &sides[2], &sides[3], width, &cells[0], &rows, &mark[0], &sums.to
+        )
+    free(rows.places)
+    check(written)
+    return sums.result()
