@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator
 from streameval.kernel.types import FloatArray
-from streameval.metrics.pairs import (
-    Association,
-    Entries,
-    Matrix,
-    Normalize,
-    Side,
-    Values,
-    association,
-    confusion_matrix,
-    cooccurrence,
-)  # fmt: skip
-from streameval.plots.style import (
-    INK,
-    MUTED,
-    annotate,
-    colours,
-    ink_on,
-    label_ticks,
-    named,
-    new_axes,
-    pyplot_of,
-    short,
-    slim_bar,
-    titled,
-)  # fmt: skip
+from streameval.metrics import pairs as readings
+from streameval.metrics.pairs import Association, Entries, Matrix, Normalize, Side, Values
+from streameval.plots import style
+from streameval.plots.style import INK, MUTED, named, new_axes
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 
@@ -80,7 +59,7 @@ def plot_confusion(
         Text above the picture.
     """
     if isinstance(matrix, Accumulator):
-        matrix = confusion_matrix(matrix.tables("pairs"), values=values or "shares")
+        matrix = readings.confusion_matrix(matrix.tables("pairs"), values=values or "shares")
     elif values is not None:
         raise InputError("values belongs to confusion_matrix; do not pass it with a matrix")
     cells = matrix.dense(normalize)
@@ -94,7 +73,7 @@ def plot_confusion(
     if len(names) > 1 and matrix.labels[-1] is None:  # "none" is no label: set it apart
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=_gap(len(names), 5.0))
-    titled(ax, "predicted label", "true label", title, labelpad=6)
+    style.titled(ax, "predicted label", "true label", title, labelpad=6)
     return ax
 
 
@@ -128,7 +107,13 @@ def plot_cooccurrence(
         What the values are, for the colour bar.
     """
     if isinstance(pairs, Accumulator):
-        pairs, name = _together(pairs, measure, side), name or measure or ""
+        table, name = pairs.tables("pairs"), name or measure or ""
+        if measure is None:
+            pairs = readings.cooccurrence(table, side=side or "true")
+        elif side == "both":
+            raise InputError("association is of labels of one side; say side='true' or 'pred'")
+        else:
+            pairs = readings.association(table, measure, side=side or "true")
     elif measure is not None or side is not None:
         raise InputError("measure and side belong to association or cooccurrence; do not pass them with a matrix")
     values = pairs.dense()
@@ -143,17 +128,8 @@ def plot_cooccurrence(
     numbers = len(names) <= _ANNOTATED if numbers is None else numbers
     ax = _heat(ax, values, names[rows], names[columns], unit, numbers=numbers)
     below = "grey: never together" if np.isneginf(values).any() else ""
-    titled(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title, labelpad=6)
+    style.titled(ax, below if symmetric else "predicted label", "" if symmetric else "true label", title, labelpad=6)
     return ax
-
-
-def _together(evaluator: Accumulator, measure: Association | None, side: Side | None) -> Matrix | Entries:
-    table = evaluator.tables("pairs")
-    if measure is None:
-        return cooccurrence(table, side=side or "true")
-    if side == "both":
-        raise InputError("association is of labels of one side; say side='true' or 'pred'")
-    return association(table, measure, side=side or "true")
 
 
 def plot_label_panels(
@@ -173,14 +149,14 @@ def plot_label_panels(
     with frequent ones, and the numbers are the examples. Beyond ``limit`` labels only those most often true are drawn.
     """
     table = labels.per_label() if isinstance(labels, Accumulator) else labels
+    parts = tn, fp, fn, tp
     if isinstance(table, LabelTable):
-        if any(part is not None for part in (tp, fp, fn, tn)):
+        if any(part is not None for part in parts):
             raise InputError("the numbers are read from the evaluator; leave tp, fp, fn and tn out")
-        tp, fp, fn, tn = table.tp, table.fp, table.fn, table.tn
-        table = table.labels
-    if tp is None or fp is None or fn is None or tn is None:
+        parts, table = (table.tn, table.fp, table.fn, table.tp), table.labels
+    if any(part is None for part in parts):
         raise InputError("give an evaluator, or labels with tp, fp, fn and tn")
-    counts = np.stack([np.asarray(part, np.float64) for part in (tn, fp, fn, tp)], axis=-1)
+    counts = np.stack([np.asarray(part, np.float64) for part in parts], axis=-1)
     if counts.shape != (len(table), 4):
         raise InputError(f"tp, fp, fn and tn must have one number for each of {len(table)} labels")
     if limit < 1:
@@ -189,7 +165,7 @@ def plot_label_panels(
     wide = max(1, min(6, math.ceil(math.sqrt(1.5 * len(drawn)))))
     high = max(1, math.ceil(len(drawn) / wide))
     if fig is None:
-        fig = pyplot_of().figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
+        fig = style.pyplot_of().figure(figsize=(1.65 * wide + 0.7, 1.8 * high + 0.9), layout="constrained")
         fig.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
     axes = fig.subplots(high, wide, squeeze=False)
     for position, ax in enumerate(axes.flat):
@@ -209,9 +185,9 @@ def plot_label_panels(
 def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) -> None:
     totals = table.sum(axis=1, keepdims=True)
     fractions = np.divide(table, totals, out=np.zeros((2, 2)), where=totals > 0)
-    image = ax.imshow(fractions, cmap=colours(), vmin=0, vmax=1, aspect="equal")
+    image = ax.imshow(fractions, cmap=style.colours(), vmin=0, vmax=1, aspect="equal")
     for (row, column), fraction in np.ndenumerate(fractions):
-        text, ink = short(float(table[row, column])) or "0", ink_on(image.cmap(float(fraction)))
+        text, ink = style.short(float(table[row, column])) or "0", style.ink_on(image.cmap(float(fraction)))
         ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     ax.set_title(named(label, 20), fontsize=8, color=INK, pad=4)
     ax.set_xticks([0, 1], ["no", "yes"] if low else ["", ""], fontsize=8, color=MUTED)
@@ -219,8 +195,7 @@ def _panel(ax: Axes, label: Label, table: FloatArray, *, left: bool, low: bool) 
     ax.tick_params(length=0, pad=2)
     for line in (ax.axhline, ax.axvline):
         line(0.5, color="white", linewidth=1.5)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
 
 
 def _heat(
@@ -240,21 +215,20 @@ def _heat(
         ax = new_axes((width + 1.3, height))
     values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
     finite = values[np.isfinite(values)]
-    low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
-    diverging = low < 0
-    bound = top or max(high, -low) or 1.0
+    diverging = float(finite.min(initial=0)) < 0
+    bound = top or float(np.abs(finite).max(initial=0)) or 1.0
     values = np.where(np.isneginf(values), -2 * bound, values)  # below the range; infinities would not be drawn
-    limits: dict[str, Any] = {"vmin": -bound if diverging else 0, "vmax": bound}
-    image = ax.imshow(values, cmap=colours(diverging=diverging), aspect="equal", interpolation="none", **limits)
+    low, colours = -bound if diverging else 0, style.colours(diverging=diverging)
+    image = ax.imshow(values, cmap=colours, aspect="equal", interpolation="none", vmin=low, vmax=bound)
     if max(values.shape) <= 60:
         ax.set_xticks(np.arange(0.5, values.shape[1] - 1), minor=True)
         ax.set_yticks(np.arange(0.5, values.shape[0] - 1), minor=True)
         ax.grid(which="minor", color="white", linewidth=_gap(max(values.shape), 1.5))
         ax.tick_params(which="minor", length=0)
-    label_ticks(ax, rows, columns)
+    style.label_ticks(ax, rows, columns)
     if numbers:
-        annotate(ax, image, cells, fraction=fraction, size=8.5 if len(rows) <= 10 else 7)
-    slim_bar(ax, image, unit, percent=fraction)
+        style.annotate(ax, image, cells, fraction=fraction, size=8.5 if len(rows) <= 10 else 7)
+    style.slim_bar(ax, image, unit, percent=fraction)
     return ax
 
 

@@ -65,9 +65,8 @@ class Curve:
         """The points that are numbers."""
         x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
         if x.shape != y.shape or x.ndim != 1:
-            raise InputError(
-                f"x and y of curve {self.name!r} must be 1-D and of one length, not {x.shape} and {y.shape}"
-            )
+            shapes = f"{x.shape} and {y.shape}"
+            raise InputError(f"x and y of curve {self.name!r} must be 1-D and of one length, not {shapes}")
         defined = np.isfinite(x) & np.isfinite(y)
         return x[defined], y[defined]
 
@@ -211,13 +210,12 @@ def plot_thresholds(
         Which F it is, for the legend.
     """
     if isinstance(thresholds, PrecisionRecallCurve):
-        curve = thresholds
-        at, sides = threshold_lines(curve.thresholds, curve.precision[:-1], curve.recall[:-1], beta=beta)
+        parts = [thresholds.thresholds, thresholds.precision[:-1], thresholds.recall[:-1]]
     else:
-        at, *sides = (np.asarray(part, np.float64) for part in (thresholds, precision, recall, f))
-        if any(side.shape != at.shape for side in sides):
+        parts = [np.asarray(part, np.float64) for part in (thresholds, precision, recall, f)]
+        if any(part.shape != parts[0].shape for part in parts):
             raise InputError("precision, recall and f must have one number per threshold")
-        at, sides = threshold_lines(at, sides[0], sides[1], sides[2])
+    at, sides = threshold_lines(*parts, beta=beta)
     ax = _unit_axes(ax, "threshold", "", title, square=False)
     names = ("precision", "recall", f"F{short(beta) or '0'}")
     for name, side, colour, width in zip(names, sides, _COLOURS, (1.5, 1.5, 2.3), strict=False):
@@ -275,8 +273,7 @@ def _quiet(ax: Axes) -> None:
     ax.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
     ax.grid(color="#e9ecef", linewidth=0.8)
     ax.set_axisbelow(True)
-    for spine in ax.spines.values():
-        spine.set_color("#cfd5db")
+    ax.spines[:].set_color("#cfd5db")
 
 
 def _legend(ax: Axes, where: Literal["best", "lower right", "upper left"]) -> None:

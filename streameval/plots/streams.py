@@ -33,9 +33,8 @@ def plot_lines(
     evaluators = list(dict.fromkeys(evaluator for _, evaluator in lines))
     by_evaluator = len(metrics) == 1
     for (metric, evaluator), values in sorted(lines.items(), key=lambda line: metrics.index(line[0][0])):
-        colour, style = metrics.index(metric), evaluators.index(evaluator)
-        if by_evaluator:
-            colour, style = style, style
+        style = evaluators.index(evaluator)
+        colour = style if by_evaluator else metrics.index(metric)
         name = evaluator if by_evaluator and evaluator else f"{metric} [{evaluator}]" if evaluator else metric
         ax.plot(
             cast("Any", along), values, label=name, color=COLOURS[colour % len(COLOURS)], linewidth=1.8,
@@ -56,8 +55,7 @@ def plot_lines(
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     ax.grid(visible=True, axis="y", color="#dddddd", linewidth=0.8)
     ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     if len(lines) > MOST_WITHIN and ax.figure.get_layout_engine() is not None:  # which makes room for it
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
     elif len(lines) > 1 or not by_evaluator:

@@ -38,14 +38,12 @@ def short(value: float, *, fraction: bool = False) -> str:
         return ""
     if fraction:
         return f"{100 * value:.0f}" if value >= 0.005 else "<1"
-    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= unit:
-            scaled = value / (1e3 if letter == "k" else unit)
-            text = f"{scaled:.0f}" if abs(scaled) >= 99.95 else f"{scaled:.1f}".removesuffix(".0")
-            return text + letter
-    if float(value).is_integer():
-        return f"{value:.0f}"
-    return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.1f}" if abs(value) >= 0.95 else f"{value:.2f}"
+    for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(value) >= least:
+            digits = 0 if abs(value / unit) >= 99.95 else 1
+            return f"{value / unit:.{digits}f}".removesuffix(".0") + letter
+    whole = abs(value) >= 99.5 or float(value).is_integer()
+    return f"{value:.{0 if whole else 1 if abs(value) >= 0.95 else 2}f}"
 
 
 def colours(*, diverging: bool = False) -> Colormap:
@@ -106,8 +104,7 @@ def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
         for text in ax.get_xticklabels():
             text.set(ha="center" if many else "right", rotation_mode=None if many else "anchor")
     ax.tick_params(length=0, pad=4)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
 
 
 def slim_bar(ax: Axes, image: Any, text: str, *, percent: bool = False) -> None:

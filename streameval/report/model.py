@@ -71,17 +71,12 @@ class Report:
 
     def __init__(self, views: Views, specs: Iterable[MetricSpec] = ()) -> None:
         self.views, self.specs = views, tuple(specs)
-        self.tables = views.tables
+        self.tables, self.has_decisions = views.tables, views.decides
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The labels, in the order of all columns."""
         return self.tables.labels
-
-    @property
-    def has_decisions(self) -> bool:
-        """Whether there are binary predictions."""
-        return self.views.decides
 
     def view(self, state: str) -> Any | None:
         """What metrics of a state read; None where the state is not there, or no label or example is."""
@@ -103,32 +98,32 @@ class Report:
 
     # -- metrics ------------------------------------------------------------------------------------------------------
 
-    def value(self, metric: MetricSpec | str) -> MetricValue:
-        """One metric; what cannot be read has its error in place of a value."""
+    def value(self, metric: MetricSpec | str, *, strict: bool = False) -> MetricValue:
+        """One metric; what cannot be read has its error in place of a value, or raises it if ``strict``."""
         spec = parse_spec(metric) if isinstance(metric, str) else metric
         try:
             return MetricValue(spec, evaluate(spec, self.views.of(spec)))
         except MetricError as error:
+            if strict:
+                raise
             return MetricValue(spec, None, error)
 
-    def values(self, metrics: Iterable[MetricSpec | str] | None = None) -> list[MetricValue]:
+    def values(self, metrics: Iterable[MetricSpec | str] | None = None, *, strict: bool = False) -> list[MetricValue]:
         """Some metrics, or those that were chosen."""
-        return [self.value(metric) for metric in (self.specs if metrics is None else metrics)]
+        return [self.value(metric, strict=strict) for metric in (self.specs if metrics is None else metrics)]
 
     def reported(self, state: str) -> list[MetricValue]:
         """The single metrics of a state that reports show of themselves."""
         entries = (entry for entry in catalogue() if entry.state == state)
         return self.single(build_spec(entry.name, average=each) for entry in entries for each in entry.reported)
 
-    def single(self, metrics: Iterable[MetricSpec | str] | None = None) -> list[MetricValue]:
+    def single(self, metrics: Iterable[MetricSpec | str] | None = None, *, strict: bool = False) -> list[MetricValue]:
         """Those that are one number, or have none."""
-        return [item for item in self.values(metrics) if item.number is not None or item.error is not None]
+        return [item for item in self.values(metrics, strict=strict) if item.number is not None or item.error]
 
     def bounds(self, item: MetricValue) -> Interval | None:
         """Between what the exact value of a single metric lies where scores were binned."""
-        if item.entry.certify is None or item.number is None:
-            return None
-        interval = certified(item.spec, self.views)
+        interval = None if item.entry.certify is None or item.number is None else certified(item.spec, self.views)
         return interval if isinstance(interval, Interval) else None
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
@@ -189,11 +184,7 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
-        metrics = {}
-        for item in self.values():
-            if item.error is not None:
-                raise item.error
-            metrics[item.spec.key] = item.value
+        metrics = {item.spec.key: item.value for item in self.values(strict=True)}
         content: dict[str, object] = {"examples": self.tables.examples, "weight": self.weight, "metrics": metrics}
         if self.has_decisions:
             averages = self.averages().items()
@@ -209,8 +200,7 @@ class Report:
 
 def largest_first(values: Sequence[float]) -> list[int]:
     """Positions from the greatest value down; of equal ones the first comes first, what is undefined last."""
-    void = [math.isnan(value) for value in values]
-    return sorted(range(len(values)), key=lambda at: (True, 0.0) if void[at] else (False, -values[at]))
+    return sorted(range(len(values)), key=lambda at: (True, 0.0) if math.isnan(values[at]) else (False, -values[at]))
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -270,13 +260,9 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
 
 def count_text(value: float) -> str:
     """How many, or a sum of weights."""
-    if not math.isfinite(value):
-        return str(value)
-    if abs(value) >= _LARGE:
-        return f"{value:.4g}"
-    if value == int(value):
+    if abs(value) < _LARGE and value == int(value):
         return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.1f}" if 1000 <= abs(value) < _LARGE else f"{value:.4g}"
 
 
 def cut(name: str, width: int) -> str:

@@ -37,7 +37,7 @@ def curve_line(curve: RocCurve | PrecisionRecallCurve) -> Line:
 
 
 def threshold_lines(
-    thresholds: FloatArray, precision: FloatArray, recall: FloatArray, f: FloatArray | None = None, beta: float = 1.0
+    thresholds: FloatArray, precision: FloatArray, recall: FloatArray, f: FloatArray | None = None, *, beta: float = 1.0
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Finite thresholds in order, and precision, recall and F-beta at each."""
     if f is None:

@@ -26,10 +26,7 @@ def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = re
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
-    single = report.single()
-    for item in single:
-        if item.error is not None:
-            raise item.error
+    single = report.single(strict=True)
     names = [item.spec.key for item in single]
     if not report.has_decisions:
         return "\n".join([report.headline, "", *_metric_lines(single, max(map(len, names), default=0), digits)])

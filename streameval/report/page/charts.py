@@ -69,9 +69,8 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
 def _tick(value: float) -> str:
     if abs(value) >= 1e12 or 0 < abs(value) < 1e-4:
         return f"{value:.3g}"
-    for size, mark in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            unit = 1e3 if mark == "k" else size
+    for least, unit, mark in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(value) >= least:
             return f"{value / unit:g}{mark}"
     text = f"{value:,.0f}" if value == round(value) else f"{round(value, 10):.10g}"
     return text.replace("-", MINUS)
@@ -89,11 +88,9 @@ def log_axis(title: str, low: float, high: float) -> Axis:
 
 def thinned(x: FloatArray, y: FloatArray) -> IntArray:
     """Positions of the points that a picture can distinguish, the last among them; x and y from 0 to 1."""
-    if not len(x):
-        return np.zeros(0, np.int64)
-    cells = np.stack([np.rint(x * _FINE), np.rint(y * _FINE)])
-    visible = np.append(True, (cells[:, 1:] != cells[:, :-1]).any(axis=0))
-    visible[-1] = True
+    cells = np.rint(np.stack([x, y]) * _FINE)
+    visible = (np.diff(cells, prepend=-1) != 0).any(axis=0)
+    visible[-1:] = True
     return np.flatnonzero(visible).astype(np.int64)
 
 

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any
 
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import build_spec
 from streameval.metrics.thresholds import best_thresholds
-from streameval.report.model import PER_LABEL, Column, Report, Table, largest_first
+from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, largest_first
 from streameval.report.page.charts import Chart, log_axis, unit_axis
 from streameval.report.page.markup import Section, count_text, escaped, label_strings, table_html
-from streameval.report.page.metrics import HEADS
 
 _NAMED = 30
 _WORST = 8
-_PER_LABEL: dict[str, tuple[str, tuple[str, ...]]] = {
-    "f1": ("harmonic mean of precision and recall", ("support", "predicted")),
-    "precision": ("fraction of the predictions of the label that are true", ("predicted",)),
-    "recall": ("fraction of the examples with the label for which it is predicted", ("support",)),
-}
-"""What each means, and the columns that are 0 where it is 0/0."""
-
-_COUNTS = {
-    "support": "examples in which the label is true", "predicted": "examples for which the label is predicted",
-    "TP": "true positives: true and predicted", "FP": "false positives: predicted but not true",
-    "FN": "false negatives: true but not predicted",
-}  # fmt: skip
-_BEST = "F1 is greatest for labels scoring at or above it"
+_OUTCOMES: tuple[tuple[str, str, Kind, str, tuple[str, ...]], ...] = (
+    ("f1", "F1", "bar", "harmonic mean of precision and recall", ("support", "predicted")),
+    ("precision", "precision", "bar", "fraction of the predictions of the label that are true", ("predicted",)),
+    ("recall", "recall", "bar", "fraction of the examples with the label for which it is predicted", ("support",)),
+    ("support", "support", "count", "examples in which the label is true", ()),
+    ("predicted", "predicted", "count", "examples for which the label is predicted", ()),
+    ("tp", "TP", "count", "true positives: true and predicted", ()),
+    ("fp", "FP", "count", "false positives: predicted but not true", ()),
+    ("fn", "FN", "count", "false negatives: true but not predicted", ()),
+)
+"""What follows from binary predictions: its name in the report and in the table, what it means, where it is 0/0."""
 
 
 def label_section(report: Report, max_labels: int) -> Section | None:
     """The table of labels with all that can be read of them, and the pictures above it."""
-    columns = [*_binary(report), *_scored(report), *_chosen(report)]
+    values = {**report.label_values(), **report.counts.to_dict()} if report.has_decisions else {}
+    columns = [Column(head, kind, values[of], note, unless) for of, head, kind, note, unless in _OUTCOMES if values]
+    columns += [*_scored(report), *_chosen(report)]
     names = label_strings(report.labels)
     if not columns or not names:
         return None
@@ -55,33 +55,22 @@ _FILTER = (
 )
 
 
-def _binary(report: Report) -> list[Column]:
-    """What follows from binary predictions."""
-    if not report.has_decisions:
-        return []
-    values, counts = report.label_values(), report.counts.to_dict()
-    fractions = [
-        Column(HEADS.get(name, name), "bar", values[name], note, unless) for name, (note, unless) in _PER_LABEL.items()
-    ]
-    return fractions + [Column(name, "count", counts[name.lower()], note) for name, note in _COUNTS.items()]
-
-
 def _scored(report: Report) -> list[Column]:
     """What follows from curves."""
     if not report.views.keeps("curves"):
         return []
     tables = report.views.named("curves", "the report")
-    best = list(best_thresholds(tables).values())
+    best, best_for = list(best_thresholds(tables).values()), "F1 is greatest for labels scoring at or above it"
     columns = []
     if not report.has_decisions:
         positives = [as_float(int(tables.steps.of(place).tp[-1]) * tables.unit) for place in range(tables.size)]
-        columns.append(Column("support", "count", positives, _COUNTS["support"]))
+        columns.append(Column("support", "count", positives, "examples in which the label is true"))
     area, precision = (report.per_label(build_spec(name, average=None)) for name in ("roc_auc", "average_precision"))
     return [
         *columns,
         Column("ROC AUC", "fraction", area, "chance that a positive has a greater score than a negative"),
         Column("avg. precision", "fraction", precision, "mean over the positives of the precision at their score"),
-        Column("best threshold", "number", [each.threshold for each in best], _BEST),
+        Column("best threshold", "number", [each.threshold for each in best], best_for),
         Column("best F1", "fraction", [each.value for each in best], "F1 at the best threshold, on these examples"),
     ]
 
@@ -128,10 +117,7 @@ def _worst(columns: dict[str, Any]) -> str:
     if not total or not math.isfinite(total):
         return ""
     ranked = largest_first(errors)
-    half, count = 0.0, 0
-    while half * 2 < total:
-        half += errors[ranked[count]]
-        count += 1
+    count = next(at for at, half in enumerate(accumulate(errors[row] for row in ranked), 1) if half * 2 >= total)
     items = "".join(
         f'<li style="--v:{errors[row] / errors[ranked[0]]:.3f}"><bdi>{escaped(str(columns["label"][row]))}</bdi> '
         f"<b>{count_text(errors[row])}</b>"
@@ -139,8 +125,5 @@ def _worst(columns: dict[str, Any]) -> str:
         for row in ranked[:_WORST]
         if errors[row]
     )
-    label = "label" if count == 1 else "labels"
-    return (
-        '<div class="worst"><h3>Most errors</h3>'
-        f"<p>Half of all {count_text(total)} errors fall on {count:,} {label}.</p><ol>{items}</ol></div>"
-    )
+    half = f"Half of all {count_text(total)} errors fall on {count:,} label{'s' * (count != 1)}."
+    return f'<div class="worst"><h3>Most errors</h3><p>{half}</p><ol>{items}</ol></div>'

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from streameval.metrics.averaging import as_float
-from streameval.report.model import Column, Kind, Table, cell_text, cut
+from streameval.report.model import Kind, Table, cell_text, cut
 from streameval.schema.labels import Label
 from streameval.schema.text import printable
 
@@ -74,10 +74,13 @@ def safe_json(value: object) -> str:
 
 def table_html(table: Table) -> str:
     """A table, complete up to a number of rows that a page can bear; the script shows more."""
-    heads = "".join(_head(column, sorted_by=bool(table.by) and column.name == table.by) for column in table.columns)
-    places = range(len(table.columns))
-    rows = ("".join(_cell(table, place, row) for place in places) for row in table.order()[: table.first])
-    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
+    heads = body = ""
+    for column in table.columns:
+        sort = ' aria-sort="descending"' if column.name == table.by else ""
+        note = f' title="{escaped(column.note)}"' if column.note else ""
+        heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
+    for row in table.order()[: table.first]:
+        body += f"<tr>{''.join(_cell(table, place, row) for place in range(len(table.columns)))}</tr>"
     hidden = max(0, table.size - table.first)
     rest = f'<p class="rest" data-rest="{table.name}">{hidden:,} more rows are omitted.</p>' if hidden else ""
     return (
@@ -101,12 +104,6 @@ def table_data(table: Table) -> dict[str, object]:
     }
 
 
-def _head(column: Column, *, sorted_by: bool) -> str:
-    sort = ' aria-sort="descending"' if sorted_by else ""
-    note = f' title="{escaped(column.note)}"' if column.note else ""
-    return f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
-
-
 def _cell(table: Table, place: int, row: int) -> str:
     column = table.columns[place]
     value = column.values[row]
@@ -126,8 +123,6 @@ def _cell(table: Table, place: int, row: int) -> str:
 
 def _json_number(value: float) -> float | int | str | None:
     """A number as JSON knows it."""
-    if isinstance(value, int):
+    if isinstance(value, int) or math.isfinite(value):
         return value
-    if math.isnan(value):
-        return None
-    return str(value) if math.isinf(value) else value
+    return None if math.isnan(value) else str(value)

@@ -35,33 +35,20 @@ def headline_section(report: Report) -> Section | None:
 
 
 def _card(report: Report, item: MetricValue) -> str:
-    if item.error is not None:
-        number, bounds = f'<span class="value">{NOTHING}</span>', escaped(str(item.error))
-    else:
-        number, bounds = _number(item), _bounds(report, item)
+    name, number, direction, bounds = _parts(report, item)
     below = f'<p class="bounds">{bounds}</p>' if bounds else ""
-    return (
-        f'<li><h3>{_code(item)}</h3>{number}<p class="better">{_direction(item)}</p>'
-        f"{below}<p>{escaped(item.meaning)}</p></li>"
-    )
+    return f'<li><h3>{name}</h3>{number}<p class="better">{direction}</p>{below}<p>{escaped(item.meaning)}</p></li>'
 
 
-def _code(item: MetricValue) -> str:
-    """The name of a metric, which may break after an underscore."""
-    return f"<code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code>"
-
-
-def _number(item: MetricValue) -> str:
-    return f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
-
-
-def _direction(item: MetricValue) -> str:
-    return f'<span aria-hidden="true">{_ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
-
-
-def _bounds(report: Report, item: MetricValue) -> str:
+def _parts(report: Report, item: MetricValue) -> tuple[str, str, str, str]:
+    """The name of a metric, which may break after an underscore, its value, direction, and bounds or error."""
+    name = f"<code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code>"
+    direction = f'<span aria-hidden="true">{_ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}'
+    if item.error is not None:
+        return name, f'<span class="value">{NOTHING}</span>', direction, escaped(str(item.error))
+    number = f'<data class="value" value="{item.value!r}">{number_text(item.value, "fraction")}</data>'
     interval = report.bounds(item)
-    return "" if interval is None else interval_text(interval)
+    return name, number, direction, "" if interval is None else interval_text(interval)
 
 
 def interval_text(interval: Interval) -> str:
@@ -78,13 +65,11 @@ def metric_list(report: Report, state: str) -> str:
     """The metrics of a state, with their meaning and, where they have some, their bounds."""
     rows = ""
     for item in report.reported(state):
-        if item.error is not None:
-            continue
-        bounds = _bounds(report, item)
-        rows += (
-            f'<li>{_code(item)} {_number(item)} <p><span class="better">{_direction(item)}.</span> '
-            f"{escaped(item.meaning)}{f' <em>{bounds[0].upper()}{bounds[1:]}.</em>' if bounds else ''}</p></li>"
-        )
+        if item.error is None:
+            name, number, direction, bounds = _parts(report, item)
+            more = f" <em>{bounds[0].upper()}{bounds[1:]}.</em>" if bounds else ""
+            text = f'<span class="better">{direction}.</span> {escaped(item.meaning)}{more}'
+            rows += f"<li>{name} {number} <p>{text}</p></li>"
     return f'<div><h3>Metrics read from {state}</h3><ul class="list">{rows}</ul></div>' if rows else ""
 
 
