@@ -120,9 +120,6 @@ by_path = partial(by_part, _paths, lambda path: int(path.tp[-1]))
 """Reads a formula of one path of steps."""
 
 
-# -- the area under the ROC curve -------------------------------------------------------------------------------------
-
-
 @curve(
     "roc_auc", "RocAuc", "Chance that a positive has a greater score than a negative.",
     "(pairs in order + ties / 2) / (positives negatives)",
@@ -191,9 +188,6 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
     least, most = limit * limit / 2, limit
     low, value, high = ((1 + (part / (whole_fp * whole_tp) - least) / (most - least)) / 2 for part in area)
     return Bounds(low, value, high, exact)
-
-
-# -- average precision ------------------------------------------------------------------------------------------------
 
 
 @curve(

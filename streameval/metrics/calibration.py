@@ -158,9 +158,6 @@ def brier_score(held: _Bins) -> Bounds | None:
     return Bounds.certain(Fraction(squares, whole * one**2)) if whole else None
 
 
-# -- log loss ---------------------------------------------------------------------------------------------------------
-
-
 @curve(
     "log_loss", "LogLoss", "Mean negative logarithm of the probability assigned to the truth.",
     "-mean (truth log p + (1 - truth) log(1 - p))", "Good 1952, Rational decisions, JRSS B 14(1)", certify=_by_bins,
@@ -228,9 +225,6 @@ def _twice_atanh(t: FloatArray, terms: int) -> FloatArray:
     for power in range(terms, 0, -1):
         total = square * (total + 1.0 / (2 * power + 1))
     return 2 * t + 2 * t * total
-
-
-# -- reliability ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -138,10 +138,8 @@ def metric(
     def register(function: Formula) -> Formula:
         bounded = None if certify is None else certify(function)
         reading = read(function) if read is not None else _values(cast("Reading", bounded))
-        notes = cleandoc(function.__doc__ or "")
-        entry = Entry(
-            name, class_name, summary, formula, source, state, reading, certify=bounded, notes=notes, **choices
-        )
+        choices.setdefault("notes", cleandoc(function.__doc__ or ""))
+        entry = Entry(name, class_name, summary, formula, source, state, reading, certify=bounded, **choices)
         for table, names in ((_BY_NAME, (name, *entry.aliases)), (_BY_CLASS, (class_name,))):
             for known in names:
                 if table.setdefault(known, entry) is not entry:

@@ -129,8 +129,6 @@ def shares(part: Integers, whole: Integers | int) -> FloatArray:
     return np.array([hits / of if of else math.nan for hits, of in pairs], np.float64)
 
 
-# -- one point --------------------------------------------------------------------------------------------------------
-
 Terms: TypeAlias = tuple[Integers, Integers, Flags]
 """Of each point the numerator and the denominator of what is greatest, and whether the point is allowed."""
 
@@ -152,6 +150,11 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
 def reaches(part: Integers, whole: Integers | int, share: Fraction) -> Flags:
     """Where a part is at least so large a share."""
     return np.asarray(part * share.denominator >= whole * share.numerator, np.bool_)
+
+
+def _both(c: Counts) -> Flags:
+    """Whether there are positives and negatives."""
+    return np.asarray((c.tp + c.fn > 0) & (c.tn + c.fp > 0), np.bool_)
 
 
 def rough_ratios(num: Integers, den: Integers) -> FloatArray:
@@ -187,46 +190,30 @@ def _at(name: str, *entry: str, share: str, **choices: Any) -> Callable[[Formula
     return curve(name, *entry, certify=_by_point, parameters=(Parameter(share, 0.5, 0.0, 1.0),), **choices)
 
 
-@_at(
+_at(
     "recall_at_precision", "RecallAtPrecision", "Greatest recall of the thresholds with at least this precision.",
     "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision",
     share="precision", aliases=("recall_at_fixed_precision",),
-)  # fmt: skip
-def recall_at_precision(c: Counts, share: Fraction) -> Terms:
-    """0 if no threshold has this precision. Undefined without positives. Each label has its own threshold."""
-    return c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, share) & (c.tp + c.fn > 0)
-
-
-@_at(
+    notes="0 if no threshold has this precision. Undefined without positives. Each label has its own threshold.",
+)(lambda c, share: (c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, share) & (c.tp + c.fn > 0)))  # fmt: skip
+_at(
     "precision_at_recall", "PrecisionAtRecall", "Greatest precision of the thresholds with at least this recall.",
     "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
     share="recall", aliases=("precision_at_fixed_recall",),
-)  # fmt: skip
-def precision_at_recall(c: Counts, share: Fraction) -> Terms:
-    """Undefined without positives. Each label has its own threshold."""
-    return c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tp + c.fn > 0)
-
-
-@_at(
+    notes="Undefined without positives. Each label has its own threshold.",
+)(lambda c, share: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tp + c.fn > 0)))  # fmt: skip
+_at(
     "sensitivity_at_specificity", "SensitivityAtSpecificity",
     "Greatest recall of the thresholds with at least this specificity.",
     "max tp / (tp + fn), tn / (tn + fp) >= specificity", "torchmetrics, sensitivity at specificity",
-    share="specificity",
-)  # fmt: skip
-def sensitivity_at_specificity(c: Counts, share: Fraction) -> Terms:
-    """Undefined without positives or without negatives. Each label has its own threshold."""
-    return c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, share) & (c.tn + c.fp > 0) & (c.tp + c.fn > 0)
-
-
-@_at(
+    share="specificity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
+)(lambda c, share: (c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, share) & _both(c)))  # fmt: skip
+_at(
     "specificity_at_sensitivity", "SpecificityAtSensitivity",
     "Greatest specificity of the thresholds with at least this recall.",
     "max tn / (tn + fp), tp / (tp + fn) >= sensitivity", "torchmetrics, specificity at sensitivity",
-    share="sensitivity",
-)  # fmt: skip
-def specificity_at_sensitivity(c: Counts, share: Fraction) -> Terms:
-    """Undefined without positives or without negatives. Each label has its own threshold."""
-    return c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tn + c.fp > 0) & (c.tp + c.fn > 0)
+    share="sensitivity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
+)(lambda c, share: (c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, share) & _both(c)))  # fmt: skip
 
 
 @curve(

@@ -74,20 +74,14 @@ _metric(
     "jaccard", "Jaccard", "Fraction of the labels true or predicted that are both.", "tp / (tp + fp + fn)",
     "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
 )(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
-
-
-@_metric(
-    "hamming_score", "HammingScore", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
-    "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="micro", bare=True,
-)  # fmt: skip
-@_metric(
+accuracy = _metric(
     "accuracy", "Accuracy", "Fraction of the (example, label) cells decided rightly.",
     "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,
-)  # fmt: skip
-def accuracy(c: Counts) -> Ratios:
-    return Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn)
-
-
+)(lambda c: Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
+_metric(
+    "hamming_score", "HammingScore", "One minus the Hamming loss.", "(tp + tn) / (tp + fp + fn + tn)",
+    "MEKA, Metrics.P_Hamming (Read, Reutemann, Pfahringer & Holmes 2016, MEKA, JMLR 17)", default="micro", bare=True,
+)(accuracy)  # fmt: skip
 _metric(
     "specificity", "Specificity", "Fraction of the labels not true that are not predicted.", "tn / (tn + fp)",
     _SOKOLOVA, aliases=("tnr", "true_negative_rate", "selectivity"),
@@ -127,26 +121,21 @@ def balanced_accuracy(c: Counts) -> Ratios:
     return Ratios(num, np.where(both, 2 * positive * negative, positive + negative))
 
 
-@_of_products(
+_of_products(
     "mcc", "MatthewsCorrelation", "Correlation of truth and prediction.",
     "(tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn))",
     "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, BBA 405(2)",
     low=-1.0, aliases=("matthews_corrcoef", "phi_coefficient"),
-)  # fmt: skip
-def matthews(c: Counts) -> Ratios:
-    den = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
-    return Ratios(c.tp * c.tn - c.fp * c.fn, den, root=True)
-
-
-@_of_products(
+)(lambda c: Ratios(
+    c.tp * c.tn - c.fp * c.fn, (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn), root=True
+))  # fmt: skip
+_of_products(
     "cohen_kappa", "CohenKappa", "Agreement of truth and prediction beyond chance.",
     "2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn))",
     "Cohen 1960, A coefficient of agreement for nominal scales, EPM 20(1)", low=-1.0, aliases=("kappa",),
-)  # fmt: skip
-def cohen_kappa(c: Counts) -> Ratios:
-    return Ratios(2 * (c.tp * c.tn - c.fn * c.fp), (c.tp + c.fp) * (c.fp + c.tn) + (c.tp + c.fn) * (c.fn + c.tn))
-
-
+)(lambda c: Ratios(
+    2 * (c.tp * c.tn - c.fn * c.fp), (c.tp + c.fp) * (c.fp + c.tn) + (c.tp + c.fn) * (c.fn + c.tn)
+))  # fmt: skip
 _of_products(
     "informedness", "Informedness", "Recall plus specificity minus one (Youden's J).",
     "tp / (tp + fn) + tn / (tn + fp) - 1", "Youden 1950, Index for rating diagnostic tests, Cancer 3(1); " + _POWERS,
@@ -163,29 +152,23 @@ def _less_one(c: Counts, positive: Integers, negative: Integers) -> Ratios:
     return Ratios(c.tp * negative + c.tn * positive - positive * negative, positive * negative)
 
 
-@_of_examples(
-    "label_density", "LabelDensity", "Mean fraction of the labels that are true for an example.",
-    "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
-)  # fmt: skip
-@_metric(
+prevalence = _metric(
     "prevalence", "Prevalence", "Fraction of the examples that have the label (its frequency).",
     "(tp + fn) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None, aliases=("label_frequency",),
-)  # fmt: skip
-def prevalence(c: Counts) -> Ratios:
-    return Ratios(c.tp + c.fn, c.tp + c.fp + c.fn + c.tn)
-
-
-@_of_examples(
-    "predicted_density", "PredictedDensity", "Mean fraction of the labels that are predicted for an example.",
-    "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
-)  # fmt: skip
-@_metric(
+)(lambda c: Ratios(c.tp + c.fn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
+_of_examples(
+    "label_density", "LabelDensity", "Mean fraction of the labels that are true for an example.",
+    "(tp + fn) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
+)(prevalence)  # fmt: skip
+predicted_prevalence = _metric(
     "predicted_prevalence", "PredictedPrevalence", "Fraction of the examples for which the label is predicted.",
     "(tp + fp) / (tp + fp + fn + tn)", _POWERS, bigger_is_better=None, default=None,
     aliases=("predicted_label_frequency",),
-)  # fmt: skip
-def predicted_prevalence(c: Counts) -> Ratios:
-    return Ratios(c.tp + c.fp, c.tp + c.fp + c.fn + c.tn)
+)(lambda c: Ratios(c.tp + c.fp, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
+_of_examples(
+    "predicted_density", "PredictedDensity", "Mean fraction of the labels that are predicted for an example.",
+    "(tp + fp) / (tp + fp + fn + tn), mean over examples", _TSOUMAKAS, bigger_is_better=None,
+)(predicted_prevalence)  # fmt: skip
 
 
 @_of_products(
@@ -219,8 +202,10 @@ def harmonic_accuracy(c: Counts) -> Ratios:
     "alpha_evaluation", "AlphaEvaluation",
     "Score that forgives: beta weighs missed labels, gamma wrong ones, and alpha sets how severely they count; "
     "over examples, or once from pooled counts.", "(1 - (beta fn + gamma fp) / (tp + fp + fn))^alpha", _BOUTELL,
-    default="samples", bare=True, averages=("micro", "macro", "samples", None), parameters=(Parameter("alpha", 1.0, 0.0,
-    math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),),
+    default="samples", bare=True, averages=("micro", "macro", "samples", None),
+    parameters=(
+        Parameter("alpha", 1.0, 0.0, math.inf), Parameter("beta", 1.0, 0.0, 1.0), Parameter("gamma", 1.0, 0.0, 1.0),
+    ),
 )  # fmt: skip
 def alpha_evaluation(c: Counts, *, alpha: float, beta: float, gamma: float) -> Ratios:
     missed, wrong = Fraction(beta), Fraction(gamma)

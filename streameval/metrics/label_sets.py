@@ -30,9 +30,6 @@ _of_sets = partial(
 )  # fmt: skip
 
 
-# -- concurrence of frequent and rare labels --------------------------------------------------------------------------
-
-
 def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
     """The mean SCUMBLE of the examples that have each label; None for a label that is never true."""
     content = content_of(pairs, "labelsets")
@@ -163,9 +160,6 @@ def concurrence(pairs: Counted) -> Concurrence:
     defined = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
     per_label = dict(sorted(defined.items(), key=lambda pair: -pair[1]))
     return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
-
-
-# -- label sets -------------------------------------------------------------------------------------------------------
 
 
 @_of_sets(

@@ -46,9 +46,6 @@ of_pairs = partial(metric, state="pairs")
 """Enters a formula of pairs into the catalogue."""
 
 
-# -- matrices ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
     """Exact sums for pairs of labels: entry ``k`` is ``num[k] / den`` at ``(row[k], column[k])``, everything else 0.
@@ -243,9 +240,6 @@ def confusion_score(
     if average not in ("macro", "weighted"):
         raise MetricError(f"average must be 'micro', 'macro', 'weighted' or None, not {average!r}")
     return mean(ratios, support if average == "weighted" else None, zero_division, plain=True)
-
-
-# -- association ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

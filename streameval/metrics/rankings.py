@@ -88,34 +88,24 @@ def coverage_error(rows: Rows, *, minus_one: bool) -> tuple[Integers, int]:
     return last - rows.times if minus_one else last, 1
 
 
-@_of_pairs(
+_of_pairs(
     "ranking_loss", "RankingLoss", "Fraction of the pairs of a true and a false label that are in the wrong order.",
     "pairs with the false label at least as high / (m (q - m)), mean over examples",
     "Schapire & Singer 1999, Improved boosting algorithms using confidence-rated predictions, Machine Learning 37",
     aliases=("label_ranking_loss", "rank_loss"), reported=("samples",),
-)  # fmt: skip
-def ranking_loss(rows: Rows) -> tuple[Integers, Integers]:
-    """Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise."""
-    return _wrong_pairs(rows), rows.m * (rows.known - rows.m)
-
-
-@_of_pairs(
+    notes="Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise.",
+)(lambda rows: (_wrong_pairs(rows), rows.m * (rows.known - rows.m)))  # fmt: skip
+_of_pairs(
     "error_set_size", "ErrorSetSize", "Number of pairs of a true and a false label that are in the wrong order.",
     "pairs with the false label at least as high, mean over examples", _LOZA, high=math.inf,
-)  # fmt: skip
-def error_set_size(rows: Rows) -> tuple[Integers, int]:
-    """In [0, q² / 4]. Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise."""
-    return _wrong_pairs(rows), 1
-
-
-@_of_pairs(
+    notes="In [0, q² / 4]. Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise.",
+)(lambda rows: (_wrong_pairs(rows), 1))  # fmt: skip
+_of_pairs(
     "is_error", "IsError", "Fraction of the examples whose ranking is not perfect.",
     "[a pair is in the wrong order], mean over examples",
     "Crammer & Singer 2003, A family of additive online algorithms for category ranking, JMLR 3",
-)  # fmt: skip
-def is_error(rows: Rows) -> tuple[Integers, int]:
-    """Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise."""
-    return np.where(rows.u > 0, rows.times, rows.erring), 1
+    notes="Degenerate: nothing or everything is true, which counts 0 unless chosen otherwise.",
+)(lambda rows: (np.where(rows.u > 0, rows.times, rows.erring), 1))  # fmt: skip
 
 
 @_of_pairs(

@@ -179,9 +179,6 @@ def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     return reciprocal_rank(first_groups(tables, unranked), k)
 
 
-# -- discounted gain ---------------------------------------------------------------------------------------------------
-
-
 @_at(
     "dcg", "DiscountedCumulativeGain", "Each true label among the first k gains the less, the lower it ranks.",
     "sum of 1 / log(1 + rank) over hits, mean over examples", _JARVELIN, k=None,
@@ -210,9 +207,6 @@ def _gained(tables: RankingTables, k: int, unranked: Unranked) -> list[tuple[int
     """For each m and g, g times the sum of all gains, in units of ``2**-BITS``."""
     groups = groups_to(tables, k, unranked)
     return sums_of_discounts(groups.a, np.minimum(groups.a + groups.g, k), groups.t, (groups.m, groups.g))
-
-
-# -- one ratio of sums over all examples -------------------------------------------------------------------------------
 
 
 def _by_ratio(formula: Callable[..., tuple[Fraction | int, Fraction | int]]) -> Reading:

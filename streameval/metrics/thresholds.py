@@ -36,9 +36,6 @@ Thresholds = float | Mapping[Label, float] | Iterable[float]
 _CLOSE = 1e-9
 
 
-# -- objectives --------------------------------------------------------------------------------------------------------
-
-
 class Objective(Protocol):
     """What a threshold is chosen for: the greatest ``num / den`` (0/0 is 0) where ``allowed``."""
 
@@ -105,9 +102,6 @@ def _share(name: str, value: float) -> Fraction:
     if not 0 <= value <= 1:
         raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
     return Fraction(value)
-
-
-# -- choosing ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,9 +312,6 @@ def _bounds(thresholds: Thresholds | Mapping[Label, Choice], labels: Sequence[La
             f"thresholds must be a number, or one for each of the {width} labels, not {quoted(thresholds)}"
         )
     return np.array(numbers, np.float64)
-
-
-# -- judging -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,9 +33,6 @@ ranking = partial(metric, state="rankings", averages=("samples",), default="samp
 _ONE = 1 << BITS
 
 
-# -- which labels take part --------------------------------------------------------------------------------------------
-
-
 def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
     """Tie groups with a true label, with ``"last"`` also those of all labels that are not ranked."""
     groups, rows = tables.groups, tables.rows
@@ -69,9 +66,6 @@ def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
 def hits_among(groups: Groups, k: int) -> Integers:
     """True labels expected among the first k, times the size of their group."""
     return np.asarray(groups.t * np.minimum(k - groups.a, groups.g))
-
-
-# -- orders of tied labels ---------------------------------------------------------------------------------------------
 
 
 def chance_of_a_hit(first: First, k: int, missed: bool = False) -> Ratios:
@@ -156,9 +150,6 @@ def _chances(places: int, size: int, true: int) -> list[tuple[int, Fraction]]:
         (hits_inside, Fraction(math.comb(true, hits_inside) * math.comb(size - true, places - hits_inside), whole))
         for hits_inside in range(min(places, true) + 1)
     ]
-
-
-# -- means over examples -----------------------------------------------------------------------------------------------
 
 
 def nothing_true(rows: Rows) -> Flags:

@@ -235,9 +235,6 @@ def plot_thresholds(
     return ax
 
 
-# -- parts ------------------------------------------------------------------------------------------------------------
-
-
 def _lines(ax: Axes, curves: Curves, background: Iterable[Any], style: Any) -> None:
     if isinstance(curves, Mapping):
         curves = [Curve.of(name, curve) for name, curve in curves.items()]

@@ -96,8 +96,6 @@ class Report:
         weight = f", total weight {self.weight:g}" if self.tables.weighted else ""
         return f"{examples:,} example{'s' * (examples != 1)}{weight}, {labels:,} label{'s' * (labels != 1)}"
 
-    # -- metrics ------------------------------------------------------------------------------------------------------
-
     def value(self, metric: MetricSpec | str, *, strict: bool = False) -> MetricValue:
         """One metric; what cannot be read has its error in place of a value, or raises it if ``strict``."""
         spec = parse_spec(metric) if isinstance(metric, str) else metric
@@ -135,8 +133,6 @@ class Report:
             ]
             for average in AVERAGES
         }
-
-    # -- labels -------------------------------------------------------------------------------------------------------
 
     @cached_property
     def counts(self) -> LabelTable:
@@ -203,9 +199,6 @@ def largest_first(values: Sequence[float]) -> list[int]:
     return sorted(range(len(values)), key=lambda at: (True, 0.0) if math.isnan(values[at]) else (False, -values[at]))
 
 
-# -- tables -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table: strings for labels and text, numbers for everything else, None where there is none."""
@@ -242,9 +235,6 @@ def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[
     """Columns from rows."""
     cells = list(zip(*rows, strict=True)) or [()] * len(names)
     return [Column(name, kind, values) for name, kind, values in zip(names, kinds, cells, strict=True)]
-
-
-# -- numbers and names ------------------------------------------------------------------------------------------------
 
 
 def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:

@@ -178,10 +178,13 @@ def _names_in(module: ModuleType) -> dict[str, TOPS]:
             tops[node.name] = node
         elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("partial("):
             tops[ast.unparse(node.targets[0])] = node
-        elif isinstance(getattr(node, "value", None), ast.Call) and isinstance(node.value.args[0], ast.Lambda):
+        elif isinstance(getattr(node, "value", None), ast.Call) and isinstance(node.value.func, ast.Call):
             entering, formula = node.value.func, node.value.args[0]
             name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else entering.args[0].value
-            tops[name] = ast.FunctionDef(name, formula.args, [ast.Return(formula.body)], [entering], type_params=[])
+            if isinstance(formula, ast.Name):
+                tops[formula.id].decorator_list.insert(0, entering)
+            else:
+                tops[name] = ast.FunctionDef(name, formula.args, [ast.Return(formula.body)], [entering], type_params=[])
     return tops
 
 
