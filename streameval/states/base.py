@@ -8,7 +8,7 @@ which may fail and shows nothing; then the root of the set of states commits all
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
@@ -16,12 +16,22 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 
 from streameval.errors import CounterOverflowError, RevertError, StreamevalError
+from streameval.kernel import backend
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
 from streameval.kernel.types import Ragged as Offsets
-from streameval.schema.batch import Batch, Dense, Example, Ragged, ragged
+from streameval.schema.batch import Batch, Dense, Example, Ragged, cells_of, ragged
 from streameval.schema.labels import Label, LabelIndex
-from streameval.states.weights import ExactSums, Margins, SumCells, changed, common_scale, joined, units_of
+from streameval.states.weights import (
+    ExactSums,
+    Margins,
+    SumCells,
+    changed,
+    common_scale,
+    exact_integers,
+    joined,
+    units_of,
+)
 
 COUNT_MAX = 2**63 - 1
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
@@ -76,9 +86,9 @@ class State(ABC, Generic[K]):
     options
         What the state counts, of those kinds that have a choice.
     table
-        The counts.
+        The counts of the kernel; None for a kind that counts in ``extra`` all there is.
     extra
-        Sums by key that the table has no place for; None if there are none.
+        Sums by key that the table has no place for; None if there are none. What one commit changes is one part.
     weights
         The weight sums by key. Absent, where every example weighs 1.
     """
@@ -106,43 +116,78 @@ class State(ABC, Generic[K]):
 
     # -- what a kind says; unless it counts in its own way ------------------------------------------------------------
 
-    @abstractmethod
     def _empty_table(self) -> Any:
-        """A table of the kernel that has counted nothing."""
+        """A table of the kernel that has counted nothing, if there is one."""
+        return None
 
     def _has_extra(self) -> bool:
         """Whether the options ask for sums that the table has no place for."""
-        return False
+        return self.table is None
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
-        """Prepare the counts of one example (sign 1) or their taking back (sign -1)."""
+    def _keys(
+        self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
+    ) -> Iterator[tuple[Iterable[K], IntArray, IntArray]]:
+        """What decisions count for, from the example, column and outcome of each cell that is not a true negative.
+
+        Each time some keys, which of them it is, and in which example; a key at most once in an example.
+        """
         raise NotImplementedError
+
+    def _prepare_example(self, example: Example, sign: int) -> Part | int | None:
+        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table."""
 
     def _count(self, batch: Batch) -> None:
-        """Count a batch, but not its weights."""
-        raise NotImplementedError
+        """Count a batch in the table, but not its weights."""
 
-    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[K]:
+    def _extra_of(self, batch: Batch | Example) -> ExactSums[K]:
+        """What ``extra`` grows by."""
+        sums: ExactSums[K] = ExactSums()
+        for keys, which, _ in self._keys(*self._cells(batch)):
+            names = list(keys)
+            for key, times in zip(names, np.bincount(which, minlength=len(names)).tolist(), strict=True):
+                sums.add(key, times)
+        return sums
+
+    def _sums_of(self, batch: Batch | Example, weights: FloatArray) -> ExactSums[K]:
         """What each key is to grow by where the examples of a batch weigh so much."""
-        raise NotImplementedError
+        scale, digits = backend.decisions.limbs(weights)
+        total: ExactSums[K] = ExactSums(common_scale(scale))
+        for keys, which, rows in self._keys(*self._cells(batch)):
+            names = list(keys)
+            sums = np.zeros((len(names), digits.shape[1]), np.int64)
+            for place, digit in enumerate(digits[rows].T):
+                sums[:, place] = np.bincount(which, weights=digit, minlength=len(names))
+            for key, value in zip(names, exact_integers(sums, scale, total.scale), strict=True):
+                total.add(key, value)
+        return total
+
+    def _cells(self, batch: Batch | Example) -> tuple[IntArray, IntArray, IntArray, int]:
+        """What `_keys` reads of examples."""
+        if isinstance(batch, Example):
+            rows, slots, examples = np.zeros(len(batch.slots), np.int64), batch.slots, 1
+        else:
+            (rows, slots), examples = cells_of(batch, self.labels.fixed), batch.examples
+        weighed = slots % 5 != 0
+        return rows[weighed], slots[weighed] // 5, slots[weighed] % 5, examples
 
     def _sums_of_one(self, example: Example) -> ExactSums[K]:
         """The same of one example that weighs 1."""
         read: Any = example if self.reads == "decisions" else example.scored
         return self._sums_of(read, np.ones(1))
 
-    @abstractmethod
     def _unit_sums(self) -> ExactSums[K]:
         """What the weight sums are if every example weighs 1."""
+        return ExactSums(self._extra.scale, self._extra.nonzero())
 
     def _units_at(self, keys: Collection[K]) -> ExactSums[K]:
         """The same, at least of some keys."""
         del keys
         return self._unit_sums()
 
-    @abstractmethod
     def _moved(self, sums: dict[K, int], columns: IntArray) -> dict[K, int]:
         """The same sums, none of them 0, where columns are other ones."""
+        del columns
+        return sums
 
     def _by_column(self, sums: dict[K, int]) -> tuple[dict[int, int], int]:
         """What weight sums come to for each column and for all examples, where no label may weigh more than these."""
@@ -154,7 +199,8 @@ class State(ABC, Generic[K]):
     @property
     def examples(self) -> int:
         """How many examples were counted."""
-        examples: int = self.table.examples
+        counted: Any = self.decisions if self.table is None else self.table
+        examples: int = counted.examples
         return examples
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
@@ -165,9 +211,11 @@ class State(ABC, Generic[K]):
         self._reserve()
         parts, weighs = [], self.weights.present
         for example, sign in changes:
-            part = self._prepare_example(example, sign)
-            parts.append(self._part(part) if type(part) is int else part)
+            if (part := self._prepare_example(example, sign)) is not None:
+                parts.append(self._part(part) if type(part) is int else part)
             weighs = weighs or example.weight != 1.0
+        if self.extra is not None:
+            parts += self._prepare_extra([(self._extra_of(example), sign) for example, sign in changes])
         if weighs:
             units = [self._sums_of_one(example) for example, sign in changes if sign < 0 and not known]
             parts += self._prepare_weights(self._added(changes), units)
@@ -184,7 +232,7 @@ class State(ABC, Generic[K]):
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
-        parts = [self._part(self._prepare_counts(*merge)) for merge in merges]
+        parts = [self._part(self._prepare_counts(*merge)) for merge in merges if self.table is not None]
         if self.extra is not None:
             parts += self._prepare_extra([(self._placed(state._extra, at), sign) for state, at, sign in merges])
         if self.weights.present or any(other.weights.present for other, _, _ in merges):
@@ -271,6 +319,8 @@ class State(ABC, Generic[K]):
             before = self._weights_at(0)
         self._reserve()
         self._count(batch)
+        if self.extra is not None:
+            self.root.commit(self._prepare_extra([(self._extra_of(batch), 1)]))
         if before is not None and factors is not None:
             self.root.commit(self.weights.prepare(joined([before, self._sums_of(batch, factors)])))
 
@@ -292,7 +342,8 @@ class State(ABC, Generic[K]):
 
     def _reserve(self) -> None:
         """Make room for a column of every label."""
-        self.table.reserve(len(self.labels.labels))
+        if self.table is not None:
+            self.table.reserve(len(self.labels.labels))
 
     def _weights_at(self, scale: int) -> ExactSums[K]:
         """The weight sums so far in units at least as fine as asked; not to be changed."""
@@ -301,7 +352,8 @@ class State(ABC, Generic[K]):
 
     def compact(self) -> None:
         """Drop what no example is left of, and weight sums that say no more than the counts."""
-        self.table.compact()
+        if self.table is not None:
+            self.table.compact()
         if self.extra is not None:
             self.root.commit(self.extra.prepare(ExactSums(self._extra.scale, self._extra.nonzero())))
         sums = self.weights.value
@@ -325,7 +377,8 @@ class State(ABC, Generic[K]):
 
     def _mentioned(self, width: int) -> Any:
         """Which of the first columns some example mentions, as flags."""
-        return self.table.mentioned(width)
+        counted: Any = self.decisions if self.decisions is not None and self.reads == "decisions" else self
+        return counted.table.mentioned(width)
 
     def columns(self) -> IntArray:
         """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
@@ -375,7 +428,7 @@ class State(ABC, Generic[K]):
     def copy(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Self:
         """An independent copy over a copy of the labels."""
         twin = self.empty_like(labels, root, decisions)
-        twin.table = self.table.copy(twin.root)
+        twin.table = self.table and self.table.copy(twin.root)
         twin.weights = self.weights.copy(twin.root)
         twin.extra = self.extra and self.extra.copy(twin.root)
         return twin

@@ -11,7 +11,7 @@ with itself, and which labels there are, are those of the decisions of the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -20,14 +20,14 @@ import numpy as np
 
 from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
-from streameval.kernel.types import FloatArray, IntArray
-from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
+from streameval.kernel.types import IntArray
+from streameval.schema.batch import Batch, Dense, Example, ragged
 from streameval.schema.labels import Label
 from streameval.states.base import Added, Content, Merge, Part, State, refusal
 from streameval.states.decisions import Decisions
 from streameval.states.options import PairOptions
 from streameval.states.options import Part as CountedPart
-from streameval.states.weights import ExactSums, changed, common_scale, exact_integers, joined
+from streameval.states.weights import ExactSums, changed, common_scale, joined
 
 Key: TypeAlias = tuple[int, ...]
 """Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
@@ -111,9 +111,6 @@ class Pairs(State[Key]):
         parts = super().prepare(changes, known=known)
         if not known and any(sign < 0 for _, sign in changes):
             self._check_left(lambda state, weighted: state._added(changes, weighted=weighted))
-        if self.extra is not None:
-            sets = [(dict.fromkeys(self._sets_of(example), 1), sign) for example, sign in changes]
-            parts += self._prepare_extra([(ExactSums(0, sums), sign) for sums, sign in sets])
         return parts
 
     def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
@@ -160,10 +157,12 @@ class Pairs(State[Key]):
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
         return self.table.prepare_example(example.slots, sign)
 
-    def _sets_of(self, example: Example) -> list[Key]:
-        if self.extra is None:
-            return []
-        return [(0, *sorted(slot // 5 for slot in example.slots.tolist() if slot % 5 in (1, 3)))]
+    def _extra_of(self, batch: Batch | Example) -> ExactSums[Key]:
+        if isinstance(batch, Example):
+            slots = batch.slots.tolist()
+            return ExactSums(0, {(0, *sorted(slot // 5 for slot in slots if slot % 5 in (1, 3))): 1})
+        sets, which = self._label_sets(*self._cells(batch))
+        return ExactSums(0, dict(zip(sets, np.bincount(which, minlength=len(sets)).tolist(), strict=True)))
 
     def _count(self, batch: Batch) -> None:
         if isinstance(batch, Dense):
@@ -172,16 +171,6 @@ class Pairs(State[Key]):
         else:
             true, pred, mask = map(ragged, (batch.true, batch.pred, batch.mask))
             self.table.count_lists(batch.examples, len(self.labels), true, pred, mask)
-        if self.extra is not None:
-            sets, which = self._label_sets(*self._cells(batch), batch.examples)
-            times = np.bincount(which, minlength=len(sets)).tolist()
-            self.root.commit(self._prepare_extra([(ExactSums(0, dict(zip(sets, times, strict=True))), 1)]))
-
-    def _cells(self, batch: Batch) -> tuple[IntArray, IntArray, IntArray]:
-        """Example, column and outcome of each cell that is not a true negative."""
-        rows, slots = cells_of(batch, self.labels.fixed)
-        weighed = slots % 5 != 0
-        return rows[weighed], slots[weighed] // 5, slots[weighed] % 5
 
     @staticmethod
     def _label_sets(rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int) -> tuple[list[Key], IntArray]:
@@ -199,27 +188,19 @@ class Pairs(State[Key]):
         column, outcome = np.divmod(example.slots, 5)
         missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
         pairs = pairing.pairs_of(missed, both, wrong, self._bits)
-        return ExactSums(0, dict.fromkeys([_ALL, *pairs, *self._sets_of(example)], 1))
+        sets = self._extra_of(example).sums if self.extra is not None else ()
+        return ExactSums(0, dict.fromkeys([_ALL, *pairs, *sets], 1))
 
-    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
-        cells, examples = self._cells(batch), batch.examples
-        scale, digits = backend.decisions.limbs(weights)
-        total: ExactSums[Key] = ExactSums(common_scale(scale))
-
-        def add(keys: Iterable[Key], groups: IntArray, rows: IntArray, count: int) -> None:
-            values = exact_integers(_by_group(groups, digits[rows], count), scale, total.scale)
-            for key, value in zip(keys, values, strict=True):
-                total.add(key, value)
-
+    def _keys(
+        self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
+    ) -> Iterator[tuple[Iterable[Key], IntArray, IntArray]]:
         everyone = np.arange(examples)
-        add([_ALL], np.zeros(examples, np.int64), everyone, 1)
+        yield [_ALL], np.zeros(examples, np.int64), everyone
         if self.extra is not None:
-            sets, which = self._label_sets(*cells, examples)
-            add(sets, which, everyone, len(sets))
-        for pairs, rows in pairing.sorted_pairs(examples, *cells, self._bits):
-            distinct, inverse = pairing.distinct_pairs(pairs)
-            add(map(tuple, distinct.tolist()), inverse, rows, len(distinct))
-        return total
+            yield *self._label_sets(rows, columns, outcomes, examples), everyone
+        for pairs, examples_of in pairing.sorted_pairs(examples, rows, columns, outcomes, self._bits):
+            distinct, which = pairing.distinct_pairs(pairs)
+            yield map(tuple, distinct.tolist()), which, examples_of
 
     def _unit_sums(self) -> ExactSums[Key]:
         keys, times = self.table.items()
@@ -239,9 +220,6 @@ class Pairs(State[Key]):
         return {_moved(key, place): value for key, value in sums.items()}
 
     # -- reading ------------------------------------------------------------------------------------------------------
-
-    def _mentioned(self, width: int) -> Any:
-        return self._cell_state.table.mentioned(width)
 
     @property
     def _cell_state(self) -> Decisions:
@@ -335,11 +313,3 @@ def _moved(key: Key, place: list[int]) -> Key:
         return key if key == _ALL else (0, *sorted(place[column] for column in key[1:]))
     kind, row, column, num, den = key
     return pairing.placed((kind, row, column, num, den), place)
-
-
-def _by_group(group: IntArray, digits: FloatArray, groups: int) -> IntArray:
-    """The sums of the weight digits of each group, shape (groups, digits)."""
-    sums = np.zeros((groups, digits.shape[1]), np.int64)
-    for place in range(digits.shape[1]):
-        sums[:, place] = np.bincount(group, weights=digits[:, place], minlength=groups).astype(np.int64)
-    return sums

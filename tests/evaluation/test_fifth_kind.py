@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,14 +15,13 @@ import pytest
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS, Code, Kind
-from streameval.kernel.types import REFUSED, IntArray
+from streameval.kernel.types import IntArray
 from streameval.metrics import catalogue
 from streameval.metrics.catalogue import Entry
 from streameval.metrics.spec import Parameter
-from streameval.schema.batch import Example, cells_of
 from streameval.schema.config import StateOptions
-from streameval.states.base import Content, Part, State, refusal
-from streameval.states.weights import ExactSums, joined, units_of
+from streameval.states.base import Content, State
+from streameval.states.weights import ExactSums
 from streameval.wire.fields import Option, Sink, Source, require, varint
 
 # -- the options: in a package of its own they stand beside the state --------------------------------------------------
@@ -46,40 +44,7 @@ class SizeOptions(StateOptions):
         return cls(max((need["most"] for need in needs), default=8)) if needs or keep else None
 
 
-# -- the table and the state: how many examples have each number of true labels ----------------------------------------
-
-
-class Histogram:
-    """Counts by size. Every change is a new value of a cell of the root, put there when the root commits."""
-
-    def __init__(self, root: Any, counts: dict[int, int] | None = None) -> None:
-        self.cell = root.cell(counts or {})
-
-    @property
-    def counts(self) -> dict[int, int]:
-        return {size: times for size, times in sorted(self.cell.value.items()) if times}
-
-    @property
-    def examples(self) -> int:
-        return sum(self.cell.value.values())
-
-    def prepare(self, changes: Mapping[int, int]) -> Part | int:
-        before = self.cell.value
-        after = {size: before.get(size, 0) + change for size, change in changes.items()}
-        return REFUSED if min(after.values(), default=0) < 0 else self.cell.prepare_update(after)
-
-    def prepare_merge(self, other: Histogram, columns: IntArray | None, sign: int) -> Part | int:
-        del columns
-        return self.prepare({size: sign * times for size, times in other.counts.items()})
-
-    def copy(self, root: Any) -> Histogram:
-        return Histogram(root, self.counts)
-
-    def reserve(self, width: int) -> None:
-        """Nothing is kept by column."""
-
-    def compact(self) -> None:
-        """Sizes are few."""
+# -- the state: how many examples have each number of true labels ------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,58 +62,21 @@ class Sizes(State[int]):
     reads = "decisions"
     __slots__ = ()
 
-    def _empty_table(self) -> Histogram:
-        self.options = self.options or SizeOptions()
-        return Histogram(self.root)
-
-    def _sizes(self, batch: Any) -> list[int]:
-        if isinstance(batch, Example):
-            return [min(batch.key[0], self.options.most)]
-        rows, slots = cells_of(batch, self.labels.fixed)
-        true = np.bincount(rows[slots % 5 % 2 == 1], minlength=batch.examples)
-        sizes: list[int] = np.minimum(true, self.options.most).tolist()
-        return sizes
-
-    def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        total = Counter[int]()
-        for example, sign in changes:
-            total[self._sizes(example)[0]] += sign
-        return [*super().prepare(changes, known=known), self._part(self.table.prepare(total))]
-
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
-        del example, sign  # all examples of a change are prepared together
-        return self.table.prepare({})
-
-    def _count(self, batch: Any) -> None:
-        self.root.commit([self._part(self.table.prepare(Counter(self._sizes(batch))))])
-
-    def _sums_of(self, batch: Any, weights: Any) -> ExactSums[int]:
-        units = map(units_of, weights.tolist())
-        return joined(
-            ExactSums(scale, {size: value}) for size, (value, scale) in zip(self._sizes(batch), units, strict=True)
-        )
-
-    def _unit_sums(self) -> ExactSums[int]:
-        return ExactSums(0, self.table.counts)
-
-    def _moved(self, sums: dict[int, int], columns: IntArray) -> dict[int, int]:
-        del columns
-        return sums
-
-    def _mentioned(self, width: int) -> Any:
-        if self.decisions is None:
-            raise refusal()
-        return self.decisions.table.mentioned(width)
+    def _keys(
+        self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
+    ) -> Iterator[tuple[Iterable[int], IntArray, IntArray]]:
+        true = np.bincount(rows[outcomes % 2 == 1], minlength=examples)
+        yield range(self.options.most + 1), np.minimum(true, self.options.most), np.arange(examples)
 
     def content(self) -> SizeContent:
-        counts, scale, sums = self.table.counts, self.canonical_scale(), self._weights_at(0)
-        weights = () if scale is None else (sums.sums.get(size, 0) >> sums.scale - scale for size in counts)
-        labels = self.labels_of(self.columns())
-        fixed = self.labels.fixed
+        counts, scale = dict(sorted(self._extra.nonzero().items())), self.canonical_scale()
+        weights = () if scale is None else self._weights_at(0).read(counts, scale).tolist()
+        labels, fixed = self.labels_of(self.columns()), self.labels.fixed
         return SizeContent(self.examples, labels, fixed, tuple(counts), tuple(counts.values()), scale, tuple(weights))
 
     def _fill(self, content: SizeContent) -> None:
-        self.root.commit([self._part(self.table.prepare(dict(zip(content.sizes, content.times, strict=True))))])
+        counts = ExactSums(0, dict(zip(content.sizes, content.times, strict=True)))
+        self.root.commit(self._prepare_extra([(counts, 1)]))
         self._fill_weights(content.scale, dict(zip(content.sizes, content.weights, strict=content.scale is not None)))
 
 
@@ -174,8 +102,9 @@ def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], de
     return SizeContent(decisions.examples, labels, decisions.fixed, sizes, times, scale, weights)
 
 
-OPTIONS = (Option(112, "most", Sink.integer, Source.integer),)
-KIND = Kind(SizeOptions, 4, lambda: Code(Sizes, lambda state, _: state, put_sizes, take_sizes, OPTIONS))
+BIT = next(bit for bit in range(1, 32) if bit not in {kind.bit for kind in KINDS.values()})
+OPTIONS = (Option(48 + 16 * BIT, "most", Sink.integer, Source.integer),)
+KIND = Kind(SizeOptions, BIT, lambda: Code(Sizes, lambda state, _: state, put_sizes, take_sizes, OPTIONS))
 
 
 def mean_size(state: Sizes, _: Any) -> float:
@@ -258,6 +187,11 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
         for window in (se.Rolling(ev, 7), se.Tumbling(ev, size=5, keep=2), se.Fading(ev, half_life=4))
     ]
     assert windows[0].get("mean_size(most=3)") == expected(examples[-7:])
+    many = se.Rolling(ev, 20)  # examples come in and are evicted in one commit
+    for start in range(0, 40, 10):
+        true, pred, weights = zip(*examples[start : start + 10], strict=True)
+        many.update_many(list(true), list(pred), weights=list(weights))
+    assert many.get("mean_size(most=3)") == expected(examples[-20:])
     for holder in (counted(ev.copy(), examples), sliced, ledger, *windows, se.Checkpoint(ev, 3)):
         data = holder.to_bytes()
         assert type(holder).from_bytes(data) == holder
