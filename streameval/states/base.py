@@ -148,7 +148,7 @@ class State(ABC, Generic[K]):
                 sums.add(key, times)
         return sums
 
-    def _sums_of(self, batch: Batch | Example, weights: FloatArray) -> ExactSums[K]:
+    def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[K]:
         """What each key is to grow by where the examples of a batch weigh so much."""
         scale, digits = backend.decisions.limbs(weights)
         total: ExactSums[K] = ExactSums(common_scale(scale))
