@@ -50,34 +50,15 @@ def arguments_of(rows: list[Any], columns: Columns) -> Arguments | None:
     if columns.weight is not None:
         for weight in _of_other_types([row.get(columns.weight, 1) for row in rows], int, float):
             raise RowError(f"{columns.weight!r} must be a number, not {quoted(weight)}")
-    for row in rows if columns.scores is not None else ():
-        if columns.scores in row:
-            row[columns.scores] = _scores(row, columns)
+    if columns.scores is not None:
+        for scores in _of_other_types([row.get(columns.scores, []) for row in rows], list, dict):
+            raise RowError(
+                f"{columns.scores!r} must be an object label -> number, or a list of [label, number], not "
+                f"{quoted(scores)}"
+            )
     return read_rows(rows, columns) if rows else None
 
 
 def _of_other_types(values: list[Any], *types: type) -> Iterable[Any]:
     """The values that are of none of some types; all are checked together in a third of the time."""
     return (value for value in values if type(value) not in types) if set(map(type, values)) - {*types} else ()
-
-
-def _scores(row: dict[str, Any], columns: Columns) -> Any:
-    """The scores of a row: an object, or as pairs a list of [label, number]; or numbers for the predicted labels."""
-    name, value = str(columns.scores), row[str(columns.scores)]
-    if columns.predicted is not None:
-        labels = row.get(columns.predicted, [])
-        if not isinstance(value, list) or not isinstance(labels, list) or not all(map(_may_be_label, labels)):
-            raise RowError(
-                f"{columns.predicted!r} and {name!r} must be a list of labels and a list with the score of each"
-            )
-        return value
-    if isinstance(value, dict):
-        return value
-    pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
-    if not pairs or not all(_may_be_label(label) for label, _ in value):
-        raise RowError(f"{name!r} must be an object label -> number, or a list of [label, number], not {quoted(value)}")
-    return list(map(tuple, value))
-
-
-def _may_be_label(value: object) -> bool:
-    return not isinstance(value, list | dict)

@@ -14,7 +14,7 @@ from typing import Any
 from streameval.cli.reading import read_csv, read_jsonl, read_tables
 from streameval.cli.rows import Block, UserError
 from streameval.tabular.columns import Columns
-from streameval.tabular.files import matches_of
+from streameval.tabular.sources import matches_of
 
 STDIN = "-"
 

@@ -77,11 +77,10 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
     """A column of lists of labels, without nulls, as lists or large lists; or booleans as the rows of an array."""
     column = table.column(name)
     kind = column.type
-    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    is_other = pa.types.is_fixed_size_list(kind) or pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
+    is_list = isinstance(kind, pa.ListType | pa.LargeListType)
     if pa.types.is_null(kind) and (columns.null == "empty" or not len(column)):
         return pa.array([[]] * len(column), pa.list_(pa.string()))
-    if not is_list and not is_other:
+    if not is_list and not isinstance(kind, pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType):
         raise InputError(
             f"column {name!r} holds {kind}, not lists of labels; "
             + ("wrap each label in a list" if _is_label(kind) else "give a list of labels in every row")
@@ -106,10 +105,8 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
 
 
 def _is_label(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return bool(text or pa.types.is_integer(kind))
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_integer(kind) or kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _rebuilt(chunk: Any) -> Any:
@@ -134,8 +131,7 @@ def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
             f"column {name!r} holds lists of {values.type} of different lengths; give one value for each of the "
             "declared labels"
         )
-    rows: np.ndarray[Any, Any] = values.to_numpy().reshape(len(lengths), lengths[0] if len(lengths) else 0)
-    return rows
+    return values.to_numpy().reshape(len(lengths), lengths[0] if len(lengths) else 0)  # type: ignore[no-any-return]
 
 
 def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
@@ -144,8 +140,7 @@ def _numbers(column: Any, name: str) -> np.ndarray[Any, Any]:
         raise InputError(f"column {name!r} holds {kind}; weights are numbers: cast them in the query")
     if column.null_count:
         raise InputError(f"column {name!r} holds {column.null_count} nulls; every row needs a weight")
-    numbers: np.ndarray[Any, Any] = column.to_numpy()
-    return numbers
+    return column.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types
 
 
 def _scores(table: Any, columns: Columns) -> Any:
@@ -156,14 +151,14 @@ def _scores(table: Any, columns: Columns) -> Any:
     if columns.predicted is not None:
         labels = _plain_lists(table, columns.predicted, columns)
         if isinstance(labels, np.ndarray) or not hasattr(kind, "value_type"):
-            raise InputError(
-                f"columns {columns.predicted!r} and {name!r} must hold lists of labels and lists of their scores, not "
-                f"{kind}"
-            )
+            both = f"columns {columns.predicted!r} and {name!r}"
+            raise InputError(f"{both} must hold lists of labels and lists of their scores, not {kind}")
         lists = zip(labels.to_pylist(), column.to_pylist(), strict=True)
         return [columns.pair(names, scores or ()) for names, scores in lists]
     if pa.types.is_struct(kind):
-        return _struct(column, name)
+        if column.null_count:
+            raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")
+        return pa.table(column.flatten(), [field.name for field in kind])
     if pa.types.is_map(kind):
         return [scores_of(pairs or (), name) for pairs in column.to_pylist()]
     inner = kind.value_type if hasattr(kind, "value_type") else kind
@@ -176,11 +171,3 @@ def _scores(table: Any, columns: Columns) -> Any:
         f"column {name!r} holds {kind}; scores are a map label -> number, a list of structs (label, number), a struct "
         "with a number for each label, or a list of floating-point numbers in the order of the declared labels"
     )
-
-
-def _struct(column: Any, name: str) -> Any:
-    """The fields of a struct, as a table."""
-    names = [column.type.field(place).name for place in range(column.type.num_fields)]
-    if column.null_count:
-        raise InputError(f"column {name!r} holds null structs, which have no scores; drop those rows")
-    return pa.table(column.flatten(), names)

@@ -7,11 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from streameval.errors import InputError, public
 from streameval.schema.text import quoted, suggestion
 
 Null: TypeAlias = Literal["error", "empty"]
 
+_SINGLE = ("actual", "predicted", "scores", "weight", "mask")
+_ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
@@ -54,16 +58,15 @@ class Columns:
     null: Null = "error"
 
     def __post_init__(self) -> None:
-        by: object = self.by
-        if isinstance(by, str | list):
-            object.__setattr__(self, "by", (by,) if isinstance(by, str) else tuple(by))
-        for role in ("actual", "predicted", "scores", "weight", "mask"):
+        names: object = self.by
+        by = (names,) if isinstance(names, str) else names
+        if not isinstance(by, tuple | list) or not all(isinstance(name, str) for name in by):
+            raise InputError(f"by must be a name of a column, or several, not {quoted(by)}")
+        object.__setattr__(self, "by", tuple(by))
+        for role in _SINGLE:
             name = getattr(self, role)
             if not isinstance(name, str) and (name is not None or role == "actual"):
                 raise InputError(f"{role} must be the name of a column, not {quoted(name)}")
-        names: object = self.by
-        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-            raise InputError(f"by must be a name of a column, or several, not {quoted(self.by)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; say which holds the predictions")
         if self.null not in ("error", "empty"):
@@ -77,7 +80,7 @@ class Columns:
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Each of these columns with the argument that names it."""
-        single = [(getattr(self, role), role) for role in ("actual", "predicted", "scores", "weight", "mask")]
+        single = [(getattr(self, role), role) for role in _SINGLE]
         return *(pair for pair in single if pair[0] is not None), *((name, "by") for name in self.by)
 
     def check_names(self, names: Iterable[object]) -> None:
@@ -113,21 +116,24 @@ class Columns:
 
         return _OPENING.sub(column, message)
 
-    def pair(self, labels: Iterable[Any], scores: Iterable[Any]) -> dict[Any, Any]:
+    def pair(self, labels: Any, scores: Any) -> dict[Any, Any]:
         """The labels of a row with the scores that another column has of them."""
-        labels, scores = list(labels), list(scores)
+        names = f"columns {self.predicted!r} and {self.scores!r}"
+        if not isinstance(labels, _ORDERED) or not isinstance(scores, _ORDERED):
+            both = f"{quoted(labels)} and {quoted(scores)}"
+            raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):
-            raise InputError(
-                f"columns {self.predicted!r} and {self.scores!r} hold a row of {len(labels)} labels and {len(scores)} "
-                "scores"
-            )
-        return scores_of(list(zip(labels, scores, strict=True)), str(self.scores))
+            raise InputError(f"{names} hold a row of {len(labels)} labels and {len(scores)} scores")
+        return scores_of(zip(labels, scores, strict=True), str(self.scores))
 
 
 def scores_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:
     """The scores of a row by label, from pairs of the column ``name``."""
     pairs = list(pairs)
-    scores = dict(pairs)
+    try:
+        scores = dict(pairs)
+    except TypeError:
+        raise InputError(f"column {name!r} has scores of what is no label: {quoted(pairs)}") from None
     if len(scores) < len(pairs):
         raise InputError(f"column {name!r} names a label twice in one row; name each label once")
     for label, score in scores.items():

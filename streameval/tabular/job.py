@@ -182,8 +182,7 @@ class Job:
         """
         total = self.fresh()
         for state in states:
-            part = _restored(state)
-            total.merge(part)  # type: ignore[arg-type]  # merge refuses what is of another class
+            total.merge(_restored(state))  # type: ignore[arg-type]  # merge refuses what is of another class
         return total
 
 

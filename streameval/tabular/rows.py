@@ -73,22 +73,18 @@ def is_table(item: Any) -> bool:
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
     """The arguments of ``update_many`` that say what rows hold; rows and errors are those of `add_rows`."""
-    values = {role: _column(rows, name, role) for name, role in columns.roles if role != "by"}
-    arguments: dict[str, Any] = {"y_true": _labels(values["actual"], columns.actual, columns)}
+    arguments: dict[str, Any] = {"y_true": _labels(rows, columns.actual, "actual", columns)}
     if columns.predicted is not None:
-        arguments["y_pred"] = _labels(values["predicted"], columns.predicted, columns)
+        arguments["y_pred"] = _labels(rows, columns.predicted, "predicted", columns)
     if columns.scores is not None:
-        scores = _without_nulls(values["scores"], columns.scores, columns, {})
-        if columns.predicted is not None:
-            arguments["y_pred"] = [columns.pair(*row) for row in zip(arguments["y_pred"], scores, strict=True)]
-        else:
-            arguments["y_pred"] = [_scores(value, columns.scores) for value in scores]
+        scores = _lists(rows, columns.scores, "scores", columns)
+        labels = arguments.get("y_pred", scores)
+        arguments["y_pred"] = [_scores(*row, columns) for row in zip(labels, scores, strict=True)]
     if columns.mask is not None:
-        arguments["mask"] = _labels(values["mask"], columns.mask, columns)
+        arguments["mask"] = _labels(rows, columns.mask, "mask", columns)
     if columns.weight is not None:
-        arguments["weights"] = values["weight"]
-        nulls = sum(value is None for value in values["weight"])
-        if nulls:
+        arguments["weights"] = _column(rows, columns.weight, "weight")
+        if nulls := sum(value is None for value in arguments["weights"]):
             raise InputError(f"column {columns.weight!r} holds {nulls} nulls; every row needs a weight")
     if columns.by:
         arguments["where"] = {name: _column(rows, name, "by") for name in columns.by}
@@ -117,26 +113,38 @@ def _value(row: Any, name: str, role: str) -> Any:
     raise Columns.missing(name, role, names)
 
 
-def _without_nulls(values: list[Any], name: str, columns: Columns, empty: Any) -> list[Any]:
+def _lists(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
+    """What each row has in a column of lists; nothing for a null, where that is allowed."""
+    values = _column(rows, name, role)
     if type(None) not in set(map(type, values)):
         return values
     columns.check_nulls(name, sum(value is None for value in values), "rows without labels")
-    return [empty if value is None else value for value in values]
+    return [() if value is None else value for value in values]
 
 
-def _labels(values: list[Any], name: str, columns: Columns) -> list[Any]:
+def _labels(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
     """Labels as ``update_many`` reads them; lists of booleans as the rows of an array, which they are in a table."""
     return [
         np.array(value, np.bool_)
         if type(value) is list and value and type(value[0]) is bool and all(type(truth) is bool for truth in value)
         else value
-        for value in _without_nulls(values, name, columns, ())
+        for value in _lists(rows, name, role, columns)
     ]
 
 
-def _scores(value: Any, name: str) -> Any:
+def _scores(labels: Any, value: Any, columns: Columns) -> Any:
+    """The scores of a row as ``update_many`` reads them: of the labels in another column, if it has one for them."""
+    if columns.predicted is not None:
+        return columns.pair(labels, value)
     if not isinstance(value, list | tuple) or not value:
-        return value if isinstance(value, np.ndarray) or value else {}
-    if all(isinstance(part, tuple) and len(part) == 2 for part in value):
+        return {} if isinstance(value, list | tuple) else value
+    name = str(columns.scores)
+    if all(isinstance(part, list | tuple) and len(part) == 2 for part in value):
         return scores_of(value, name)
-    return np.asarray(value, np.float64)
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"column {name!r} holds a list of neither (label, number) nor numbers: {quoted(value)}; scores are a "
+            "mapping label -> number, or one of these"
+        ) from None

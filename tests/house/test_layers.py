@@ -37,7 +37,7 @@ FLOORS = (
 
 FLOOR_OF = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 
-TABLES = ("streameval.tabular.arrow", "streameval.tabular.files", "streameval.tabular.sources")
+TABLES = ("streameval.tabular.arrow", "streameval.tabular.sources")
 """Modules of the core that are imported only once a table is read, and import pyarrow themselves."""
 
 

@@ -54,6 +54,7 @@ def test_lists_of_booleans_are_rows_in_the_order_of_the_labels():
 SCORES: dict[str, Any] = {
     "mapping": {"a": 0.9, "b": 0.2},
     "pairs": [("a", 0.9), ("b", 0.2)],
+    "pairs of JSON": [["a", 0.9], ["b", 0.2]],
     "list": [0.9, 0.2],
     "array": np.array([0.9, 0.2]),
 }
@@ -82,6 +83,37 @@ def test_scores_may_go_with_the_labels_of_another_column():
             counted([row | {"scores": scores}], metrics=empty, scores="scores")
     with pytest.raises(se.InputError, match="names a label twice in one row"):
         counted([row | {"predicted": ["a", "a"]}], metrics=empty, scores="scores")
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        "cat",
+        5,
+        True,
+        {"a": "x"},
+        {"a": [1]},
+        ["a", "b"],
+        [["a"]],
+        [("a", "x")],
+        [(["a"], 1)],
+        [["a", 1], 2],
+        [{"a": 1}],
+    ],
+)
+def test_malformed_scores_are_refused_in_one_family_of_errors(scores: Any):
+    with pytest.raises(se.InputError, match=r"^column 'scores' "):
+        counted([{"actual": ["a"], "scores": scores}], metrics=["one_error"], predicted=None, scores="scores")
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores"),
+    [(["a"], "x"), (["a"], 5), (["a"], {"a": 1.0}), (5, [1.0]), ("a", [1.0]), ({"a"}, [1.0]), ([["a"]], [1.0])],
+)
+def test_scores_go_with_labels_only_where_both_have_an_order(labels: Any, scores: Any):
+    row = {"actual": ["a"], "predicted": labels, "scores": scores}
+    with pytest.raises(se.InputError, match=r"^columns? '(predicted|scores)' "):
+        counted([row], metrics=["one_error"], scores="scores")
 
 
 def test_weights_masks_and_slices_are_columns():

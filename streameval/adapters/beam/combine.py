@@ -56,12 +56,7 @@ class MergeFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
     Parameters
     ----------
     job
-        What was counted, and how.
-
-    Raises
-    ------
-    InputError
-        If it is no `Job`.
+        What is counted, and how; `InputError` if it is no `Job`.
     """
 
     def __init__(self, job: Job) -> None:
@@ -99,12 +94,19 @@ class Accumulator:
     job: Job
     state: State
     rows: list[Any] = field(default_factory=list)
+    time: Any = None
+
+    def add(self, element: Any) -> None:
+        """Take a row, or count a table of many."""
+        if type(element) is dict or not is_table(element):
+            self.rows.append(element)
+        else:
+            self.job.add(self.state, element)
 
     def counted(self) -> State:
         """The state with all rows counted. If one of them is refused, none is, and asking again refuses them again."""
-        if self.rows:
-            add_rows(self.job, self.state, self.rows)
-            self.rows = []
+        add_rows(self.job, self.state, self.rows)
+        self.rows = []
         return self.state
 
 
@@ -133,12 +135,7 @@ class EvaluatorFn(MergeFn):
     Parameters
     ----------
     job
-        What to count, and how.
-
-    Raises
-    ------
-    InputError
-        If it is no `Job`.
+        As for `MergeFn`.
 
     Examples
     --------
@@ -153,10 +150,7 @@ class EvaluatorFn(MergeFn):
         return Accumulator(self._job, self._job.fresh())
 
     def add_input(self, accumulator: Accumulator, element: Any) -> Accumulator:
-        if type(element) is not dict and is_table(element):
-            self._job.add(accumulator.state, element)
-            return accumulator
-        accumulator.rows.append(element)
+        accumulator.add(element)
         if len(accumulator.rows) >= _ROWS:
             accumulator.counted()
         return accumulator

@@ -76,7 +76,8 @@ class Place(NamedTuple):
 
     def within(self, other: Place) -> bool:
         """Whether a window is within another one of the same key, and not the same."""
-        if self == other or self.key != other.key or None in (self.start, self.end, other.start, other.end):
+        mine, theirs = (self.start, self.end), (other.start, other.end)
+        if mine == theirs or self.key != other.key or None in (*mine, *theirs):
             return False
         return bool(other.start <= self.start and self.end <= other.end)  # type: ignore[operator]
 
@@ -124,11 +125,10 @@ class Panes:
     def __init__(
         self, mode: Literal["accumulating", "discarding"] | AccumulationMode, *, sessions: bool = False
     ) -> None:
-        names = ("accumulating", "discarding")
-        codes = (AccumulationMode.ACCUMULATING, AccumulationMode.DISCARDING)
-        if isinstance(mode, bool) or mode not in (*names, *codes):
+        accumulating = ("accumulating", AccumulationMode.ACCUMULATING)
+        if isinstance(mode, bool) or mode not in (*accumulating, "discarding", AccumulationMode.DISCARDING):
             raise InputError(f"mode must be 'accumulating' or 'discarding', not {quoted(mode)}")
-        self._replaces, self._sessions = mode in (names[0], codes[0]), bool(sessions)
+        self._replaces, self._sessions = mode in accumulating, bool(sessions)
         self._windows: dict[Hashable, _Window] = {}
 
     def put(self, firing: Firing) -> None:
@@ -147,10 +147,8 @@ class Panes:
         if window is not None and firing.pane in window.digests:
             if window.digests[firing.pane] == tag:
                 return
-            raise MergeError(
-                f"pane {firing.pane} of {place} came before with another state; collect the panes of one run of one "
-                "pipeline"
-            )
+            before = f"pane {firing.pane} of {place} came before with another state"
+            raise MergeError(f"{before}; collect the panes of one run of one pipeline")
         state: Any = restored(firing.state)
         if self._windows:  # what is of another job is refused
             whole = state + (window or next(iter(self._windows.values()))).state

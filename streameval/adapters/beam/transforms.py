@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows, TimestampCombiner
@@ -12,10 +11,9 @@ from apache_beam.typehints import KV
 from apache_beam.typehints import Any as AnyType
 from apache_beam.utils.windowed_value import WindowedValue
 
-from streameval.adapters.beam.combine import MergeFn
+from streameval.adapters.beam.combine import Accumulator, MergeFn
 from streameval.errors import InputError
-from streameval.tabular.job import Job, JobOptions, Metrics, State
-from streameval.tabular.rows import add_items, is_table
+from streameval.tabular.job import Job, JobOptions, Metrics
 
 _DEFAULT = beam.transforms.trigger.DefaultTrigger()
 _GLOBALLY = WindowedValue(None, GlobalWindow().max_timestamp(), (GlobalWindow(),))
@@ -23,18 +21,8 @@ _GLOBALLY = WindowedValue(None, GlobalWindow().max_timestamp(), (GlobalWindow(),
 _ELEMENTS = 20_000
 """How many elements a bundle holds before it counts them."""
 
-_COMBINED: dict[Any, Callable[[Any, Any], Any]] = {
-    TimestampCombiner.OUTPUT_AT_EARLIEST: min,
-    TimestampCombiner.OUTPUT_AT_LATEST: max,
-}
+_COMBINED: dict[Any, Any] = {TimestampCombiner.OUTPUT_AT_EARLIEST: min, TimestampCombiner.OUTPUT_AT_LATEST: max}
 """Which of two times what comes out has; where it has that of the window's end, any time will do."""
-
-
-@dataclass(slots=True)
-class _Counted:
-    time: Any
-    state: State
-    rows: list[Any] = field(default_factory=list)
 
 
 class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
@@ -44,9 +32,9 @@ class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
         self._job, self._keyed, self._combined = job, keyed, combined
 
     def start_bundle(self) -> None:
-        self._states: dict[Any, dict[Any, _Counted]] = {}
+        self._states: dict[Any, dict[Any, Accumulator]] = {}
         self._windows: Any = None
-        self._current: dict[Any, _Counted] = {}
+        self._current: dict[Any, Accumulator] = {}
         self._count = 0
 
     def process(self, element: Any, value: Any = beam.DoFn.WindowedValueParam) -> Iterable[Any] | None:
@@ -59,21 +47,18 @@ class Count(beam.DoFn):  # type: ignore[misc]  # Beam has no types
         key, item = element if self._keyed else (None, element)
         counted = self._current.get(key)
         if counted is None:
-            counted = self._current[key] = _Counted(value.timestamp, self._job.fresh())
+            counted = self._current[key] = Accumulator(self._job, self._job.fresh(), time=value.timestamp)
         elif self._combined is not None:
             counted.time = self._combined(counted.time, value.timestamp)
-        if type(item) is dict or not is_table(item):
-            counted.rows.append(item)
-        else:
-            self._job.add(counted.state, item)
+        counted.add(item)
         self._count += 1
         return self.finish_bundle() if self._count >= _ELEMENTS else None
 
     def finish_bundle(self) -> Iterator[Any]:
         for windows, of_windows in self._states.items():
             for key, counted in of_windows.items():
-                add_items(self._job, counted.state, counted.rows)
-                yield WindowedValue((key, counted.state) if self._keyed else counted.state, counted.time, windows)
+                state = counted.counted()
+                yield WindowedValue((key, state) if self._keyed else state, counted.time, windows)
         self.start_bundle()
 
 
@@ -125,12 +110,7 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
         super().__init__()
         if job is not None and (options or any(value is not None for value in (metrics, actual, predicted))):
             raise InputError("job says all that there is to say; leave the other arguments out")
-        self._job = job or Job.of(
-            metrics,
-            actual=actual,  # type: ignore[arg-type]  # None is refused there
-            predicted=predicted,
-            **options,
-        )
+        self._job = job or Job.of(metrics, actual=cast("str", actual), predicted=predicted, **options)
 
     def expand(self, pcoll: Any) -> Any:
         merge, kind = MergeFn(self._job), type(self._job.fresh())
@@ -138,12 +118,9 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
         default = windowing.windowfn == GlobalWindows() and windowing.triggerfn == _DEFAULT
         combined = _COMBINED.get(windowing.timestamp_combiner)
         count = beam.ParDo((CountAll if default and combined is None else Count)(self._job, self._keyed, combined))
-        if self._keyed:
-            counted = pcoll | "Count" >> count.with_output_types(KV[AnyType, kind])
-            return counted | "Merge" >> beam.CombinePerKey(merge)
-        counted = pcoll | "Count" >> count.with_output_types(kind)
-        combine = beam.CombineGlobally(merge)
-        return counted | "Merge" >> (combine if default else combine.without_defaults())
+        counted = pcoll | "Count" >> count.with_output_types(KV[AnyType, kind] if self._keyed else kind)
+        combine = (beam.CombinePerKey if self._keyed else beam.CombineGlobally)(merge)
+        return counted | "Merge" >> (combine if default or self._keyed else combine.without_defaults())
 
 
 class EvaluatePerKey(Evaluate):

@@ -18,9 +18,9 @@ from streameval.adapters.engine import raise_ours, require, tree
 from streameval.errors import InputError, StreamevalError
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.evaluate import count_rows
-from streameval.tabular.files import are_paths, matches_of
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 from streameval.tabular.rows import add_items, is_table
+from streameval.tabular.sources import are_paths, matches_of
 
 Scheduler: TypeAlias = str | Callable[..., Any] | None
 
