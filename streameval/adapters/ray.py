@@ -37,7 +37,9 @@ def evaluate(
     """Count the rows of a dataset where they are: a state for each block, merged as they come.
 
     Ray's own progress bars show how far it is, and a block whose worker dies is counted again by another. The bytes of
-    the result are those that one process would have written, however the rows are divided into blocks.
+    the result are those that one process would have written, however the rows are divided into blocks. Errors are those
+    of `streameval.evaluate`; where Ray knows the columns before it reads rows, missing columns and wrong types are
+    reported before the job starts.
 
     Parameters
     ----------
@@ -46,12 +48,6 @@ def evaluate(
         declared labels.
     actual, predicted, metrics, **options
         As for `streameval.evaluate`. With ``by``, the result is a `Sliced`.
-
-    Raises
-    ------
-    InputError, LabelError, MetricError
-        If an argument or a column cannot be used. Where Ray knows the columns before it reads rows, missing columns and
-        wrong types are reported before the job starts.
 
     Examples
     --------
@@ -62,8 +58,12 @@ def evaluate(
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     if not isinstance(dataset, ray.data.Dataset):
         raise InputError(f"dataset must be a ray.data.Dataset, not {quoted(dataset)}; ray.data.from_items makes one")
-    known = _check(dataset, job)
-    part = dataset.select_columns(list(job.columns.names)) if known else dataset
+    schema = dataset.schema(fetch_if_missing=False)  # None where it is not known before rows are read
+    if schema is not None and isinstance(schema.base_schema, pa.Schema):
+        job.check(_plain(schema.base_schema.empty_table()))
+    elif schema is not None:
+        job.columns.check_names(schema.names)
+    part = dataset if schema is None else dataset.select_columns(list(job.columns.names))
     states = part.map_batches(partial(_counted, job), batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
     return job.merged(_states(states))
 
@@ -107,29 +107,25 @@ def merge(states: Iterable[ObjectRef[bytes | State]], *, at_once: int = 16) -> S
             raise InputError(f"states must hold references, not {quoted(reference)}; ray.put makes one")
     root = tree(ray.remote(_merged).remote, references, at_once)
     with raise_ours(RayTaskError, _cause):
-        total: State = _copied(ray.get(root))
+        total: State = _merged(ray.get(root))
     return total
 
 
-def _merged(*states: object) -> bytes:
-    total = _copied(states[0])
-    for state in states[1:]:
-        total.merge(_state_of(state))
-    data: bytes = total.to_bytes()
-    return data
-
-
-def _copied(state: object) -> Any:
-    """A state that may be merged into: what a reference leads to is shared by all who hold it."""
-    return _state_of(state) if isinstance(state, bytes) else _state_of(state).copy()
-
-
-def _state_of(state: object) -> Any:
-    if isinstance(state, bytes):
-        return restored(state)
-    if hasattr(state, "to_bytes") and hasattr(state, "merge") and hasattr(state, "copy"):
-        return state
-    raise MergeError(f"cannot merge {quoted(state)}; return an Evaluator, or its to_bytes(), from each task")
+def _merged(*states: object) -> Any:
+    """The sum of states, a new object: what a reference leads to is shared by all who hold it."""
+    total: Any = None
+    for state in states:
+        if isinstance(state, bytes):
+            part: Any = restored(state)
+        elif hasattr(state, "to_bytes") and hasattr(state, "merge") and hasattr(state, "copy"):
+            part = state
+        else:
+            raise MergeError(f"cannot merge {quoted(state)}; return an Evaluator, or its to_bytes(), from each task")
+        if total is None:
+            total = part.copy()
+        else:
+            total.merge(part)
+    return total
 
 
 def _cause(error: Any) -> object:
@@ -145,18 +141,6 @@ def _states(dataset: Dataset) -> Iterator[bytes]:
             if row["error"] is not None:
                 raise getattr(errors, row["error"])(row["message"])
             yield row["state"]
-
-
-def _check(dataset: Dataset, job: Job) -> bool:
-    """Whether the columns are known, all of which can be used then. Reads no rows."""
-    schema = dataset.schema(fetch_if_missing=False)
-    if schema is None:
-        return False
-    if isinstance(schema.base_schema, pa.Schema):
-        job.check(_plain(schema.base_schema.empty_table()))
-    else:
-        job.columns.check_names(schema.names)
-    return True
 
 
 def _counted(job: Job, block: pa.Table) -> pa.Table:

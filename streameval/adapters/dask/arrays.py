@@ -30,6 +30,8 @@ def evaluate_arrays(
 ) -> State:
     """Count the rows of arrays, chunk by chunk; the chunks have no influence on the bytes of the result.
 
+    Errors are those of `streameval.evaluate`, and `InputError` where the arrays do not go together.
+
     Parameters
     ----------
     y_true, y_pred, mask
@@ -43,11 +45,6 @@ def evaluate_arrays(
         As for `streameval.Job.of`; labels are numbered unless ``metrics`` is an object that declares them.
     split_every, scheduler, progress
         As for `evaluate`.
-
-    Raises
-    ------
-    InputError, LabelError, MetricError
-        If an argument cannot be used, or the arrays do not go together.
 
     Examples
     --------
@@ -71,7 +68,7 @@ def evaluate_arrays(
 
 def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
     """The blocks of each array, as delayed objects, chunked only along examples, with equal chunks."""
-    first: Any = None
+    first: tuple[float, ...] = ()
     blocks = []
     for name, array in arrays.items():
         wide = name in ("y_true", "y_pred", "mask")
@@ -82,22 +79,19 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
             raise InputError(f"{name} must be {expected}, but its shape is {array.shape}")
         if wide and len(array.chunks[1]) > 1:
             array = array.rechunk({1: -1})
-        first = array if first is None else first
-        if not _same(array.chunks[0], first.chunks[0]):
-            unknown = any(map(math.isnan, (*array.chunks[0], *first.chunks[0])))
-            if unknown or sum(array.chunks[0]) != sum(first.chunks[0]):
+        first, own = first or array.chunks[0], array.chunks[0]
+        # Unknown lengths, which are NaN, are compared once they are there.
+        unknown = any(map(math.isnan, (*own, *first)))
+        fits = len(own) == len(first) and all(a == b or math.isnan(a + b) for a, b in zip(own, first, strict=True))
+        if not fits:
+            if unknown or sum(own) != sum(first):
                 raise InputError(
-                    f"y_true has the chunks {quoted(first.chunks[0])} and {name} {quoted(array.chunks[0])} along "
-                    "examples; give arrays of one length, and compute_chunk_sizes() where they are unknown"
+                    f"y_true has the chunks {quoted(first)} and {name} {quoted(own)} along examples; give arrays of "
+                    "one length, and compute_chunk_sizes() where they are unknown"
                 )
-            array = array.rechunk({0: first.chunks[0]})
+            array = array.rechunk({0: first})
         blocks.append(list(array.to_delayed().ravel()))
     return blocks
-
-
-def _same(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
-    """Whether chunks may go together: unknown lengths are compared once they are there."""
-    return len(one) == len(two) and all(a == b or math.isnan(a) or math.isnan(b) for a, b in zip(one, two, strict=True))
 
 
 def _counted(job: Job, names: tuple[str, ...], *blocks: Any) -> bytes:

@@ -38,7 +38,9 @@ def evaluate(
 ) -> State:
     """Count the rows of a collection where they are: a state for each partition, merged in a tree.
 
-    The bytes of the result are those that one process would have written, however the rows are partitioned.
+    The bytes of the result are those that one process would have written, however the rows are partitioned. Errors are
+    those of `streameval.evaluate`; columns of a data frame that are missing or mistyped are reported before anything is
+    computed.
 
     Parameters
     ----------
@@ -54,12 +56,6 @@ def evaluate(
         As for ``compute``; without it, Dask's own choice for the collection: the distributed client if there is one.
     progress
         Whether to show a progress bar.
-
-    Raises
-    ------
-    InputError, LabelError, MetricError
-        If an argument or a column cannot be used. Columns of a data frame that are missing or mistyped are reported
-        before anything is computed.
 
     Examples
     --------
@@ -80,14 +76,9 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
     Parameters
     ----------
     collection, split_every
-        As for `evaluate`.
+        As for `evaluate`; so are errors.
     job
         What to count, and how; ``job.merged([the bytes])`` is the result.
-
-    Raises
-    ------
-    InputError
-        If the collection is of another kind, or its columns cannot be used.
 
     Examples
     --------
@@ -98,20 +89,19 @@ def state(collection: object, job: Job, *, split_every: int = 16) -> Delayed:
     >>> job.merged(both.compute()).get()
     {'f1_micro': 0.5}
     """
-    files = _files(collection)
-    count = dask.delayed(partial(_read if files else _counted, job), name="streameval-count", traverse=False)
-    return merged(job, [count(part) for part in files or _parts(collection, job)], split_every)
+    function, parts = _tasks(collection, job)
+    count = dask.delayed(partial(function, job), name="streameval-count", traverse=False)
+    return merged(job, [count(part) for part in parts], split_every)
 
 
 def merged(job: Job, states: Sequence[Delayed], split_every: int) -> Delayed:
     """One delayed state, bytes, of many."""
     check_number("split_every", split_every, 2)
-    merge = dask.delayed(partial(_merge, job), name="streameval-merge", traverse=False)
-    return tree(merge, states, split_every)
 
+    def merge(*states: bytes) -> bytes:
+        return job.merged(states).to_bytes()
 
-def _merge(job: Job, *states: bytes) -> bytes:
-    return job.merged(states).to_bytes()
+    return tree(dask.delayed(merge, name="streameval-merge", traverse=False), states, split_every)
 
 
 def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress: bool) -> State:
@@ -131,29 +121,25 @@ def run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress
             return job.merged([root.compute(scheduler=chosen)])
 
 
-def _files(collection: Any) -> list[str]:
-    """The files that paths and patterns stand for, a task for each; none if it is something else."""
+def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[Any]]:
+    """What counts a part, and the parts: files, or delayed tables and rows."""
     paths = [collection] if isinstance(collection, str | os.PathLike) else collection
-    if not are_paths(paths):
-        return []
-    files = [match for path in paths for match in matches_of(path)]
-    for file in files:
-        if not file.is_file():
-            raise InputError(f"{quoted(str(file), 300)} is a folder; give a pattern or paths of files")
-    return [str(file.absolute()) for file in files]
-
-
-def _parts(collection: Any, job: Job) -> Sequence[Delayed]:
+    if are_paths(paths):
+        files = [match for path in paths for match in matches_of(path)]
+        for file in files:
+            if not file.is_file():
+                raise InputError(f"{quoted(str(file), 300)} is a folder; give a pattern or paths of files")
+        return _read, [str(file.absolute()) for file in files]
     if isinstance(collection, Delayed):
-        return [collection]
+        return _counted, [collection]
     if isinstance(collection, list | tuple) and all(isinstance(part, Delayed) for part in collection):
-        return collection
+        return _counted, collection
     if dask.is_dask_collection(collection) and hasattr(collection, "map_partitions"):
         if hasattr(collection, "columns"):
             _check(collection, job)
-            return list(collection[list(job.columns.names)].to_delayed())
+            return _counted, collection[list(job.columns.names)].to_delayed()
         if hasattr(collection, "to_delayed") and not hasattr(collection, "dtype"):  # a bag
-            return list(collection.to_delayed())
+            return _counted, collection.to_delayed()
     hint = "; for arrays see evaluate_arrays" if hasattr(collection, "chunks") else ""
     raise InputError(
         f"collection must be a data frame or a bag of Dask, or delayed objects, not {quoted(collection)}{hint}"

@@ -33,7 +33,8 @@ def evaluate(
 ) -> State:
     """Count the rows of a data frame, in one pass and without a shuffle of rows.
 
-    The bytes of the result are those that one process would have written, however the rows are partitioned.
+    The bytes of the result are those that one process would have written, however the rows are partitioned. Errors are
+    those of `streameval.evaluate`; columns that are missing or mistyped are reported before the job starts.
 
     Parameters
     ----------
@@ -44,12 +45,6 @@ def evaluate(
     tasks
         Merge the states of the partitions in this many tasks before the driver merges the rest. Pays with thousands of
         partitions.
-
-    Raises
-    ------
-    InputError, LabelError, MetricError
-        If an argument or a column cannot be used. Columns that are missing or mistyped are reported before the job
-        starts.
 
     Examples
     --------
@@ -70,11 +65,6 @@ def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
         What to count, and how.
     tasks
         Merge them in this many tasks; without it, there is one for each partition of ``df``.
-
-    Raises
-    ------
-    InputError
-        If ``tasks`` is not a positive integer.
     """
     if tasks is not None:
         check_number("tasks", tasks, 1)

@@ -35,6 +35,8 @@ def evaluate_by_key(
 ) -> DataFrame:
     """Count the rows of each key: states per partition and key, the only rows that are shuffled, merged per key.
 
+    Errors are those of `streameval.evaluate`; what only rows can tell, the action raises within an error of Spark.
+
     Parameters
     ----------
     df
@@ -50,12 +52,6 @@ def evaluate_by_key(
         The columns of the keys; ``examples bigint``; ``metrics map<string, double>``, without those that have one value
         for each label; ``state binary``, which `streameval.Evaluator.from_bytes` reads. It is computed when an action
         asks for it.
-
-    Raises
-    ------
-    InputError, LabelError, MetricError
-        If an argument cannot be used, or a column is missing or of a wrong type. What only rows can tell is raised by
-        the action, within an error of Spark.
 
     Examples
     --------
@@ -73,14 +69,13 @@ def evaluate_by_key(
     check(df, parts)
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
-        state, rows = parts.fresh(), 0
+        state = parts.fresh()
         for batch in batches:
             parts.add(state, batch)
-            rows += batch.num_rows
-            if rows >= _ROWS:
+            if state.examples >= _ROWS:
                 yield _by_key(state, names, batch.schema)
-                state, rows = parts.fresh(), 0
-        if rows:
+                state = parts.fresh()
+        if state.examples:
             yield _by_key(state, names, batch.schema)
 
     def merge(group: Any) -> Any:
@@ -98,11 +93,10 @@ def evaluate_by_key(
 
 def _by_key(state: Any, names: tuple[str, ...], schema: Any) -> Any:
     slices = state.slices(names[0] if len(names) == 1 else names)
-    columns = [pa.array([part.where[name] for part in slices], schema.field(name).type) for name in names]
+    keys = ([part.where[name] for part in slices] for name in names)
+    columns = {f"key{n}": pa.array(key, schema.field(names[n]).type) for n, key in enumerate(keys)}
     states = pa.array([part.evaluator.to_bytes() for part in slices], pa.binary())
-    return pa.RecordBatch.from_arrays(
-        [*columns, states], names=[*(f"key{place}" for place in range(len(names))), "state"]
-    )
+    return pa.RecordBatch.from_pydict({**columns, "state": states})
 
 
 def _answer(key: Any, total: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, MutableMapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,8 +44,6 @@ class StreamEvaluation:
 
     Raises
     ------
-    InputError
-        If an argument is of the wrong kind.
     MergeError, FormatError
         If the folder holds states of another job, or damaged ones.
 
@@ -107,16 +107,18 @@ class StreamEvaluation:
                 )
             self._store[span] = whole
             if len(spans) > 2 * self._keep:
-                self._fold(spans[: -self._keep])
+                oldest = spans[: -self._keep]  # killed in between, they and their sum are there, and the sum counts
+                total = self._job.merged(self._store[span] for span in oldest)
+                self._store[Span(oldest[0].first, oldest[-1].last)] = total.to_bytes()
+                for span in oldest:
+                    del self._store[span]
 
     def total(self) -> State:
         """All batches that were counted, as a new object."""
         for _ in range(100):
-            try:
-                with self._lock:
-                    return self._job.merged(self._store[span] for span in self._spans())
-            except FileNotFoundError:  # another process, which runs the query, has just merged it with other files
-                continue
+            # Another process, which runs the query, may just have merged a file with others.
+            with contextlib.suppress(FileNotFoundError), self._lock:
+                return self._job.merged(self._store[span] for span in self._spans())
         raise InputError("the states in the folder change all the time; is there one query that writes there?")
 
     def batches(self) -> tuple[int, ...]:
@@ -127,10 +129,7 @@ class StreamEvaluation:
     def rewind(self, batch_id: int) -> None:
         """Forget a batch and all after it, for a query whose checkpoint was set back to before this batch.
 
-        Raises
-        ------
-        InputError
-            If the batch was merged with earlier ones. Nothing has changed then.
+        `InputError` if the batch was merged with earlier ones; nothing has changed then.
         """
         check_number("batch_id", batch_id, 0)
         with self._lock:
@@ -139,13 +138,6 @@ class StreamEvaluation:
             for span in reversed(_in_order(self._store)):
                 if span.first >= batch_id:
                     del self._store[span]
-
-    def _fold(self, spans: list[Span]) -> None:
-        """Merge the states of the oldest batches. Killed in between, both are there, and the sum counts."""
-        whole = self._job.merged(self._store[span] for span in spans)
-        self._store[Span(spans[0].first, spans[-1].last)] = whole.to_bytes()
-        for span in spans:
-            del self._store[span]
 
     def _spans(self) -> list[Span]:
         """The spans that count: those that no longer one has taken in."""
@@ -160,11 +152,7 @@ class StreamEvaluation:
             raise InputError(
                 "this StreamEvaluation keeps its states in memory, where another process cannot write them; give path="
             )
-        return _revived, (self._job, str(self._store.path), self._keep)
-
-
-def _revived(job: Job, path: str, keep: int) -> StreamEvaluation:
-    return StreamEvaluation(job, path, keep=keep)
+        return partial(StreamEvaluation, keep=self._keep), (self._job, str(self._store.path))
 
 
 class Span(NamedTuple):
