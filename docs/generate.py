@@ -106,12 +106,14 @@ from streameval.schema.labels import Label"""
 
 def river_stub() -> str:
     imports = """\
+from typing import Literal, Unpack
+
 from streameval.adapters.river.metric import CountedMetric
-from streameval.metrics.spec import Empty
-from streameval.schema.config import Unknown
-from streameval.schema.labels import Label"""
+from streameval.evaluation.classes import _OfDecisions, _Options
+"""
     bodies = {name: _body(_own(metric._entry), metric._entry) for name, metric in CLASSES.items()}
-    return _shortened(STUB.format(imports=imports) + "\n" + _classes(bodies, "CountedMetric"))
+    first = STUB.partition("\n")[0]
+    return _shortened(f"{first}\n\n{imports}\n{_classes(bodies, 'CountedMetric')}")
 
 
 def _classes(bodies: dict[str, str], base: str) -> str:

@@ -103,6 +103,5 @@ def _legal(prefix: str) -> str:
 
 
 def _legal_label(text: str) -> str:
-    """A label in the characters that MLflow allows."""
     legal = re.sub(r"[^A-Za-z0-9_. -]", lambda match: f"_x{ord(match[0]):x}_", text)
     return legal.replace(".", "_x2e_") if not legal.strip(".") and legal else legal or "_empty_"

@@ -150,7 +150,6 @@ def _parameters(spec: MetricSpec) -> dict[str, str]:
 
 
 def _description(spec: MetricSpec) -> str:
-    """What a metric says, and its range and direction."""
     entry = entry_of(spec.name)
     better = "" if entry.bigger_is_better is None else f"; {entry.direction}"
     return f"{entry.summary} In [{entry.low:g}, {entry.high:g}]{better}."

@@ -131,9 +131,7 @@ class Scorer:
 def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
     """What to ask estimators for; ``free`` if no threshold says what scores mean."""
     if chosen not in get_args(Method):
-        raise InputError(
-            f"response_method must be one of {', '.join(map(repr, get_args(Method)))}, not {quoted(chosen)}"
-        )
+        raise InputError(f"response_method must be one of {get_args(Method)}, not {quoted(chosen)}")
     if chosen == "auto":  # a threshold of probabilities means nothing to other scores
         return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
     if scores == (chosen == "predict"):
@@ -146,10 +144,8 @@ def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> obje
     """What the first of these methods that there is says; if one array per label, its probabilities of being true."""
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
-        raise InputError(
-            f"{type(estimator).__name__} has no {' or '.join(methods)}; leave the threshold out, or choose another "
-            "response_method and a threshold that fits it"
-        )
+        missing = f"{type(estimator).__name__} has no {' or '.join(methods)}"
+        raise InputError(f"{missing}; leave the threshold out, or choose another response_method that fits it")
     response: Any = getattr(estimator, method)(X)
     if not isinstance(response, list):
         return response

@@ -66,9 +66,7 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     >>> torch.distributed.destroy_process_group()
     """
     if not (dist.is_available() and dist.is_initialized()):
-        raise InputError(
-            "sync needs a process group, and there is none; call torch.distributed.init_process_group() first"
-        )
+        raise InputError("sync needs a process group; call torch.distributed.init_process_group() first")
     outside: object = dist.GroupMember.NON_GROUP_MEMBER  # what new_group gives to those who are not in it
     if group is outside or dist.get_rank(group) < 0:
         raise InputError("this process is not in the group, so it has nothing to sync; call sync only on its members")
@@ -98,7 +96,6 @@ def _answer(evaluator: object) -> bytes:
 
 
 def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
-    """The answer of each rank, in the order of ranks."""
     device = _device(dist.distributed_c10d.get_backend_config(group))
     ranks = range(dist.get_world_size(group))
     length = torch.tensor([len(answer)], dtype=torch.int64, device=device)

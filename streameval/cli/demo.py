@@ -13,9 +13,8 @@ import orjson
 
 from streameval.cli.progress import watched
 from streameval.cli.render import Format, console_of, show
-from streameval.cli.results import Result
+from streameval.cli.results import Result, write_results
 from streameval.cli.sources import Source
-from streameval.cli.states import write_results
 from streameval.evaluation.evaluator import Evaluator
 from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling
@@ -28,7 +27,6 @@ _SECONDS = 3.0
 
 
 def _rows(number: int) -> Iterator[dict[str, Any]]:
-    """Rows that are the same every time."""
     rng = random.Random(7)  # noqa: S311  # nothing secret
     for at in range(number):
         region = rng.choice(("eu", "us"))

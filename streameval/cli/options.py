@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.counting import Counting
-from streameval.cli.rows import UserError
+from streameval.cli.reading import UserError
 from streameval.errors import MetricError
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.kinds import reads_scores
@@ -106,9 +106,7 @@ def counting_of(
     if not metrics:
         metrics = DEFAULT_METRICS if not scored or threshold is not None else ()
         if beta is not None and not metrics:
-            raise UserError(
-                "--beta is for binary predictions; give --threshold, to predict labels scoring at or above it"
-            )
+            raise UserError("--beta is for binary predictions; give --threshold, to make them of scores")
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
     specs = specs_of(metrics, beta, zero_division)
     for spec in () if scored else specs:

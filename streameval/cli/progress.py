@@ -27,11 +27,8 @@ from streameval.cli.sources import STDIN, Source
 
 Advance: TypeAlias = Callable[[int], None]
 
-_WIDE = 72
-"""A terminal with at least as many columns has room for all parts of a bar."""
-
-_SHARE = 20
-"""Drawing takes one part in so many of the time, at most."""
+_WIDE = 72  # columns of a terminal, from which on there is room for all parts of a bar
+_SHARE = 20  # drawing takes one part in so many of the time, at most
 
 
 def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractContextManager[Advance]:

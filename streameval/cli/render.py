@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -11,17 +10,17 @@ from typing import Any
 
 import orjson
 from rich import box
+from rich.bar import Bar
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.results import Counts, Result, tables_of, values_of
 from streameval.evaluation.evaluator import report_of
-from streameval.report.model import Cell, Column, Table, cell_text
+from streameval.report.model import Column, Table, cell_text
 from streameval.schema.text import printable
 
 _BAR = 12
-_BLOCKS = " ▏▎▍▌▋▊▉█"
 _PIPED = 160
 _NAMES = 48
 _VERDICTS = {"better": "green", "worse": "red"}
@@ -110,7 +109,7 @@ def _drawn(table: Table, console: Console) -> RichTable:
     drawing = RichTable(
         box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
     )
-    rows: list[list[Text]] = []
+    rows: list[list[RenderableType]] = []
     for at in sorted(chosen):
         words = _is_left(at, columns[at])
         drawing.add_column(
@@ -120,7 +119,8 @@ def _drawn(table: Table, console: Console) -> RichTable:
         rows.append([Text(text, _VERDICTS.get(text, "") if words and at else "") for text in cells[at]])
         if bars and columns[at].kind == "bar":
             drawing.add_column("", no_wrap=True, width=_BAR)
-            rows.append([_bar(cell) for cell in columns[at].values])
+            fractions = (cell if isinstance(cell, float) and 0 <= cell <= 1 else 0.0 for cell in columns[at].values)
+            rows.append([Bar(1.0, 0.0, fraction, width=_BAR, color="blue") for fraction in fractions])
     for row in zip(*rows, strict=True):
         drawing.add_row(*row)
     if hidden:
@@ -136,14 +136,6 @@ def _cells(column: Column) -> list[str]:
 def _is_left(at: int, column: Column) -> bool:
     """Whether a column holds words that stand to the left: names, and what explains the other columns."""
     return at == 0 or column.name == ""
-
-
-def _bar(cell: Cell) -> Text:
-    """A fraction as a bar in eighths of characters; nothing for what is none."""
-    if not isinstance(cell, float) or not 0 <= cell <= 1:
-        return Text("")
-    full, part = divmod(round(cell * _BAR * 8), 8)
-    return Text("█" * full + (_BLOCKS[part] if part else ""), style="blue")
 
 
 def _markdown(tables: Iterable[Table], headline: str) -> str:
@@ -174,8 +166,6 @@ def _numbers(result: Result) -> Iterator[tuple[object, ...]]:
 
 
 def _json(result: Result) -> dict[str, object]:
-    """The result as one object."""
-
     def part(counts: Counts) -> dict[str, object]:
         return {"examples": counts.examples, "metrics": values_of(report_of(counts, result.specs))}
 
@@ -194,17 +184,15 @@ def _json(result: Result) -> dict[str, object]:
 
 
 def json_bytes(value: object) -> bytes:
-    """JSON that any reader takes: what is no number is null, and keys are strings."""
-    return orjson.dumps(_finite(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    """JSON that any reader takes: what is no number is null, as orjson writes it, and keys are strings."""
+    return orjson.dumps(_plain(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _finite(value: object) -> object:
+def _plain(value: object) -> object:
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): _finite(each) for key, each in value.items()}
+        return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return [_plain(each) for each in value]
     if isinstance(value, int) and abs(value) >= 2**63:  # labels may be integers of any size
         return str(value)
     return value if value is None or isinstance(value, bool | int | float) else printable(str(value))

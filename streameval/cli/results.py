@@ -1,4 +1,4 @@
-"""What a command shows: reports of all rows, of a window and of slices, as tables."""
+"""What a command shows and writes: reports of all rows, of a window and of slices; states, read, merged and saved."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from streameval.cli.reading import UserError
+from streameval.delivery.checkpoint import load
+from streameval.errors import StreamevalError
 from streameval.evaluation.evaluator import Evaluator, report_of
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Cell, Column, Report, Table, largest_first, listed
-from streameval.schema.text import printable
+from streameval.schema.text import printable, suggestion
 from streameval.slices import Sliced
 from streameval.windows.base import Window
 
@@ -138,3 +142,44 @@ def difference_tables(first: Result, second: Result, names: tuple[str, str], *, 
             note = f"{len(changed) - top:,} more labels differ" if len(changed) > top else ""
             tables.append(Table("labels", note, listed(["f1 by label", *names, "change"], kinds, changed[:top])))
     return tables
+
+
+def load_state(path: Path) -> Any:
+    """What a file holds."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a file that --save wrote")
+    if not path.exists():
+        near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise UserError(f"there is no file {path}{suggestion(path.name, near)}")
+    try:
+        return load(path)
+    except StreamevalError as error:
+        raise UserError(f"{path} is no saved state: {str(error).removeprefix(f'{path}: ')}") from None
+
+
+def merged(paths: list[Path]) -> Any:
+    """The states of some files as one."""
+    total = load_state(paths[0])
+    for path in paths[1:]:
+        part = load_state(path)
+        if type(part) is not type(total):
+            kinds = f"{path} holds a {type(part).__name__}, {paths[0]} a {type(total).__name__}"
+            raise UserError(f"{kinds}; they do not merge")
+        try:
+            total.merge(part)
+        except StreamevalError as error:
+            raise UserError(f"{path}: {error}") from None
+    return total
+
+
+def write_results(state: Any, result: Result, save: Path | None, report: Path | None) -> None:
+    """Write the state and the page where asked; each whole or not at all."""
+    if report is not None:
+        if not isinstance(result.counts, Evaluator):
+            raise UserError("the report is of an Evaluator, and this is a single metric")
+        parts: dict[str, object] = dict(result.windows)
+        for where, counts in result.slices():
+            parts[", ".join(f"{key} {printable(value)}" for key, value in where.items())] = counts
+        result.counts.save_html(report, slices=parts or None)
+    if save is not None:
+        state.save(save)

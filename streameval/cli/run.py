@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
 
 import typer
 
@@ -16,29 +15,26 @@ from streameval.errors import StreamevalError
 # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same family.
 _Usage = typer.BadParameter.__mro__[2]
 
-WRONG, INTERRUPTED = 2, 130
-
 
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # None where they were closed
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
+        stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
     words = sys.argv[1:] if args is None else list(args)
     try:
         code = app(args=words or ["--help"], prog_name="streameval", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+    except (BrokenPipeError, SystemExit) as end:  # the reader of a pipe, such as head, has seen enough
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):  # completion of shells
+            return end.code if isinstance(end.code, int) else 0
         _forget_output()
         return 0
-    except SystemExit as end:  # which completion of shells ends with, and click where a pipe is closed
-        if isinstance(end.__context__, BrokenPipeError):
-            _forget_output()
-            return 0
-        return end.code if isinstance(end.code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED
+        return 130
     except StreamevalError as error:
         return _failed(str(error))
     except OSError as error:
@@ -47,15 +43,11 @@ def run(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
     except Exception as error:
-        if isinstance(error, _Usage):
-            text = str(error.format_message() if hasattr(error, "format_message") else error)
-            return _failed(f"{text.rstrip('.')}; see --help")
-        raise
+        if not isinstance(error, _Usage):
+            raise
+        text = str(error.format_message() if hasattr(error, "format_message") else error)
+        return _failed(f"{text.rstrip('.')}; see --help")
     return code if isinstance(code, int) else 0
-
-
-def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _forget_output() -> None:
@@ -67,6 +59,5 @@ def _forget_output() -> None:
 
 
 def _failed(text: str) -> int:
-    line = " ".join(text.split())
-    sys.stderr.write(f"streameval: {line}\n")
-    return WRONG
+    sys.stderr.write(f"streameval: {' '.join(text.split())}\n")
+    return 2

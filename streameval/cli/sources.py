@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.reading import read_csv, read_jsonl, read_tables
-from streameval.cli.rows import Block, UserError
+from streameval.cli.reading import Block, UserError, read_csv, read_jsonl, read_tables
 from streameval.tabular.columns import Columns
 from streameval.tabular.sources import matches_of
 

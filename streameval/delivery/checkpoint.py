@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
@@ -131,16 +130,14 @@ class Checkpointer(Generic[HeldT]):
         check_empty(evaluator, "Checkpointer", "empty or from its file")
         self._path = Path(path)
         if not self._path.parent.is_dir():
-            raise InputError(
-                f"there is no folder {quoted(str(self._path.parent))}; create it before a long loop starts"
-            )
+            raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         self._evaluator, self._position = evaluator, 0
         with contextlib.suppress(FileNotFoundError):
             data = read_file(self._path)
             with naming_file(self._path):
                 loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
-            does_not = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
-            check_compatible(evaluator, loaded.evaluator, does_not)
+            context = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
+            check_compatible(evaluator, loaded.evaluator, context)
             _become(evaluator, loaded.evaluator)
             self._position = loaded.position
         clear_leftovers(self._path)
@@ -177,10 +174,8 @@ class Checkpointer(Generic[HeldT]):
         nothing = object()
         for skipped in range(self._position):
             if next(items, nothing) is nothing:
-                raise InputError(
-                    f"the stream has {skipped} items, but {self._position} are counted in {self._path}; give the "
-                    "stream from its start, or another file"
-                )
+                counted = f"the stream has {skipped} items, but {self._position} are counted in {self._path}"
+                raise InputError(f"{counted}; give the stream from its start, or another file")
         for item in items:
             self._open, before = True, self._position
             yield item
@@ -216,26 +211,20 @@ class Checkpointer(Generic[HeldT]):
             If the file cannot be written. The file is what it was then.
         """
         if self._open:
-            raise InputError(
-                f"item {self._position} is in progress, and may be counted or not; call step() once it is, then save"
-            )
+            raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
         write_file(self._path, encode_checkpoint(self._position, self._evaluator.to_bytes()))
         self._saved, self._saved_at = self._position, time.monotonic()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._left = True
         if kind is not None:
             return
         if self._open:
-            raise InputError(
-                f"the loop was left while item {self._position} was in progress, which may be counted or not, so "
-                f"nothing was saved after item {self._saved}; call step() before break if it is counted"
-            )
+            left = f"the loop was left while item {self._position} was in progress"
+            raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
         self.save()
 
     def __repr__(self) -> str:

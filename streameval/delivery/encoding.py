@@ -1,9 +1,4 @@
-"""Ledgers and checkpoints as bytes, which hold the bytes of states.
-
-A ledger is the bytes of an empty state of its configuration, or nothing; then its sums, in the order of their first
-shards. A sum is the shards in it, each with epoch and sequence, and the bytes of their state; where it is of several
-shards, a digest of the state of each of them follows its sequence.
-"""
+"""Ledgers and checkpoints as bytes, which hold the bytes of states."""
 
 from __future__ import annotations
 

@@ -143,10 +143,8 @@ class Ledger(Mergeable, Generic[StateT]):
             If the shards of the two are built differently.
         """
         if type(other) is not type(self):
-            raise MergeError(
-                f"cannot merge: a Ledger and {type(other).__name__} differ; "
-                "put(shard, sequence, evaluator) takes a single state"
-            )
+            differing = f"a Ledger and {type(other).__name__} differ"
+            raise MergeError(f"cannot merge: {differing}; put(shard, sequence, evaluator) takes a single state")
         if other._template is None:
             return
         self._check_compatible(other)
@@ -236,10 +234,8 @@ class Ledger(Mergeable, Generic[StateT]):
         """
         part = self._known(_shard(shard))
         if len(part.shards) > 1:
-            raise InputError(
-                f"shard {shard!r} was compacted with {len(part.shards) - 1} other shards, so its own state is gone; "
-                "read it before compact()"
-            )
+            count = len(part.shards) - 1
+            raise InputError(f"shard {shard!r} was compacted with {count} other shards; read it before compact()")
         return cast("StateT", restored(part.state))
 
     def shards(self) -> dict[Label, Version]:
@@ -339,10 +335,7 @@ def _shard(shard: object) -> Label:
     try:
         return normalise(shard)
     except LabelError:
-        raise InputError(
-            f"a shard must be a string or an integer, not {quoted(shard)}; for a topic's partition write for example "
-            "'topic/3'"
-        ) from None
+        raise InputError(f"a shard must be a string or an integer, such as 'topic/3', not {quoted(shard)}") from None
 
 
 def _counter(value: object, name: str) -> int:

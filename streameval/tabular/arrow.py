@@ -81,10 +81,8 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
     if pa.types.is_null(kind) and (columns.null == "empty" or not len(column)):
         return pa.array([[]] * len(column), pa.list_(pa.string()))
     if not is_list and not isinstance(kind, pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType):
-        raise InputError(
-            f"column {name!r} holds {kind}, not lists of labels; "
-            + ("wrap each label in a list" if _is_label(kind) else "give a list of labels in every row")
-        )
+        advice = "wrap each label in a list" if _is_label(kind) else "give a list of labels in every row"
+        raise InputError(f"column {name!r} holds {kind}, not lists of labels; {advice}")
     columns.check_nulls(name, column.null_count, "lists without labels")
     inner = kind.value_type
     if pa.types.is_boolean(inner):
@@ -95,9 +93,7 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
             "are labels, or to a list of booleans if they are decisions in the order of the declared labels"
         )
     if not _is_label(inner) and not pa.types.is_null(inner):
-        raise LabelError(
-            f"column {name!r} holds lists of {inner}; labels are strings or integers: cast them in the query"
-        )
+        raise LabelError(f"column {name!r} holds lists of {inner}; cast labels to strings or integers")
     if is_list and not column.null_count and not pa.types.is_null(inner):
         return column
     plain = pa.large_list(pa.string() if pa.types.is_null(inner) else inner)
@@ -127,10 +123,8 @@ def _rows(column: Any, name: str) -> np.ndarray[Any, Any]:
     if values.null_count:
         raise InputError(f"column {name!r} holds null values within its lists; fill them")
     if len(lengths) and (lengths != lengths[0]).any():
-        raise InputError(
-            f"column {name!r} holds lists of {values.type} of different lengths; give one value for each of the "
-            "declared labels"
-        )
+        lists = f"lists of {values.type} of different lengths"
+        raise InputError(f"column {name!r} holds {lists}; give one value for each of the declared labels")
     return values.to_numpy().reshape(len(lengths), lengths[0] if len(lengths) else 0)  # type: ignore[no-any-return]
 
 

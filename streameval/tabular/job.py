@@ -107,10 +107,8 @@ class Job:
         elif by:
             state = Sliced(state, by=by)
         if scores is not None and not state.reads_scores:
-            raise InputError(
-                f"scores={scores!r} names a column of scores, but nothing requires scores; set threshold=, at or "
-                "above which a label is predicted, or give metrics of rankings or curves"
-            )
+            unused = f"scores={scores!r} names a column of scores, but nothing requires scores"
+            raise InputError(f"{unused}; set threshold=, or give metrics of rankings or curves")
         return cls(state.to_bytes(), columns)
 
     def fresh(self) -> State:
@@ -190,14 +188,11 @@ def _built(metrics: Metrics, threshold: Threshold) -> State:
     if isinstance(metrics, Evaluator | Metric | Sliced):
         if threshold is not None:
             raise InputError(
-                f"threshold={quoted(threshold)} goes with names of metrics, but metrics is an object; build that with "
-                "this threshold"
+                f"metrics is an object; build it with threshold={quoted(threshold)}, and leave that out here"
             )
         if metrics.examples:
-            raise InputError(
-                f"this {type(metrics).__name__} has counted {metrics.examples} examples; give one that has counted "
-                "nothing, and merge the result into it"
-            )
+            counted = f"this {type(metrics).__name__} has counted {metrics.examples} examples"
+            raise InputError(f"{counted}; give an empty one, and merge the result into it")
         return metrics
     if isinstance(metrics, Window):
         raise InputError(f"rows of a table have no order, so there is no {type(metrics).__name__} of them")

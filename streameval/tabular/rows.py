@@ -107,9 +107,7 @@ def _value(row: Any, name: str, role: str) -> Any:
     elif name in names or (names and hasattr(row, name)):
         return getattr(row, name)
     elif not names:
-        raise InputError(
-            f"a row must be a mapping or have the columns as attributes, or be a table of many rows, not {quoted(row)}"
-        )
+        raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")
     raise Columns.missing(name, role, names)
 
 
@@ -144,7 +142,5 @@ def _scores(labels: Any, value: Any, columns: Columns) -> Any:
     try:
         return np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        raise InputError(
-            f"column {name!r} holds a list of neither (label, number) nor numbers: {quoted(value)}; scores are a "
-            "mapping label -> number, or one of these"
-        ) from None
+        forms = "a mapping label -> number, or a list of (label, number) or of numbers"
+        raise InputError(f"column {name!r} must hold {forms}, not {quoted(value)}") from None

@@ -90,9 +90,7 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
         return Source(_cut(source, size), lambda: None, source.schema)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return Source(iter(source), lambda: None)
-    raise InputError(
-        f"source must be a path, a table, a data frame, a query or an iterable of record batches, not {quoted(source)}"
-    )
+    raise InputError(f"source must be a path, a table, a query or an iterable of record batches, not {quoted(source)}")
 
 
 def _cut(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -193,8 +191,5 @@ def _format(file: Path) -> str:
     with file.open("rb") as opened:
         start = opened.read(4)
     if start not in _FORMATS:
-        raise InputError(
-            f"{file} is neither Parquet nor Arrow: it starts with {start!r}; read it with another library, and give "
-            "the table"
-        )
+        raise InputError(f"{file} is neither Parquet nor Arrow: it starts with {start!r}; give a table of it")
     return _FORMATS[start]

@@ -141,9 +141,7 @@ def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[An
         if hasattr(collection, "to_delayed") and not hasattr(collection, "dtype"):  # a bag
             return _counted, collection.to_delayed()
     hint = "; for arrays see evaluate_arrays" if hasattr(collection, "chunks") else ""
-    raise InputError(
-        f"collection must be a data frame or a bag of Dask, or delayed objects, not {quoted(collection)}{hint}"
-    )
+    raise InputError(f"collection must be a data frame, a bag or delayed objects, not {quoted(collection)}{hint}")
 
 
 def _check(frame: Any, job: Job) -> None:
@@ -153,10 +151,8 @@ def _check(frame: Any, job: Job) -> None:
     for name, role in columns.roles:
         kind = frame.dtypes[name]
         if role not in ("by", "weight") and str(kind).startswith(("string", "large_string", "str")):
-            raise InputError(
-                f"column {name!r} holds {kind}, not lists: dask.dataframe turns lists of Python into text unless "
-                "dask.config.set({'dataframe.convert-string': False}) comes before the frame is made"
-            )
+            setting = "dask.config.set({'dataframe.convert-string': False})"
+            raise InputError(f"column {name!r} holds {kind}, not lists; before you make frames of lists call {setting}")
     job.check(frame._meta[list(columns.names)])
 
 

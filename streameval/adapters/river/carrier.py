@@ -43,10 +43,8 @@ class RiverMetric(MultiLabelMetric):
     def __init__(self, metric: str | MetricSpec | Metric | Evaluator | Window[Any]) -> None:
         self.metric = metric if isinstance(metric, Metric | Evaluator | Window) else _fresh(metric)
         if isinstance(self.metric, Window) and self.metric.timed:
-            raise InputError(
-                f"{type(self.metric).__name__} needs the time of each example and River tells metrics none; "
-                "use streameval.progressive_evaluate with moment="
-            )
+            needs = f"{type(self.metric).__name__} needs the time of each example and River tells metrics none"
+            raise InputError(f"{needs}; use streameval.progressive_evaluate with moment=")
         read = self._read()
         if isinstance(read, Metric) and read.spec.average is None:
             raise MetricError(f"{read.spec.key} gives one value per label and River needs one; choose an average")
@@ -57,9 +55,7 @@ class RiverMetric(MultiLabelMetric):
 
     def _own_counts(self, sign: int = 1) -> Metric | Evaluator | Window[Any]:
         if sign < 0 and isinstance(self.metric, Window):
-            raise RevertError(
-                f"{type(self.metric).__name__} drops examples by itself; wrap a metric, not a window, to revert"
-            )
+            raise RevertError(f"{type(self.metric).__name__} drops examples by itself; wrap a metric to revert")
         return self.metric
 
     def get(self) -> float | dict[str, float | dict[Label, float]]:  # type: ignore[override]
@@ -98,7 +94,5 @@ class RiverMetric(MultiLabelMetric):
 def _fresh(metric: str | MetricSpec) -> Metric:
     spec = parse_spec(metric) if isinstance(metric, str) else metric
     if not isinstance(spec, MetricSpec):
-        raise MetricError(
-            f"a metric must be a name, a spec, a metric object, an Evaluator or a window, not {quoted(metric)}"
-        )
+        raise MetricError(f"a metric must be a name, a spec, a metric, an Evaluator or a window, not {quoted(metric)}")
     return Metric.from_spec(spec)

@@ -11,18 +11,15 @@ from streameval.evaluation.metric import signature_of, summary_of
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.metrics.spec import Average
 
-_PREFIXES: dict[Average, str] = {"micro": "Micro", "macro": "Macro", "weighted": "Weighted", "samples": "Samples"}
-
 
 def _name_of(entry: Entry, average: Average) -> str:
     """The name of a class: only that of the metric where the average goes without saying."""
     several = len([each for each in entry.averages if each is not None]) > 1
     bare = not several or (entry.bare and average == entry.default)
-    return entry.class_name if bare else _PREFIXES[average] + entry.class_name
+    return entry.class_name if bare else str(average).capitalize() + entry.class_name
 
 
 def _class_of(entry: Entry, average: Average) -> type[CountedMetric]:
-    """The class of one metric and average."""
     parameters = [part for part in signature_of(entry).parameters.values() if part.name != "average"]
     signature = inspect.Signature(parameters)
 
@@ -35,19 +32,9 @@ def _class_of(entry: Entry, average: Average) -> type[CountedMetric]:
     start.__name__, start.__qualname__, start.__module__ = "__init__", f"{name}.__init__", __name__
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     start.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]  # River reads it
-    body = {
-        "__module__": __name__,
-        "__doc__": _docstring(entry, average),
-        "__init__": start,
-        "_entry": entry,
-        "_average": average,
-    }
+    doc = summary_of(entry, without="average").replace(entry.formula, f"{entry.formula}    (average: {average})", 1)
+    body = {"__module__": __name__, "__doc__": doc, "__init__": start, "_entry": entry, "_average": average}
     return type(name, (CountedMetric,), body)
-
-
-def _docstring(entry: Entry, average: Average) -> str:
-    text = summary_of(entry, without="average")
-    return text.replace(entry.formula, f"{entry.formula}    (average: {average})", 1)
 
 
 CLASSES: dict[str, type[CountedMetric]] = {

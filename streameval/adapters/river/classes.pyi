@@ -1,21 +1,9 @@
 # Written by docs/generate.py from the catalogue: classes with the same parameters share a base.
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias, TypedDict, Unpack
+from typing import Literal, Unpack
 
 from streameval.adapters.river.metric import CountedMetric
-from streameval.metrics.spec import Empty
-from streameval.schema.config import Unknown
-from streameval.schema.labels import Label
-
-class _Options(TypedDict, total=False):
-    zero_division: float | None
-    labels: Iterable[Label] | None
-    unknown: Unknown
-    threshold: float | Mapping[Label, float] | Iterable[float] | None
-
-class _OfDecisions(_Options, total=False):
-    empty: Empty
+from streameval.evaluation.classes import _OfDecisions, _Options
 
 class _LikeMicroPrecision(CountedMetric):
     def __init__(self, **options: Unpack[_OfDecisions]) -> None: ...

@@ -51,9 +51,8 @@ class MultiLabelMetric(MultiOutputMetric):
         """
         if self.reads_scores:
             raise InputError(
-                f"{type(self).__name__} has a threshold or a metric that reads scores, but River passes hard labels to "
-                "multi-label metrics, never scores; leave these out, or use streameval.progressive_evaluate, which "
-                "passes probabilities"
+                f"{type(self).__name__} has a threshold or a metric of scores, but River passes multi-label metrics "
+                "hard labels; leave these out, or use streameval.progressive_evaluate, which passes probabilities"
             )
         while isinstance(model, Pipeline):
             model = list(model.steps.values())[-1]
@@ -177,10 +176,8 @@ class CountedMetric(Combinable):
     def _check_metric(self, other: object, verb: str) -> None:
         if not isinstance(other, CountedMetric) or other._spec != self._spec:
             theirs = other._spec.key if isinstance(other, CountedMetric) else quoted(other)
-            raise MergeError(
-                f"cannot {verb}: metrics differ ({self._spec.key} and {theirs}); "
-                "construct both with the same configuration"
-            )
+            differing = f"metrics differ ({self._spec.key} and {theirs})"
+            raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
 
     def snapshot(self) -> Evaluator:
         """The counts so far as an independent `Evaluator`, from which any other metric can be read."""
@@ -270,7 +267,7 @@ class MetricCollection(Combinable, Metrics):
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
         if not self._sharing.is_complete or self._read != self.data:
             self._find_parts()
-        if len(self._counts) == 1 and not self._others:
+        if len(self._counts) == 1 and not self._foreign:
             call_update(getattr(self._counts[0], verb), y_true, y_pred, w)
             return
         parts: list[Part] = []
@@ -278,7 +275,7 @@ class MetricCollection(Combinable, Metrics):
         sign = 1 if verb == "update" else -1
         for counts in self._counts:
             parts += call_update(_signed(counts._prepare, sign), y_true, y_pred, w)
-        for member in self._others:
+        for member in self._foreign:
             prepare = preparing(member)
             prepared = None if prepare is None else prepare(y_true, y_pred, w, sign)
             if prepared is None:
@@ -307,15 +304,14 @@ class MetricCollection(Combinable, Metrics):
                 member._own_counts()
         counted = [member._counts for member in self.data if isinstance(member, CountedMetric)]
         self._counts = list({id(counts): counts for counts in counted}.values())
-        others = [member for member in self.data if not isinstance(member, CountedMetric)]
-        self._others = list({id(member): member for member in others}.values())
+        foreign = [member for member in self.data if not isinstance(member, CountedMetric)]
+        self._foreign = list({id(member): member for member in foreign}.values())
         self._read, self._sharing.is_complete = list(self.data), True
 
     def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
         if type(other) is not type(self) or len(other.data) != len(self.data):
-            raise MergeError(
-                f"cannot {verb}: the metrics of the two collections differ; construct both with the same configuration"
-            )
+            differing = "the metrics of the two collections differ"
+            raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
         combined: dict[tuple[int, int], Evaluator] = {}
         pairs: list[tuple[CountedMetric, Evaluator]] = []
         for mine, theirs in zip(self.data, other.data, strict=True):
@@ -356,7 +352,6 @@ class MetricCollection(Combinable, Metrics):
 
 
 def _collected(*parts: object) -> MetricCollection:
-    """A collection of metrics and of the members of collections."""
     members: list[MultiOutputMetric] = []
     for part in parts:
         for member in part if isinstance(part, Metrics) else [part]:

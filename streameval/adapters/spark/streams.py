@@ -101,9 +101,9 @@ class StreamEvaluation:
                 if span in spans and self._store[span] == state:
                     return
                 raise InputError(
-                    f"batch {batch_id} comes after batch {spans[-1].last} was counted, and is not what was counted as "
-                    f"batch {batch_id}: the query's checkpoint was removed or set back; call rewind({batch_id}) to "
-                    "forget the batches from there on, or use a new folder for a new checkpoint"
+                    f"batch {batch_id} comes after batch {spans[-1].last} and is not what was counted as batch "
+                    f"{batch_id}: the query's checkpoint was removed or set back; call rewind({batch_id}) to forget it "
+                    "and all later ones, or use a new folder for a new checkpoint"
                 )
             self._store[span] = whole
             if len(spans) > 2 * self._keep:
@@ -149,9 +149,7 @@ class StreamEvaluation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if not isinstance(self._store, Folder):
-            raise InputError(
-                "this StreamEvaluation keeps its states in memory, where another process cannot write them; give path="
-            )
+            raise InputError("this StreamEvaluation keeps its states in memory; give path= for other processes")
         return partial(StreamEvaluation, keep=self._keep), (self._job, str(self._store.path))
 
 
