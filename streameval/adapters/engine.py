@@ -21,13 +21,7 @@ T = TypeVar("T")
 
 @contextmanager
 def require(extra: str) -> Iterator[None]:
-    """Where an adapter imports its library: if that is not installed, name the extra that installs it.
-
-    Raises
-    ------
-    DependencyError
-        If something that is imported within is not installed.
-    """
+    """Where an adapter imports its library: if that is not installed, name the extra that installs it."""
     try:
         yield
     except ImportError as error:
@@ -41,15 +35,7 @@ def require(extra: str) -> Iterator[None]:
 
 @contextmanager
 def raise_ours(wrapper: type[Exception], inner: Callable[[Exception], object]) -> Iterator[None]:
-    """Raise errors of this package that a worker raised as what they were, the engine's as their cause.
-
-    Parameters
-    ----------
-    wrapper
-        In which class of exceptions the engine brings those of workers.
-    inner
-        What is within such an exception, if it is known.
-    """
+    """Raise errors of this package as what they were: ``inner`` takes them out of the engine's, their cause."""
     try:
         yield
     except wrapper as error:

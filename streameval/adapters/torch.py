@@ -30,8 +30,8 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     """Merge what all ranks have counted; every rank of the group calls it, as any collective.
 
     Each rank counts its own examples, and calls this whenever it wants to know about all of them. The argument stays as
-    it is, so a second call gives the same, and counting goes on. The bytes of the result are the same on every rank:
-    those that one process would have written.
+    it is, and counting goes on. The bytes of the result are the same on every rank: those that one process would have
+    written.
 
     Parameters
     ----------
@@ -47,11 +47,6 @@ def sync(evaluator: S, group: ProcessGroup | None = None) -> S:
     InputError
         If there is no process group, or this process is not in it; on every rank, if what one of them gave is no
         evaluator.
-
-    Notes
-    -----
-    Two collectives: the lengths, then the bytes, filled up to the longest. They go through the CPU if the backend of
-    the group can (gloo, mpi), else through the current device of each rank (nccl).
 
     Examples
     --------
@@ -96,6 +91,7 @@ def _answer(evaluator: object) -> bytes:
 
 
 def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
+    """The answer of each rank: all lengths, then the bytes, filled up to the longest."""
     device = _device(dist.distributed_c10d.get_backend_config(group))
     ranks = range(dist.get_world_size(group))
     length = torch.tensor([len(answer)], dtype=torch.int64, device=device)

@@ -12,12 +12,9 @@ _NEEDED = ("typer", "rich", "orjson", "pyarrow")
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit code: 0, 2 after an error of the user, 130 after Ctrl-C.
+    """Run the command with some arguments, or those of the process.
 
-    Parameters
-    ----------
-    args
-        What follows the name of the command; by default the arguments of the process.
+    Returns its exit code: 0, 2 after an error of the user, 130 after Ctrl-C.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:

@@ -78,8 +78,8 @@ class Checkpointer(Generic[HeldT]):
         An evaluator, a metric, a window or a ledger that has counted nothing. If the file exists, this very object
         takes over what the file holds; update it as if nothing had happened.
     path
-        The file. It is replaced as a whole: whenever the process is killed, it holds a state and the position that
-        belongs to it.
+        The file, for one process at a time. It is replaced as a whole: whenever the process is killed, it holds a state
+        and the position that belongs to it. An exception that leaves the ``with`` block saves nothing.
     every
         After how many items to save; None for no such number.
     seconds
@@ -93,12 +93,6 @@ class Checkpointer(Generic[HeldT]):
         If the file holds something that was built differently; the message names the difference.
     FormatError
         If the file is damaged or holds anything else. It is never replaced then.
-
-    Notes
-    -----
-    After a crash the items since the last save are read again: what the loop does besides counting happens twice for
-    them, what it counts does not. An exception that leaves the ``with`` block saves nothing, since the item in progress
-    may be counted or not. One process at a time may use a file.
 
     Examples
     --------
@@ -162,13 +156,8 @@ class Checkpointer(Generic[HeldT]):
     def remaining(self, stream: Iterable[T]) -> Iterator[T]:
         """The items of a stream that are not counted yet; each is counted as soon as the next one is asked for.
 
-        The stream must begin where it always began; the first `position` items are skipped. To leave the loop early,
-        call `step` for the item in progress if it was counted.
-
-        Raises
-        ------
-        InputError
-            If the stream ends before `position`.
+        The stream must begin where it always began; the first `position` items are skipped, and `InputError` says that
+        there are fewer. To leave the loop early, call `step` for the item in progress if it was counted.
         """
         items = iter(stream)
         nothing = object()
@@ -203,12 +192,8 @@ class Checkpointer(Generic[HeldT]):
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
 
-        Raises
-        ------
-        InputError
-            If an item is in progress, so that nobody knows whether it is counted.
-        OSError
-            If the file cannot be written. The file is what it was then.
+        `InputError` if an item is in progress, so that nobody knows whether it is counted; `OSError` if the file cannot
+        be written, and is what it was.
         """
         if self._open:
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")

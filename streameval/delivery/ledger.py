@@ -29,7 +29,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
     Where messages arrive twice, late or out of order, merging what they bring counts examples twice. Instead, each
     shard sends its whole state so far with a sequence number, and the ledger stores the newest. Putting or merging
-    the same again changes nothing, and neither does the order.
+    the same again changes nothing, and neither does the order. To retract a shard, put an empty state.
 
     Parameters
     ----------
@@ -43,15 +43,6 @@ class Ledger(Mergeable, Generic[StateT]):
         If ``evaluator`` is anything else, or has counted examples.
     MergeError
         If it is a window that cannot be merged.
-
-    Notes
-    -----
-    The shard is where examples come from: a partition, a file, a worker's own stream; the sequence says how far its
-    state has come, for example the offset of its last example. A shard that starts again from nothing takes a new
-    epoch, whose sequences start again. A call that raises changes nothing.
-
-    There is no ``unmerge``, for merging again changes nothing: to retract a shard, put an empty state with a higher
-    sequence number.
 
     Examples
     --------
@@ -87,13 +78,13 @@ class Ledger(Mergeable, Generic[StateT]):
         Parameters
         ----------
         shard
-            The source of the examples, a string or an integer.
+            The source of the examples, such as a partition or a file: a string or an integer.
         sequence
-            How far the shard has come; a later state has a larger one. From 0 to 2**63 - 1.
+            How far the shard has come, such as the offset of its last example; a later state has a larger one.
         evaluator
             The state, or its bytes. It is copied.
         epoch
-            Counts how often the shard started again from nothing. From 0 to 2**63 - 1.
+            Counts how often the shard started again from nothing. It and ``sequence`` go from 0 to 2**63 - 1.
 
         Raises
         ------
@@ -165,17 +156,9 @@ class Ledger(Mergeable, Generic[StateT]):
     def compact(self, shards: Iterable[Label] | None = None) -> None:
         """Store only the sum of some shards' states, all of them by default, to save memory.
 
-        For shards that have sent their last state. Late duplicates of it stay harmless, as do older states: epoch,
-        sequence and a digest of each are remembered. A newer state of one of them is refused from then on, since what
-        it would replace is part of the sum. Shards that were compacted before bring along those in the same sum.
-
-        Ledgers that are to be merged should be compacted in one place, or in the same groups: sums that share only
-        some of their shards cannot be separated.
-
-        Raises
-        ------
-        InputError
-            If a shard is not there.
+        For shards that have sent their last state. Late duplicates of it and older states stay harmless; a newer state
+        is refused, since what it would replace is part of the sum. Shards that were compacted before bring along those
+        in the same sum. Compact ledgers that are to be merged in one place, or in the same groups.
         """
         if isinstance(shards, str | bytes):
             raise InputError(f"shards must be a list of shards, not {quoted(shards)}; write [{quoted(shards)}]")
@@ -194,13 +177,7 @@ class Ledger(Mergeable, Generic[StateT]):
         self._sums = {}
 
     def total(self) -> StateT:
-        """The sum of all shards, as a new object.
-
-        Raises
-        ------
-        InputError
-            If there are no shards and nothing says what they are built like.
-        """
+        """The sum of all shards, as a new object; `InputError` if nothing says what they are built like."""
         return cast("StateT", self._read().copy())
 
     @overload
@@ -225,13 +202,7 @@ class Ledger(Mergeable, Generic[StateT]):
         return total.get(metric)
 
     def state(self, shard: Label) -> StateT:
-        """The newest state of one shard, as a new object.
-
-        Raises
-        ------
-        InputError
-            If the shard is not there, or was compacted with other shards.
-        """
+        """The newest state of one shard, as a new object; `InputError` if there is none, or it was compacted."""
         part = self._known(_shard(shard))
         if len(part.shards) > 1:
             count = len(part.shards) - 1

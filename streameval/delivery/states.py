@@ -23,13 +23,7 @@ _CLASSES: tuple[type[AnyState], ...] = (Evaluator, Metric, Sliced, Rolling, Time
 
 
 def restored(data: bytes) -> AnyState:
-    """What `to_bytes` was called on, whichever class it was.
-
-    Raises
-    ------
-    FormatError
-        If the bytes are anything else, or are damaged.
-    """
+    """What `to_bytes` was called on, whichever class it was."""
     holder = holder_of(data)
     kind = next((kind for kind in _CLASSES if kind._holder == holder), Evaluator)  # which names what anything else is
     return kind.from_bytes(data)

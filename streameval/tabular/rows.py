@@ -19,32 +19,14 @@ _AT_ONCE = 4096
 
 
 def add_items(job: Job, state: State, items: Iterable[object]) -> None:
-    """Count rows and tables, whichever come.
-
-    Parameters
-    ----------
-    job
-        Which columns hold what.
-    state
-        What ``job.fresh()`` gave.
-    items
-        Record batches or tables of Arrow and data frames, each with many rows; anything else is one row.
-
-    Raises
-    ------
-    InputError, LabelError
-        If a column is missing, or holds what cannot be read; the message names the column. What came before is counted.
-    """
+    """Count rows, and tables of many rows; where one of them is refused, what came before is counted."""
     source = iter(items)
     while block := list(islice(source, _AT_ONCE)):
         if set(map(type, block)) != {dict}:
-            rows = []
-            for item in block:
-                if is_table(item):
-                    job.add(state, item)
-                else:
-                    rows.append(item)
-            block = rows
+            tables = list(filter(is_table, block))
+            for table in tables:
+                job.add(state, table)
+            block = [item for item in block if not is_table(item)] if tables else block
         add_rows(job, state, block)
 
 
@@ -53,11 +35,6 @@ def add_rows(job: Job, state: State, rows: list[object]) -> None:
 
     Labels may be in sets, lists, tuples, ``{label: bool}``, or 0/1 arrays; scores in ``{label: number}``, pairs, or
     lists of numbers in the order of the declared labels.
-
-    Raises
-    ------
-    InputError, LabelError
-        If a column is missing, or holds what cannot be read; the message names the column.
     """
     if rows:
         job.update(state, read_rows(rows, job.columns))

@@ -38,13 +38,7 @@ def are_paths(source: object) -> TypeGuard[list[PathLike]]:
 
 
 def matches_of(path: PathLike) -> list[Path]:
-    """The file or folder of a path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """The file or folder of a path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
     text = os.fspath(path)
     place = Path(text)
     if place.exists():

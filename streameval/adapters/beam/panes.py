@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -54,17 +54,14 @@ class Firings(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """
 
     def expand(self, pcoll: Any) -> Any:
-        return pcoll | beam.ParDo(_Describe())
+        return pcoll | beam.Map(_firing)
 
 
-class _Describe(beam.DoFn):  # type: ignore[misc]  # Beam has no types
-    def process(
-        self, element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.DoFn.PaneInfoParam
-    ) -> Iterator[Firing]:
-        key, state = element if isinstance(element, tuple) else (None, element)
-        start, end = (None, None) if isinstance(window, GlobalWindow) else (window.start.micros, window.end.micros)
-        timing = beam.utils.windowed_value.PaneInfoTiming.to_string(pane.timing)
-        yield Firing(key, start, end, pane.index, state.to_bytes(), timing, pane.is_last)
+def _firing(element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.DoFn.PaneInfoParam) -> Firing:
+    key, state = element if isinstance(element, tuple) else (None, element)
+    start, end = (None, None) if isinstance(window, GlobalWindow) else (window.start.micros, window.end.micros)
+    timing = beam.utils.windowed_value.PaneInfoTiming.to_string(pane.timing)
+    return Firing(key, start, end, pane.index, state.to_bytes(), timing, pane.is_last)
 
 
 class Place(NamedTuple):
@@ -105,11 +102,6 @@ class Panes:
     sessions
         Whether windows are sessions, which grow: a window within another of its key is then an earlier stage of it.
 
-    Raises
-    ------
-    InputError
-        If ``mode`` is something else.
-
     Examples
     --------
     >>> from streameval import F1
@@ -134,12 +126,8 @@ class Panes:
     def put(self, firing: Firing) -> None:
         """Take a pane.
 
-        Raises
-        ------
-        MergeError
-            If it was taken before with another state, or is of another job. Nothing has changed then.
-        FormatError
-            If its state is damaged. Nothing has changed then.
+        `MergeError` if it was taken before with another state, or is of another job, and `FormatError` if its state is
+        damaged; nothing has changed then.
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # to Python, 1 and True are the same key
@@ -169,13 +157,7 @@ class Panes:
         return {window.place: window.state.copy() for window in windows}
 
     def total(self) -> State:
-        """All windows merged, as a new object. Where windows overlap, a row counts once for each.
-
-        Raises
-        ------
-        InputError
-            If no pane was taken.
-        """
+        """All windows merged, as a new object. Where windows overlap, a row counts once for each."""
         if not self._windows:
             raise InputError("no pane was taken, so it is not known what was counted; put at least one")
         total, *parts = self.states().values()

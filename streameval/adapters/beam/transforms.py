@@ -72,6 +72,9 @@ class CountAll(Count):
 class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
     """Count the elements of a collection: one state for each window, and each pane of it.
 
+    Rows become states within each bundle, so a trigger such as ``AfterCount`` counts states, not rows. Errors are those
+    of `streameval.evaluate`.
+
     Parameters
     ----------
     actual, predicted, metrics, **options
@@ -79,17 +82,6 @@ class Evaluate(beam.PTransform):  # type: ignore[misc]  # Beam has no types
         ``beam.Row`` or anything with the columns as attributes; or a table of many rows: of Arrow, or a data frame.
     job
         A `Job`, in place of all these.
-
-    Raises
-    ------
-    InputError, LabelError, MetricError
-        If an argument cannot be used.
-
-    Notes
-    -----
-    Rows become states within each bundle, and only states travel. A trigger such as ``AfterCount`` therefore counts
-    states, not rows. In the global window with the default trigger there is always one result, also if there are no
-    rows; elsewhere there is none where there are no rows.
 
     Examples
     --------

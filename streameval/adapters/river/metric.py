@@ -44,10 +44,7 @@ class MultiLabelMetric(MultiOutputMetric):
     def works_with(self, model: Estimator) -> bool:
         """Whether the model, or the last step of a pipeline, predicts several labels.
 
-        Raises
-        ------
-        InputError
-            If the metric was built to read scores: River's evaluation loops would never pass it any.
+        `InputError` if the metric was built to read scores: River's evaluation loops would never pass it any.
         """
         if self.reads_scores:
             raise InputError(
@@ -330,13 +327,7 @@ class MetricCollection(Combinable, Metrics):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether the metrics were built to read scores; metrics of River are not asked.
-
-        Raises
-        ------
-        InputError
-            If some were and some were not.
-        """
+        """Whether the metrics were built to read scores, not asking River's; `InputError` if only some were."""
         kinds: dict[bool, list[str]] = {}
         for member in self.data:
             if isinstance(member, MultiLabelMetric):

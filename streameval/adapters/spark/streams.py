@@ -29,7 +29,8 @@ class StreamEvaluation:
     """Counts the batches of a streaming query, each once; give it to ``writeStream.foreachBatch``.
 
     Spark hands a batch over again, with the same number, if the query died before it could note that the batch was
-    done. Its state is then replaced, never added.
+    done. Its state is then replaced, never added. An older batch that differs from what was counted is refused, since
+    the checkpoint was removed or set back: see `rewind`.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class StreamEvaluation:
     path
         A folder for the states, which belongs to one checkpoint of one query. A batch is counted once its file is on
         disk, and a query that is started again with the same checkpoint goes on where it was. Without it, they are
-        stored in this object, which must live as long as the query's checkpoint is used.
+        stored in this object, which must live as long as the query's checkpoint is used, and Spark Connect is refused.
     keep
         How many batches keep a state of their own; those before are merged.
 
@@ -46,14 +47,6 @@ class StreamEvaluation:
     ------
     MergeError, FormatError
         If the folder holds states of another job, or damaged ones.
-
-    Notes
-    -----
-    A `Ledger` is not used since it remembers every shard, and batches never end: this is bounded by ``keep``. Spark
-    repeats no batch but the last. A batch that is older, and differs from what was counted, is refused, since then the
-    checkpoint was removed or set back: see `rewind`.
-
-    Under Spark Connect the server calls this object in a process of its own, so ``path`` is needed; `total` reads it.
 
     Examples
     --------
@@ -86,12 +79,8 @@ class StreamEvaluation:
     def put(self, batch_id: int, state: bytes) -> None:
         """Take the state of a batch, in place of what it had.
 
-        Raises
-        ------
-        InputError
-            If later batches were counted, and this one is not the same as it was.
-        MergeError, FormatError
-            If the state is of another job, or damaged.
+        `InputError` if later batches were counted and this one is not the same as it was; `MergeError` or `FormatError`
+        if the state is of another job, or damaged.
         """
         check_number("batch_id", batch_id, 0)
         whole = self._job.merged([state]).to_bytes()
