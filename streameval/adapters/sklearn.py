@@ -131,7 +131,7 @@ class Scorer:
 def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
     """What to ask estimators for; ``free`` if no threshold says what scores mean."""
     if chosen not in get_args(Method):
-        raise InputError(f"response_method must be one of {get_args(Method)}, not {quoted(chosen)}")
+        raise InputError(f"response_method must be one of {str(get_args(Method))[1:-1]}, not {quoted(chosen)}")
     if chosen == "auto":  # a threshold of probabilities means nothing to other scores
         return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
     if scores == (chosen == "predict"):

@@ -93,7 +93,7 @@ def _plain_lists(table: Any, name: str, columns: Columns) -> Any:
             "are labels, or to a list of booleans if they are decisions in the order of the declared labels"
         )
     if not _is_label(inner) and not pa.types.is_null(inner):
-        raise LabelError(f"column {name!r} holds lists of {inner}; cast labels to strings or integers")
+        raise LabelError(f"column {name!r} holds lists of {inner}; labels are strings or integers: cast them")
     if is_list and not column.null_count and not pa.types.is_null(inner):
         return column
     plain = pa.large_list(pa.string() if pa.types.is_null(inner) else inner)
