@@ -19,9 +19,8 @@ from streameval.states.state_set import StateSet
 
 NUMBERS = (float, int)
 _SEQUENCES = {list, tuple}
-FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that are met
-
-_FIRST = 500  # examples whose labels are met before it is tried whether there are others
+FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
+_FIRST = 500  # examples whose labels are registered before it is tried whether there are more
 
 
 class Core:
@@ -93,25 +92,17 @@ class Core:
 
     def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
         """One example as the states read it; may register labels, changes nothing else."""
-        heavy, config = checked_weight(weight), self.config
-        if mask is None and not isinstance(config.threshold, tuple):
-            example = self._placed(y_true, y_pred, heavy)
-            if example is not None:
-                return example
-        return read_one(y_true, y_pred, mask, heavy, self.reader)
-
-    def _placed(self, y_true: object, y_pred: object, weight: float) -> Example | None:
-        """An example of a form that the kernel reads, if it is one; nothing changes."""
-        labels, table = self.labels, self.table
-        place = table.place_scores if self.scored else table.place_example
-        placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
-        if placed is None:
-            return None
+        heavy, labels, placed = checked_weight(weight), self.labels, None
+        if mask is None and not isinstance(self.config.threshold, tuple):
+            place = self.table.place_scores if self.scored else self.table.place_example
+            placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
+        if placed is None:  # not of a form that the kernel reads
+            return read_one(y_true, y_pred, mask, heavy, self.reader)
         if not self.scored:
-            return Example(placed[0], placed[1], weight)
+            return Example(placed[0], placed[1], heavy)
         slots, key, true, ranked, scores = placed
-        weights = None if weight == 1.0 else np.array([weight])
-        return Example(slots, key, weight, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
+        weights = None if heavy == 1.0 else np.array([heavy])
+        return Example(slots, key, heavy, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
 
     # -- many examples ------------------------------------------------------------------------------------------------
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from streameval.errors import FormatError, InputError, MetricError
 from streameval.evaluation.core import FEW, NUMBERS, Core, restored_states
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.kinds import KINDS, check_threshold, checked_state, options_for
+from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.metrics.averaging import as_float
-from streameval.metrics.catalogue import parse_spec
+from streameval.metrics.catalogue import Entry, parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.report.label_table import LabelTable
 from streameval.schema.config import Config, Nan, StateOptions, Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import check_number, quoted
+from streameval.schema.text import check_number, quoted, suggestion
 from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
@@ -37,6 +37,8 @@ class Accumulator(Mergeable):
 
     __slots__ = ("_config", "_core", "_specs", "_until_compaction")
     _holder: ClassVar[int] = EVALUATOR
+    _entry: ClassVar[Entry | None] = None
+    """The one metric of the class; None for evaluators, which take any."""
 
     def _start(
         self,
@@ -86,7 +88,7 @@ class Accumulator(Mergeable):
             core.states.root.commit(self._prepare(y_true, y_pred, weight=weight, mask=mask))
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
-        """Take one example back, given as it was given to `update`.
+        """Take one example back, in the form in which it was counted by `update`.
 
         Raises
         ------
@@ -233,7 +235,7 @@ class Accumulator(Mergeable):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Declared labels in their order, then those met in the stream, sorted."""
+        """Declared labels in their order, then those of the stream, sorted."""
         return self._tables().labels
 
     @property
@@ -244,14 +246,12 @@ class Accumulator(Mergeable):
     def tables(self, state: str) -> Any:
         """What the functions of `streameval.metrics` that need more than counts of decisions read.
 
-        It speaks of the examples counted so far, and must not be used once more are counted.
-
-        Raises
-        ------
-        MetricError
-            If no such state is kept.
+        It must not be used once more examples are counted. `MetricError` if there is no such state.
         """
-        return self._views().named(checked_state(state), f"tables({state!r})")
+        if state not in KINDS:
+            known = ", ".join(map(repr, KINDS))
+            raise MetricError(f"tables() has {known}, not {quoted(state)}{suggestion(state, KINDS)}")
+        return self._views().named(state, f"tables({state!r})")
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them.
@@ -294,26 +294,27 @@ class Accumulator(Mergeable):
 
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:
-        specs = _specs_of(saved.metrics)
-        if saved.holder != cls._holder or not cls._accepts(specs):
+        specs, config = specs_named(saved.metrics), saved.config
+        fits = cls._holder == EVALUATOR or [spec.name for spec in specs] == [getattr(cls._entry, "name", None)]
+        if saved.holder != cls._holder or not fits:
             what = "an Evaluator" if saved.holder == EVALUATOR else f"the metric {_names(specs)}"
             raise FormatError(f"the bytes hold {what}, not {cls.__name__}; use streameval.load or its own class")
-        if not _kept_for(specs, saved):
-            raise FormatError(f"the bytes are damaged: what they keep is not what {_names(specs)} are read from")
-        core = Core(saved.config, restored_states(saved.config, saved.contents))
-        return cls.__new__(cls)._set(specs, saved.config, core)
-
-    @classmethod
-    def _accepts(cls, specs: tuple[MetricSpec, ...]) -> bool:  # noqa: ARG003  # an evaluator takes any
-        """Whether an object of this class can have these metrics."""
-        return True
+        try:  # exactly the states that the metrics are read from, or, in an evaluator, more
+            check_threshold(specs, config)
+            required = _required(specs, config.options, saved.holder == EVALUATOR)
+        except MetricError:
+            required = None
+        if required != config.options:
+            raise FormatError(f"the bytes are damaged: their states are not those that {_names(specs)} require")
+        core = Core(config, restored_states(config, saved.contents))
+        return cls.__new__(cls)._set(specs, config, core)
 
 
 # -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------
 
 
 def core_of(holder: Accumulator) -> Core:
-    """What an object counts with. Another one after `reset`, and where labels were dropped."""
+    """What an object counts with; another one after `reset`, and where labels were dropped."""
     return holder._core
 
 
@@ -350,7 +351,7 @@ def from_contents(like: A, contents: Mapping[str, Any]) -> A:
 
 
 @lru_cache(maxsize=64)
-def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
+def specs_named(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
     """The metrics that bytes name."""
     try:
         specs = tuple(parse_spec(name) for name in names)
@@ -359,15 +360,6 @@ def _specs_of(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
     if tuple(spec.key for spec in specs) != names or len(set(specs)) != len(specs):
         raise FormatError(f"the bytes are damaged: metric names {quoted(names)}")
     return specs
-
-
-def _kept_for(specs: tuple[MetricSpec, ...], saved: Saved) -> bool:
-    """Whether exactly that is kept which these metrics are read from, or, in an evaluator, more states."""
-    try:
-        check_threshold(specs, saved.config)
-        return _required(specs, saved.config.options, saved.holder == EVALUATOR) == saved.config.options
-    except MetricError:
-        return False
 
 
 @lru_cache(maxsize=64)  # small states come by thousands, all of a few configurations

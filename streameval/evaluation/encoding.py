@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,22 +21,12 @@ from streameval.wire.fields import NEVER_WRITTEN, Cached, NewerFormatError, Opti
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What bytes hold of an evaluator or a metric.
+    """What bytes hold of an evaluator or a metric; ``contents`` is empty where nothing was counted."""
 
-    Attributes
-    ----------
-    holder
-        `EVALUATOR` or `METRIC`.
-    config, metrics
-        How it reads examples, and the names of its metrics.
-    contents
-        What each state holds, by name, the decisions first; empty where nothing was counted.
-    """
-
-    holder: int
+    holder: int  # `EVALUATOR` or `METRIC`
     config: Config
     metrics: tuple[str, ...]
-    contents: Mapping[str, Any] = field(default_factory=dict)
+    contents: Mapping[str, Any] = field(default_factory=dict)  # of each state by name, the decisions first
 
 
 def encode(saved: Saved) -> bytes:
@@ -100,7 +90,11 @@ _DECISIONS = 1
 
 
 def _put_head(sink: Sink, config: Config, metrics: tuple[str, ...]) -> None:
-    written = [(option, value) for option, value in _options_of(config) if value is not None]
+    written = list[tuple[Option, Any]]()
+    for part, options in ((config, _OPTIONS), *((part, KINDS[part.kind].code().written) for part in config.options)):
+        default = type(part)()
+        values = ((option, getattr(part, option.name)) for option in options)
+        written += [(option, value) for option, value in values if value != getattr(default, option.name)]
     sink.varint(_DECISIONS | sum(1 << KINDS[options.kind].bit for options in config.options))
     sink.varint(len(written))
     for option, value in written:
@@ -111,24 +105,14 @@ def _put_head(sink: Sink, config: Config, metrics: tuple[str, ...]) -> None:
         sink.string(name)
 
 
-def _options_of(config: Config) -> Iterator[tuple[Option, Any]]:
-    """Each option and its value, None where it is at its default."""
-    holders = [(config, _OPTIONS), *((options, KINDS[options.kind].code().written) for options in config.options)]
-    for holder, written in holders:
-        default = type(holder)()
-        for option in written:
-            value = getattr(holder, option.name)
-            yield option, None if value == getattr(default, option.name) else value
-
-
 def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
     start, bits = source.place(), source.varint()
     kinds = [kind for kind in KINDS.values() if bits >> kind.bit & 1]
     if bits != _DECISIONS | sum(1 << kind.bit for kind in kinds):
         raise NewerFormatError("a state")
-    known = {option.number: ("", option) for option in _OPTIONS}
-    known |= {option.number: (kind.name, option) for kind in kinds for option in kind.code().written}
-    values: dict[str, dict[str, Any]] = {"": {}, **{kind.name: {} for kind in kinds}}
+    holders = [("", _OPTIONS), *((kind.name, kind.code().written) for kind in kinds)]
+    known = {option.number: (name, option) for name, options in holders for option in options}
+    values: dict[str, dict[str, Any]] = {name: {} for name, _ in holders}
     for _ in range(source.count()):
         number = source.varint()
         if number not in known:
@@ -171,16 +155,12 @@ def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: i
 def take_states(source: Source, config: Config, least: int = 0) -> dict[str, Any]:
     """What `put_states` wrote."""
     decisions = take_content(source, config.labels or (), least)
+    declared, grown = decisions.labels[: decisions.fixed], decisions.labels[decisions.fixed :]
     contents: dict[str, Any] = {"decisions": decisions}
     for options in config.options:
-        labels = _take_labels(source, decisions)
+        missing = source.column(source.count())
+        require(missing < len(grown), np.diff(missing) > 0)
+        absent = set(missing.tolist())
+        labels = (*declared, *(label for place, label in enumerate(grown) if place not in absent))
         contents[options.kind] = KINDS[options.kind].code().take(source, options, labels, decisions)
     return contents
-
-
-def _take_labels(source: Source, decisions: DecisionContent) -> tuple[Label, ...]:
-    grown = decisions.labels[decisions.fixed :]
-    missing = source.column(source.count())
-    require(bool((missing < len(grown)).all() and (np.diff(missing) > 0).all()))
-    absent = set(missing.tolist())
-    return *decisions.labels[: decisions.fixed], *(label for place, label in enumerate(grown) if place not in absent)

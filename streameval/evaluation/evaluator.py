@@ -38,19 +38,18 @@ class Evaluator(Accumulator):
     Parameters
     ----------
     metrics
-        Names such as ``"f1_macro"`` or ``"fbeta_micro(beta=2)"``, specs, or metric objects (of which only the spec is
-        taken). They decide what `get` returns without arguments; any other metric can be asked for as well.
+        What `get` returns without arguments: names such as ``"f1_macro"`` or ``"fbeta_micro(beta=2)"``, specs, or
+        metric objects (of which only the spec is taken). Any other metric can be asked for as well.
     labels
         The labels in column order; None lets the set grow with the stream.
     unknown
         What to do with a label outside ``labels``: ``"error"`` refuses it, ``"ignore"`` drops it, ``"add"`` adds it.
     threshold
-        None if predictions are decisions. A number, or one per label (a mapping, or in the order of ``labels``), if
-        they are scores: a score at or above it is a prediction. Booleans and label collections are decisions still.
+        None if predictions are binary. A number, or one per label (a mapping, or in the order of ``labels``), if they
+        are scores: labels scoring at or above it are predicted. Booleans and label collections stay binary predictions.
     keep
-        States to construct beyond those that ``metrics`` require: ``"rankings"``, ``"curves"``, ``"pairs"``. These are
-        ``"confusions"`` and ``"cooccurrence"``, which can be chosen separately; further parts of pairs are
-        ``"labelsets"`` and ``"contributions"``.
+        States to construct beyond those that ``metrics`` require: ``"rankings"``, ``"curves"``, and ``"pairs"``, which
+        is ``"confusions"`` and ``"cooccurrence"``; ``"labelsets"`` and ``"contributions"`` are further parts of pairs.
     nan
         What a score that is NaN means: ``"error"``, or ``"missing"``: the label has no score in this example.
     ties
@@ -115,12 +114,8 @@ class Evaluator(Accumulator):
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
 
-        Parameters
-        ----------
-        digits
-            Decimals of each value.
-        max_labels
-            Beyond it only the labels with the largest support have a line.
+        Values have so many ``digits`` after the point. Of more than ``max_labels`` labels, those with the largest
+        support have a line.
         """
         from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
 
@@ -150,11 +145,6 @@ class Evaluator(Accumulator):
             Evaluators, metrics or windows of parts of the data, by name: a table has the chosen metrics of each.
         max_labels
             Beyond it only the labels with the largest support are in the table; each takes less than 100 bytes.
-
-        Raises
-        ------
-        InputError
-            If an argument cannot be understood.
 
         Examples
         --------
@@ -211,12 +201,7 @@ class Evaluator(Accumulator):
         return report_of(self).to_dict()
 
     def to_pandas(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PandasFrame:
-        """One row per label: its counts, and metrics without average.
-
-        Parameters
-        ----------
-        metrics
-            Names such as ``"f1"`` or ``"roc_auc"``, specs or metric objects; their average does not matter.
+        """One row per label: its counts, and metrics such as ``"f1"`` or ``"roc_auc"``, whose average does not matter.
 
         Raises
         ------
@@ -277,10 +262,8 @@ def report_of(counts: Accumulator, specs: Iterable[MetricSpec] | None = None) ->
 
 
 def _spec_of(metric: MetricLike) -> MetricSpec:
-    if isinstance(metric, MetricSpec):
-        return metric
-    if isinstance(metric, Metric):
-        return metric.spec
     if isinstance(metric, str):
         return parse_spec(metric)
+    if isinstance(metric, MetricSpec | Metric):
+        return metric if isinstance(metric, MetricSpec) else metric.spec
     raise MetricError(f"a metric must be a name, a spec or a metric object, not {quoted(metric)}")

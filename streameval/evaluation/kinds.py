@@ -37,24 +37,12 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """One kind of state.
-
-    Attributes
-    ----------
-    options
-        The class of its options, which has its name and what it reads.
-    bit
-        Its fixed place in the bytes; place 0 is that of the decisions.
-    code
-        Imports what it is made of.
-    keeps
-        The names for ``keep=`` that ask for it; its own name if there are no further ones.
-    """
+    """One kind of state: its options, which have its name; its fixed place in the bytes; and its code, once needed."""
 
     options: type[StateOptions]
-    bit: int
+    bit: int  # 0 is that of the decisions
     code: Callable[[], Code]
-    keeps: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()  # the names for ``keep=`` that ask for it, if these are not its own
 
     @property
     def name(self) -> str:
@@ -143,14 +131,6 @@ def options_for(
         for kind in KINDS.values()
     )
     return tuple(part for part in options if part is not None)
-
-
-def checked_state(name: str) -> str:
-    """The name of a state besides decisions, or what is wrong with it."""
-    if name not in KINDS:
-        known = ", ".join(map(repr, KINDS))
-        raise MetricError(f"tables() has {known}, not {quoted(name)}{suggestion(name, tuple(KINDS))}")
-    return name
 
 
 def reads_scores(entry: Entry) -> bool:

@@ -6,17 +6,16 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
-from streameval.errors import FormatError, MetricError, public
-from streameval.evaluation.counting import Accumulator
+from streameval.errors import MetricError, public
+from streameval.evaluation.counting import Accumulator, specs_named
 from streameval.evaluation.encoding import Saved
 from streameval.evaluation.kinds import KINDS, reads_scores
-from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate, parse_spec
+from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate
 from streameval.metrics.interval import Interval
 from streameval.metrics.spec import Choice, MetricSpec, choice_text, number_text
 from streameval.metrics.views import certified
 from streameval.schema.config import Nan, Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
 from streameval.wire.envelope import METRIC
 
 
@@ -42,7 +41,7 @@ class Metric(Accumulator):
         inverse_propensities: Mapping[Label, float] | None = None,
         **parameters: Choice,
     ) -> None:
-        if not hasattr(type(self), "_entry"):
+        if getattr(self, "_entry", None) is None:
             raise TypeError("Metric has no formula; use one of its subclasses, or streameval.metric(name)")
         spec = build_spec(
             self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
@@ -85,25 +84,17 @@ class Metric(Accumulator):
     @classmethod
     def _from_saved(cls, saved: Saved) -> Self:
         """The metric that bytes hold; the base class reads all of them."""
-        if cls is Metric and saved.holder == cls._holder:
-            try:
-                (spec,) = map(parse_spec, saved.metrics)
-            except (ValueError, MetricError):
-                raise FormatError(f"the bytes are damaged: metric names {quoted(saved.metrics)}") from None
-            return cast("Self", class_of(entry_of(spec.name))._from_saved(saved))
+        if cls is Metric and saved.holder == METRIC and len(saved.metrics) == 1:
+            return cast("Self", class_of(entry_of(specs_named(saved.metrics)[0].name))._from_saved(saved))
         return super()._from_saved(saved)
-
-    @classmethod
-    def _accepts(cls, specs: tuple[MetricSpec, ...]) -> bool:
-        return len(specs) == 1 and specs[0].name == cls._entry.name
 
     def __repr__(self) -> str:
         try:
             value = self.get()
         except MetricError:  # such as log loss of scores that are no probabilities
             return f"<{self.spec.key}: ?, {self.examples} examples>"
-        text = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
-        return f"<{self.spec.key}: {text}, {self.examples} examples>"
+        answer = f"{len(value)} labels" if isinstance(value, dict) else f"{value:.6g}"
+        return f"<{self.spec.key}: {answer}, {self.examples} examples>"
 
 
 def metric(
@@ -154,15 +145,9 @@ _CLASSES: dict[str, type[Metric]] = {}
 def class_of(entry: Entry) -> type[Metric]:
     """The class of an entry."""
     if entry.class_name not in _CLASSES:  # of two threads that make it, one is the first
-        doc, signature = summary_of(entry), signature_of(entry)
-        body = {
-            "__doc__": doc,
-            "__module__": "streameval",
-            "__signature__": signature,
-            "__slots__": (),
-            "_entry": entry,
-        }
-        _CLASSES.setdefault(entry.class_name, type(entry.class_name, (Metric,), body))
+        body = {"__doc__": summary_of(entry), "__signature__": signature_of(entry), "_entry": entry}
+        made = type(entry.class_name, (Metric,), {**body, "__module__": "streameval", "__slots__": ()})
+        _CLASSES.setdefault(entry.class_name, made)
     return _CLASSES[entry.class_name]
 
 

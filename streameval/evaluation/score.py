@@ -54,14 +54,12 @@ def score(
 
     Parameters
     ----------
-    y_true, y_pred
-        What `Evaluator.update_many` takes: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of
-        labels per example; for ``y_pred`` also scores.
+    y_true, y_pred, weights, mask, threads
+        As for `Evaluator.update_many`: 0/1 arrays, sparse matrices or data frames, examples x labels; lists of labels
+        per example; for ``y_pred`` also scores.
     metrics
-        One metric, as a name such as ``"f1_macro"``, a spec or a metric object (of which only the spec is taken), or
-        several of them. None for those that an `Evaluator` has by itself.
-    weights, mask, threads
-        As for `Evaluator.update_many`.
+        One metric, as a name such as ``"f1_macro"``, a spec or a metric object, or several of them. None for those
+        that an `Evaluator` has by itself.
     labels, unknown, threshold, nan, ties, inverse_propensities
         As for `Evaluator`.
 

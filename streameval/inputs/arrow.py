@@ -13,9 +13,6 @@ from streameval.inputs.columns import Reader
 from streameval.kernel.backend import BACKEND, lists, strings
 from streameval.kernel.types import IntArray, Lists, Places, UInt8Array
 
-_OFFSETS: dict[str, Any] = {"string": np.int32, "large_string": np.int64}
-"""The types of strings that have offsets, and how wide these are."""
-
 _VIEW = 40
 """To get one view from Arrow takes as long as to have it encode so many."""
 
@@ -119,31 +116,18 @@ def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
 def encoded_strings(values: Any, name: str) -> tuple[Any, list[Any]]:
     """Arrow values without nulls as codes, in the order of first occurrence, and what each code stands for.
 
-    Parameters
-    ----------
-    values
-        An array of a type that Arrow can encode, but not encoded.
-    name
-        What errors are about.
-
-    Raises
-    ------
-    InputError
-        If strings are damaged: their offsets do not bound strings within their data, or one is not UTF-8.
-    NotImplementedError
-        If Arrow does not encode this type.
+    `InputError` if strings are damaged; `NotImplementedError` if Arrow does not encode this type.
     """
     kind = str(values.type)
-    arrays: Any
-    codes_of: Any
-    are_bounded: Any
-    if kind in _OFFSETS:
-        arrays = _strings(values, _OFFSETS[kind], name)
-        codes_of, are_bounded = strings.string_codes, strings.are_strings
-    elif kind == "string_view":
-        arrays, codes_of, are_bounded = _views(values, name), strings.view_codes, strings.are_views
-    else:
+    read: dict[str, tuple[Any, Any, Any]] = {
+        "string": (_strings, strings.string_codes, strings.are_strings),
+        "large_string": (_strings, strings.string_codes, strings.are_strings),
+        "string_view": (_views, strings.view_codes, strings.are_views),
+    }
+    if kind not in read:
         return _encoded(values, name)
+    arrays_of, codes_of, are_bounded = read[kind]
+    arrays = arrays_of(values, name)
     if BACKEND == "numpy":  # whose twins take longer than Arrow
         if not are_bounded(*arrays):
             raise _damaged(name)
@@ -164,9 +148,10 @@ def _encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
     return _dictionary_codes(values.dictionary_encode(), name)
 
 
-def _strings(values: Any, kind: Any, name: str) -> tuple[Places, UInt8Array]:
+def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:
     """Where strings begin and end, and the bytes of all, without a copy."""
     _, bounds, data = values.buffers()
+    kind: Any = np.int32 if str(values.type) == "string" else np.int64
     size = np.dtype(kind).itemsize
     if bounds is None or bounds.size < (values.offset + len(values) + 1) * size:
         if len(values):

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Argument, Reader
-from streameval.inputs.examples import bits_in
+from streameval.inputs.columns import IGNORED, MASK, PRED, TRUE, Argument, Reader
+from streameval.inputs.examples import cells_in
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
 from streameval.inputs.values import bound_of, checked_weights, no_scores
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array
-from streameval.schema.batch import Batch, Dense, Example, Ragged, joined, ragged
+from streameval.schema.batch import Batch, Dense, Example, Ragged, joined
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 _CELLS, _SCORES = 2**24, 2**22
@@ -35,19 +35,13 @@ def read_one(y_true: object, y_pred: object, mask: object, weight: float, reader
     reader.reset()
     for value, role in ((y_true, TRUE), (y_pred, PRED), (mask, MASK)):
         if role != MASK or value is not None:
-            for column, bits in bits_in(value, Argument(role, reader)):
+            for column, bits in cells_in(value, Argument(role, reader)):
                 cells[column] = cells.get(column, 0) | bits
     reader.check_label_types()
     cells.pop(IGNORED, None)
-    fixed, slots = reader.labels.fixed, []
-    counts = [0, 0, 0, 0, 0]
-    for column, bits in cells.items():
-        outcome = min(MASK, bits)
-        counts[outcome] += 1
-        if outcome or column >= fixed:
-            slots.append(5 * column + outcome)
-    _, false_neg, false_pos, both, masked = counts
-    return Example(np.array(slots, np.int64), (false_neg + both, false_pos + both, both, masked), weight)
+    fixed = reader.labels.fixed
+    slots = [5 * column + min(MASK, bits) for column, bits in cells.items() if bits or column >= fixed]
+    return Example.at(np.array(slots, np.int64), weight)
 
 
 def read_many(
@@ -55,58 +49,55 @@ def read_many(
 ) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
+    weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()
-    arguments = [(y_true, form_of(y_true), TRUE), (y_pred, form_of(y_pred), PRED)]
-    if mask is not None:
-        arguments.append((mask, form_of(mask), MASK))
-    frame = next((columns_of(value, form) for value, form, _ in arguments if form in FRAMES), None)
-    sources = [(source_of(value, form, Argument(role, reader, frame)), role) for value, form, role in arguments]
-    lengths = {NAMES[role]: source.length for source, role in sources if source.length is not None}
-    if factors is not None:
-        lengths["weights"] = len(factors)
-        if (factors == 1.0).all():
-            factors = factors[:0]  # no more than their number matters
-    if len(set(lengths.values())) > 1:
-        raise _lengths_differ(lengths)
+    arguments = [
+        (y_true, form_of(y_true)),
+        (y_pred, form_of(y_pred)),
+        *([] if mask is None else [(mask, form_of(mask))]),
+    ]
+    frame = next((columns_of(value, form) for value, form in arguments if form in FRAMES), None)
+    sources = [
+        source_of(value, form, Argument(role, reader, frame))
+        for (value, form), role in zip(arguments, (TRUE, PRED, MASK), strict=False)
+    ]
+    lengths = [source.length for source in sources] + ([] if factors is None else [len(factors)])
+    _check_lengths([(length, False) for length in lengths], mask is not None)
     cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (_CELLS, _EXAMPLES)
     # A piece for each thread, since sharing one out takes as long as counting a few million cells.
-    size = threads * max(255, min(most, cells // max(1, *(source.width for source, _ in sources))))
-    start = 0
-    while True:
-        pieces = [(source.take(size), role) for source, role in sources]
-        counts = {NAMES[role]: start + piece.examples for piece, role in pieces}
-        examples = pieces[0][0].examples
-        if factors is not None:
-            counts["weights"] = min(lengths["weights"], start + examples)
-        if len(set(counts.values())) > 1:
-            raise _lengths_differ(counts, "at least ")
+    size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
+    start, examples = 0, size
+    while examples == size:  # a smaller piece is the last of every source
+        pieces = [source.take(size) for source in sources]
+        part = None if factors is None else factors[start : start + size]
+        counts = [piece.examples for piece in pieces] + ([] if part is None else [len(part)])
+        _check_lengths([(start + count, count == size) for count in counts], mask is not None)
+        examples = counts[0]
+        start += examples
         if examples:
             reader.check_label_types()
-            part = factors[start : start + examples] if factors is not None and len(factors) else None
-            start += examples
+            part = part if weighted else None
             yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
-        if examples < size:  # then every source has come to its end
-            if factors is not None and lengths["weights"] != start:
-                raise _lengths_differ({**counts, "weights": lengths["weights"]})
-            return
 
 
-def _lengths_differ(lengths: dict[str, int], least: str = "") -> InputError:
-    """The error about arguments of different lengths; ``least`` says that some were not read to their end."""
-    numbers = " and ".join(f"{name} has {least}{length}" for name, length in lengths.items())
-    return InputError(f"numbers of examples differ: {numbers}; give one of each per example")
+def _check_lengths(lengths: list[tuple[int | None, bool]], masked: bool) -> None:
+    """Refuse arguments of different lengths, None where not known; True beside one that was not read to its end."""
+    if len({length for length, _ in lengths} - {None}) > 1:
+        names = ["y_true", "y_pred", *(["mask"] if masked else []), "weights"]
+        known = [
+            (name, length, more) for name, (length, more) in zip(names, lengths, strict=False) if length is not None
+        ]
+        numbers = " and ".join(f"{name} has {'at least ' * more}{length}" for name, length, more in known)
+        raise InputError(f"numbers of examples differ: {numbers}; give one of each per example")
 
 
 # -- joining the pieces -----------------------------------------------------------------------------------------------
 
 
-def _dense(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader: Reader) -> Dense | None:
+def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> Dense | None:
     """The pieces as a batch of matrices, if all are."""
-    truths, predictions = [piece for piece, role in pieces if role != PRED], pieces[1][0]
-    if isinstance(predictions, Columns):
-        return None
-    rows = [piece for piece in truths if isinstance(piece, Rows)]
-    if len(rows) < len(truths):
+    predictions, rows = pieces[1], [piece for piece in (pieces[0], *pieces[2:]) if isinstance(piece, Rows)]
+    if isinstance(predictions, Columns) or len(rows) < len(pieces) - 1:
         return None
     columns = _union([piece.columns for piece in (rows[0], predictions, *rows[1:])])
     scored = isinstance(predictions, Scores)
@@ -170,15 +161,15 @@ def _aligned(cells: Any, piece: Rows | Scores, columns: IntArray) -> Any:
     return aligned
 
 
-def _ragged(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader: Reader) -> Ragged:
+def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> Ragged:
     """The pieces as a batch of lists."""
-    lists = [(piece.lists(), role) for piece, role in pieces]
-    examples, predictions = lists[0][0].examples, lists[1][0]
+    lists = [piece.lists() for piece in pieces]
+    examples, predictions = lists[0].examples, lists[1]
     parts: dict[int, list[Lists]] = {TRUE: [], PRED: [], MASK: [], 0: []}
-    for piece, role in lists:
+    for piece, role in zip(lists, (TRUE, PRED, MASK), strict=False):
         if piece.positive is not None:
             parts[role].append(piece.positive)
-        for kind, side in ((MASK, piece.unknown), (0, piece.mentioned)):
+        for kind, side in ((MASK, piece.masked), (0, piece.mentioned)):
             if side is not None and len(side.places):
                 parts[kind].append(side)
     ranked, scores = predictions.ranked, predictions.scores
@@ -191,7 +182,7 @@ def _ragged(pieces: list[tuple[Piece, int]], weights: FloatArray | None, reader:
     )
     if ranked is not None:
         true, mask = None if true is None else _plain(true), None if mask is None else _plain(mask)
-    by_all = _union([piece.mentioned_by_all for piece, _ in lists])
+    by_all = _union([piece.mentioned_by_all for piece in lists])
     return Ragged(examples, true, pred, mask, mentioned, by_all, weights, ranked, scores)
 
 
@@ -212,5 +203,4 @@ def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader
 
 def _plain(lists: Lists) -> Lists:
     """Lists whose places are columns, as states of scores read them."""
-    plain = ragged(lists)
-    return Lists(*plain) if plain is not None else lists
+    return Lists(np.ascontiguousarray(lists.offsets, np.int64), np.ascontiguousarray(lists.flat(), np.int64))

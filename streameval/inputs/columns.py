@@ -15,34 +15,16 @@ from streameval.schema.config import Config
 from streameval.schema.labels import Label, LabelIndex, is_unicode, normalise
 from streameval.schema.text import quoted, suggestion
 
-TRUE, PRED, MASK = 1, 2, 4
-"""The bit of a cell that a positive value of an argument sets; also the number of the argument."""
-
+TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
 NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
+IGNORED = -1  # the column of a label that ``unknown="ignore"`` drops
 
-IGNORED = -1
-"""The column of a label that ``unknown="ignore"`` drops."""
-
-_PLAIN = frozenset((str, int))
-"""The types of labels that need no conversion. A bool or float may equal an int as a dict key, but is none of them."""
-
+_PLAIN = frozenset((str, int))  # labels that need no conversion; a bool or float may equal an int as a dict key
 _COLLECTIONS = {dict, set, frozenset, list, tuple}
 
 
 class Reader:
-    """Finds the columns and thresholds of labels, as a `Config` says.
-
-    Attributes
-    ----------
-    reads_scores
-        Whether numbers in ``y_pred`` are scores, to be compared with a threshold.
-    keeps_scores
-        Whether a state reads the scores themselves.
-    has_strings
-        Whether a label of this call is a string.
-    integers
-        The argument of this call whose labels are the integers 0, 1, 2 ...
-    """
+    """Finds the columns and thresholds of labels, as a `Config` says."""
 
     __slots__ = (
         "_known", "_positions", "_threshold", "_thresholds", "_unnamed", "config", "has_strings", "integers",
@@ -51,15 +33,10 @@ class Reader:
 
     def __init__(self, config: Config, labels: LabelIndex, known: LabelIndex | None = None) -> None:
         """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur."""
-        self.config = config
-        self.labels = labels
-        self._known = labels if known is None else known
-        self._unnamed: dict[str, int] = {}
-        self.integers: str | None = None
-        self.has_strings = False
-        self._positions: IntArray | None = None
-        self.keeps_scores = bool(config.options) and config.scored
-        self.reads_scores = config.threshold is not None
+        self.config, self.labels, self._known = config, labels, labels if known is None else known
+        self.reset()
+        self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
+        self.reads_scores = config.threshold is not None  # to compare numbers in ``y_pred`` with it
         bound = config.threshold
         self._thresholds: dict[Label, float] | None = dict(bound) if isinstance(bound, tuple) else None
         self._threshold: float = 0.0 if bound is None or isinstance(bound, tuple) else bound
@@ -76,18 +53,12 @@ class Reader:
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
-        self.has_strings = self.has_strings or isinstance(label, str)
-        try:
-            known = self.labels.columns.get(label) if type(label) in _PLAIN else None  # type: ignore[call-overload]
-        except TypeError:
-            known = None
-        if known is not None:
-            return int(known)
-        name = normalise(label)
-        known = self.labels.columns.get(name)
+        self.has_strings |= isinstance(label, str)
+        plain: Any = label if type(label) in _PLAIN else normalise(label)
+        known = self.labels.columns.get(plain)
         if known is not None:
             return known
-        declared = self.config.labels
+        name, declared = normalise(label), self.config.labels
         if declared is None or self.config.unknown == "add" or name in self._known.columns:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
@@ -95,7 +66,7 @@ class Reader:
         hint = suggestion(name, [known for known in declared if isinstance(known, str)])
         raise LabelError(
             f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'} "
-            'declare it, or build with unknown="ignore" or unknown="add"'
+            'declare it, or construct with unknown="ignore" or unknown="add"'
         )
 
     def columns(self, labels: Iterable[object]) -> list[int]:
@@ -133,7 +104,7 @@ class Reader:
 
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))
-        self.has_strings = self.has_strings or str in kinds
+        self.has_strings |= str in kinds
         return kinds <= _PLAIN
 
     def _register(self, labels: list[Any]) -> None:
@@ -148,10 +119,10 @@ class Reader:
 
     def reset(self) -> None:
         """Forget what was noted of the arguments of a call."""
-        self._unnamed.clear()
-        self.integers = None
-        self.has_strings = False
-        self._positions = None
+        self._unnamed: dict[str, int] = {}
+        self.integers: str | None = None  # the argument of this call whose labels are 0, 1, 2 ...
+        self.has_strings: bool = False  # whether a label of this call is one
+        self._positions: IntArray | None = None
 
     def check_label_types(self) -> None:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
@@ -204,24 +175,14 @@ class Reader:
 
 
 class Argument:
-    """Which argument is read, and how.
-
-    Attributes
-    ----------
-    compared
-        Whether its numbers are scores, to be compared with a threshold.
-    scored
-        Whether a state reads its scores.
-    frame
-        The column names of a data frame in another argument, which a matrix without names takes.
-    """
+    """Which argument is read, and how; a matrix without column names takes those of the data ``frame`` in another."""
 
     __slots__ = ("compared", "frame", "name", "reader", "role", "scored")
 
     def __init__(self, role: int, reader: Reader, frame: list[object] | None = None) -> None:
         self.role, self.reader, self.frame, self.name = role, reader, frame, NAMES[role]
-        self.compared = role == PRED and reader.reads_scores
-        self.scored = role == PRED and reader.keeps_scores
+        self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
+        self.scored = role == PRED and reader.keeps_scores  # a state reads its scores
 
     def columns(self, width: int) -> IntArray:
         """The columns of a matrix: those of the data frame in another argument, or by position."""

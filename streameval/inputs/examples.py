@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sized
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -29,50 +29,66 @@ from streameval.schema.text import quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}
 
-Bits: TypeAlias = Iterable[tuple[int, int]]
+Cells: TypeAlias = Iterable[tuple[int, Any]]
 
 # -- one example ------------------------------------------------------------------------------------------------------
 
 
-def bits_in(example: object, argument: Argument) -> Bits:
-    """One argument of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`."""
+def cells_in(example: object, argument: Argument) -> Cells:
+    """One argument of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`.
+
+    Where a state reads scores: (column, score) pairs, NaN where missing.
+    """
     try:
-        return _BITS.get(form_of(example), _refuse)(example, argument)
+        return _CELLS.get(form_of(example), _refuse)(example, argument)
     except LabelError as error:
         raise named(error, argument.name) from None
 
 
-def _bits_of_labels(labels: Any, argument: Argument) -> Bits:
-    return [(column, argument.role) for column in argument.reader.columns_in(labels, argument.name)]
+def _of_set(labels: Any, argument: Argument) -> Cells:
+    if argument.scored:
+        raise no_scores(labels)
+    return _of_list(labels, argument)
 
 
-def _bits_of_mapping(mapping: Any, argument: Argument) -> Bits:
-    column_of = argument.reader.column
+def _of_list(labels: Any, argument: Argument) -> Cells:
+    columns = argument.reader.columns_in(labels, argument.name)
+    if not argument.scored:
+        return [(column, argument.role) for column in columns]
+    known = dict.fromkeys(column for column in columns if column != IGNORED)
+    return ((column, -float(place)) for place, column in enumerate(known))
+
+
+def _of_mapping(mapping: Any, argument: Argument) -> Cells:
+    column_of, value_of = argument.reader.column, score_of if argument.scored else bit_of
     return [
-        (column, bit_of(value, label, argument))
+        (column, value_of(value, label, argument))
         for label, value in mapping.items()
         if (column := column_of(label)) != IGNORED
     ]
 
 
-def _bits_of_series(series: Any, argument: Argument) -> Bits:
+def _of_series(series: Any, argument: Argument) -> Cells:
     """A Series of pandas: its index names the labels."""
     labels = [label for label, _ in series.items()]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise LabelError(f"{argument.name} has two values for label {quoted(twice)}; name each label once")
-    return _bits_of_mapping(series, argument)
+    return _of_mapping(series, argument)
 
 
-def _refuse_shape(example: Any, argument: Argument) -> Bits:
+def _refuse_shape(example: Any, argument: Argument) -> Cells:
     raise InputError(
         f"{argument.name} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
         "for many, use update_many"
     )
 
 
-def _refuse(example: object, argument: Argument) -> Bits:
+def _refuse(example: object, argument: Argument) -> Cells:
     name = argument.name
+    if argument.scored:
+        forms = "a mapping label -> score, a ranked list of labels or a row of scores"
+        raise InputError(f"{name} must be {forms}, not {quoted(example)}")
     if isinstance(example, str | bytes):
         raise InputError(f"{name} is the string {quoted(example)}; for one label write {{{quoted(example)}}}")
     if example is None:
@@ -83,27 +99,30 @@ def _refuse(example: object, argument: Argument) -> Bits:
     )
 
 
-def _bits_of_row(example: object, argument: Argument) -> Bits:
+def _of_row(example: object, argument: Argument) -> Cells:
     name, reader = argument.name, argument.reader
     row = array_of(example, name)
     if row.ndim != 1:
         return _refuse_shape(row, argument)
-    labels = _labels_in(row)
+    labels = None if argument.scored else _labels_in(row)
     if labels is not None:
-        return _bits_of_labels(labels, argument)
+        return _of_list(labels, argument)
     columns = reader.positions(len(row), name)
-    thresholds = reader.threshold_row(columns) if argument.compared else 0.0
-    positive, masked = binarize(plain_array(row, name), argument, thresholds)
-    bits = positive * np.uint8(argument.role)
-    if masked is not None:
-        bits |= masked * np.uint8(MASK)
-    return zip(columns.tolist(), bits.tolist(), strict=True)
+    if argument.scored:
+        scores, missing = checked_scores(row, argument)
+        cells = scores if missing is None else np.where(missing, np.nan, scores)
+    else:
+        thresholds = reader.threshold_row(columns) if argument.compared else 0.0
+        positive, masked = binarize(plain_array(row, name), argument, thresholds)
+        cells = positive * np.uint8(argument.role)
+        if masked is not None:
+            cells |= masked * np.uint8(MASK)
+    return zip(columns.tolist(), cells.tolist(), strict=True)
 
 
-_BITS: dict[Form, Callable[[Any, Argument], Bits]] = {
-    "list": _bits_of_labels, "set": _bits_of_labels, "mapping": _bits_of_mapping, "series": _bits_of_series,
-    "array": _bits_of_row, "arrow": _bits_of_row, "polars": _bits_of_row, "frame": _refuse_shape,
-    "table": _refuse_shape,
+_CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
+    "list": _of_list, "set": _of_set, "mapping": _of_mapping, "series": _of_series, "array": _of_row, "arrow": _of_row,
+    "polars": _of_row, "frame": _refuse_shape, "table": _refuse_shape,
 }  # fmt: skip
 """How an example of each form is read; any other is refused."""
 
@@ -117,45 +136,17 @@ def _labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
     return values if strings or not values else None
 
 
-def _scores_in(example: Any, argument: Argument) -> dict[int, float]:
-    """The scores of one example by column, NaN where missing; of a ranked list, places counted from 0 downwards."""
-    form, reader, scores = form_of(example), argument.reader, dict[int, float]()
-    if form in ("mapping", "series"):
-        for label, value in example.items():
-            if (column := reader.column(label)) != IGNORED:
-                scores[column] = score_of(value, label, argument)
-    elif form == "list":
-        for label in example:
-            if (column := reader.column(label)) != IGNORED:
-                scores.setdefault(column, -float(len(scores)))
-    elif form in ("array", "arrow", "polars", "frame", "table"):
-        row = array_of(example, "y_pred")
-        if row.ndim != 1:
-            raise InputError(f"y_pred has an example of shape {row.shape}; an example is a row of scores")
-        values, missing = checked_scores(row, argument)
-        cells = (values if missing is None else np.where(missing, np.nan, values)).tolist()
-        scores = dict(zip(reader.positions(len(row), "y_pred").tolist(), cells, strict=True))
-        scores.pop(IGNORED, None)
-    elif form == "set":
-        raise no_scores(example)
-    else:
-        raise InputError(
-            "y_pred must be a mapping label -> score, a ranked list of labels or a row of scores, "
-            f"not {quoted(example)}"
-        )
-    return scores
-
-
 # -- many of them -----------------------------------------------------------------------------------------------------
 
 
-def examples_of(examples: Iterator[object], length: int | None, argument: Argument) -> Source:
+def examples_of(values: Iterable[object], argument: Argument) -> Source:
     """A source of single examples."""
-    read = _ranked if argument.scored else _labelled
+    examples, read = iter(values), _ranked if argument.scored else _labelled
 
     def piece(start: int, stop: int) -> Piece:
         return read(without_tensors(list(islice(examples, stop - start)), argument.name), argument)
 
+    length = len(values) if isinstance(values, Sized) else None
     return Source(length, 4096, piece)  # as wide as makes pieces of a few thousand examples, as rows can be of any size
 
 
@@ -175,22 +166,19 @@ def _labelled(examples: list[Any], argument: Argument) -> Piece:
     rows = _stacked(examples, argument)
     if rows is not None:
         return rows
-    cells = [list(bits_in(example, argument)) for example in examples]
+    cells = [list(cells_in(example, argument)) for example in examples]
     numbers = np.fromiter(chain.from_iterable(chain.from_iterable(cells)), np.int64)
     columns, bits = np.ascontiguousarray(numbers[::2]), numbers[1::2]
     lists = Lists(_ends(cells), columns)
-    positive, unknown, mentioned = (filtered(lists, (bits == bit) & (columns != IGNORED)) for bit in (role, MASK, 0))
-    return Columns(len(examples), positive, unknown if role != MASK else None, mentioned)
+    positive, masked, mentioned = (filtered(lists, (bits == bit) & (columns != IGNORED)) for bit in (role, MASK, 0))
+    return Columns(len(examples), positive, masked if role != MASK else None, mentioned)
 
 
 def _ranked(examples: list[Any], argument: Argument) -> Piece:
     piece = _plain_mappings(examples, argument) or _stacked(examples, argument)
     if piece is not None:
         return piece
-    try:
-        entries = [_scores_in(example, argument) for example in examples]
-    except LabelError as error:
-        raise named(error, argument.name) from None
+    entries = [dict(cells_in(example, argument)) for example in examples]
     lists = Lists(_ends(entries), np.fromiter(chain.from_iterable(entries), np.int64))
     scores = np.fromiter(chain.from_iterable(part.values() for part in entries), np.float64)
     numeric = np.repeat([not isinstance(example, list | tuple) for example in examples], np.diff(lists.offsets))

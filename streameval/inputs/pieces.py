@@ -47,7 +47,7 @@ class Rows:
         return len(self.block)
 
     def read(self) -> tuple[UInt8Array, UInt8Array | None]:
-        """1 where positive, and 1 where the truth is unknown (None if nowhere); checked."""
+        """1 where positive, and 1 where masked (None if nowhere); checked."""
         if self._read is None:
             self._read = binarize(self.block, self._argument, self.thresholds)
         return self._read
@@ -74,8 +74,8 @@ class Rows:
     def lists(self) -> Columns:
         """The same, as lists of columns."""
         bits, masked = self.read()
-        unknown = None if masked is None else listed(masked, self.columns)
-        return Columns(len(bits), listed(bits, self.columns), unknown, None, self.columns)
+        cells = None if masked is None else listed(masked, self.columns)
+        return Columns(len(bits), listed(bits, self.columns), cells, None, self.columns)
 
 
 @dataclass(slots=True, eq=False)
@@ -100,26 +100,16 @@ class Scores:
 
 @dataclass(slots=True, eq=False)
 class Columns:
-    """For each example lists of columns: positive, of unknown truth, and otherwise mentioned.
-
-    Attributes
-    ----------
-    mentioned_by_all
-        Columns that every example mentions.
-    ranked, scores
-        Columns with a score, and the scores.
-    numeric
-        1 where a score was a number, 0 where it stands for a place in a ranked list; None if all were numbers.
-    """
+    """For each example lists of columns: positive, masked, and otherwise mentioned, and columns that all mention."""
 
     examples: int
     positive: Lists | None = None
-    unknown: Lists | None = None
+    masked: Lists | None = None
     mentioned: Lists | None = None
     mentioned_by_all: IntArray = field(default_factory=lambda: _NOTHING)
-    ranked: Lists | None = None
+    ranked: Lists | None = None  # columns with a score
     scores: FloatArray | None = None
-    numeric: UInt8Array | None = None
+    numeric: UInt8Array | None = None  # 0 where a score is a place in a ranked list; None if all are numbers
 
     def lists(self) -> Columns:
         """The piece itself."""

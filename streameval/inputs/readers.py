@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,6 @@ from streameval.schema.text import quoted
 def source_of(value: object, form: Form, argument: Argument) -> Source:
     """A source of the examples in an argument."""
     return _SOURCES.get(form, _refuse)(value, argument)
-
-
-def _examples(values: Any, argument: Argument) -> Source:
-    return examples_of(iter(values), len(values) if isinstance(values, Sized) else None, argument)
 
 
 def _refuse(value: object, argument: Argument) -> Source:
@@ -51,7 +47,7 @@ def _array(value: object, argument: Argument) -> Source:
     if array.ndim == 2:
         return _matrix(array, argument.columns(array.shape[1]), argument)
     if array.ndim and (argument.scored or (array.ndim == 1 and array.dtype.kind == "O")):
-        return _examples(array.tolist(), argument)
+        return examples_of(array.tolist(), argument)
     if argument.scored:
         return _refuse(value, argument)
     raise InputError(
@@ -136,12 +132,12 @@ def _sparse(value: Any, argument: Argument) -> Source:
             return Columns(examples, absent, mentioned_by_all=columns, ranked=part, scores=cells)
         if thresholds is None and cells.dtype.kind in "biuf" and (cells == 1).all():
             return Columns(examples, part, mentioned_by_all=columns)
-        bits, masked = binarize(cells, argument, 0.0 if thresholds is None else thresholds[part.flat()])
+        bits, masks = binarize(cells, argument, 0.0 if thresholds is None else thresholds[part.flat()])
         positive = filtered(part, bits != 0)
-        unknown = None if masked is None else filtered(part, masked != 0)
+        masked = None if masks is None else filtered(part, masks != 0)
         if absent is not None:
             positive = joined([positive, absent], examples)
-        return Columns(examples, positive, unknown, mentioned_by_all=columns)
+        return Columns(examples, positive, masked, mentioned_by_all=columns)
 
     return Source(matrix.shape[0], max(4096, len(reader.labels)) if len(zeros) else 0, piece)
 
@@ -186,28 +182,27 @@ def _arrow(array: Any, argument: Argument) -> Source:
             f"{argument.name} holds {array.null_count} null lists; fill them with empty lists, or drop those examples"
         )
     if argument.scored or not str(array.type).startswith(("list<", "large_list<")):
-        return _examples(array.to_pylist(), argument)
+        return examples_of(array.to_pylist(), argument)
     return _lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))
 
 
 def _polars(series: Any, argument: Argument) -> Source:
     if argument.scored:
-        return _examples(series.to_list(), argument)
+        return examples_of(series.to_list(), argument)
     try:
         return _arrow(arrow_of_polars(series), argument)
     except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
-        return _examples(series.to_list(), argument)
+        return examples_of(series.to_list(), argument)
 
 
 def _series(series: Any, argument: Argument) -> Source:
     """A Series of pandas: a column of lists, or of examples of another form."""
     if argument.scored:
-        return _examples(series.to_list(), argument)
+        return examples_of(series.to_list(), argument)
     lists = string_lists(series.tolist(), argument) if hasattr(series, "tolist") else None
     if lists is not None:
         return _lists(lists)
-    rows = (value.tolist() if isinstance(value, np.ndarray) else value for value in series)
-    return examples_of(rows, len(series), argument)
+    return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
 
 
 # -- the best labels --------------------------------------------------------------------------------------------------
@@ -262,7 +257,7 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
 
 _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
-    "polars": _polars, "series": _series, "top_k": _top_k, "list": _examples, "iterable": _examples,
+    "polars": _polars, "series": _series, "top_k": _top_k, "list": examples_of, "iterable": examples_of,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

@@ -1,4 +1,4 @@
-"""Values, one by one and in arrays: which are positive, which are unknown, and which are refused."""
+"""Values, one by one and in arrays: which are positive, which are masked, and which are refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def checked_weights(weights: object) -> FloatArray:
 
 
 def binary(value: object, label: object, argument: Argument, threshold: float | None = None) -> bool | None:
-    """Whether one value is positive; None where the truth is unknown. The threshold is by default the label's."""
+    """Whether one value is positive; None where it is masked. The threshold is by default the label's."""
     if value is True or value is False:
         return value
     if isinstance(value, np.timedelta64):
@@ -80,13 +80,13 @@ def binary(value: object, label: object, argument: Argument, threshold: float | 
             return bool(value >= (argument.reader.threshold(label) if threshold is None else threshold))
         if value == 0 or value == 1:
             return bool(value)
-    expected = "scores are ints or floats, decisions booleans" if argument.compared else _EXPECTED[role]
+    expected = "scores are ints or floats, binary predictions booleans" if argument.compared else _EXPECTED[role]
     raise InputError(f"{name} is {quoted(value)} for label {quoted(label)}; {expected}")
 
 
 _EXPECTED = {
-    TRUE: "truth is 0, 1, or None or NaN where unknown",
-    PRED: "decisions are 0 or 1; for scores, build with threshold=...",
+    TRUE: "truth is 0, 1, or None or NaN where masked",
+    PRED: "binary predictions are 0 or 1; for scores, construct with threshold=...",
     MASK: "a mask is 0 or 1",
 }
 
@@ -118,7 +118,7 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def binarize(block: np.ndarray[Any, Any], argument: Argument, thresholds: Any) -> tuple[UInt8Array, UInt8Array | None]:
-    """1 where the values of an array are positive, and 1 where the truth is unknown (None if nowhere)."""
+    """1 where the values of an array are positive, and 1 where masked (None if nowhere)."""
     kind = block.dtype.kind
     if kind == "O":
         bounds = np.broadcast_to(np.asarray(thresholds, np.float64), block.shape).reshape(-1).tolist()
@@ -182,7 +182,7 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     if math.isnan(number):
         if argument.reader.drops_nan:
             return number
-        raise InputError(f'y_pred is NaN for label {quoted(label)}; give a number, or build with nan="missing"')
+        raise InputError(f'y_pred is NaN for label {quoted(label)}; give a number, or construct with nan="missing"')
     if math.isinf(number):
         raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
     if number != value:
@@ -222,14 +222,15 @@ def checked_scores(values: Any, argument: Argument) -> tuple[ScoreArray, UInt8Ar
     if not (finite | missing).all():
         raise InputError("y_pred holds an infinite score; scores must be finite")
     if not argument.reader.drops_nan:
-        raise InputError('y_pred holds NaN; give numbers, or build with nan="missing"')
+        raise InputError('y_pred holds NaN; give numbers, or construct with nan="missing"')
     return np.where(missing, scores.dtype.type(0), scores), missing.view(np.uint8)
 
 
 def no_scores(value: object) -> InputError:
-    """The error about decisions where scores are needed."""
+    """The error about binary predictions where scores are needed."""
     return InputError(
-        f"y_pred holds decisions ({quoted(value)}), but rankings and curves need scores; give numbers, or ranked lists"
+        f"y_pred holds binary predictions ({quoted(value)}), but rankings and curves need scores; "
+        "give numbers, or ranked lists"
     )
 
 
@@ -242,15 +243,9 @@ def is_tensor(kind: type) -> bool:
 
 
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
-    """The values of what has ``__array__``, in the memory where they are.
+    """The values of what has ``__array__``, where they are in memory; those of a tensor without its gradient.
 
-    Only where numpy has no such type (bfloat16, and floating-point numbers of 8 bits) they are copied, to float32,
-    which holds each of these numbers. A tensor that requires a gradient is read without it.
-
-    Raises
-    ------
-    InputError
-        If a tensor is not on the CPU, or is not dense.
+    Where numpy has no such type (bfloat16, floats of 8 bits) they are copied to float32, which holds each of them.
     """
     if not is_tensor(type(value)):
         return np.asanyarray(value)

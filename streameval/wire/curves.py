@@ -7,12 +7,14 @@ only it is written: squares where a bin holds two scores or more, and of weights
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
+from streameval.schema.batch import offsets_of
 from streameval.schema.labels import Label
 from streameval.states.curves import CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
@@ -32,8 +34,7 @@ def put_curves(sink: Sink, content: CurveContent) -> None:
     sink.columns(content.sides[:, 1:])
     lengths, bins, counts = np.diff(content.offsets), content.bins, content.counts
     sink.column(lengths)
-    first = np.zeros(len(bins), np.bool_)
-    first[content.offsets[:-1][lengths > 0]] = True
+    first = np.isin(np.arange(len(bins)), content.offsets[:-1])
     sink.column(bins[first], least=1)
     sink.column(np.diff(bins, prepend=0)[~first])
     sink.columns(counts)
@@ -73,10 +74,13 @@ def take_curves(
     lengths = source.column(len(labels))
     size = sum(lengths.tolist())
     require(size <= source.left())  # each bin takes a byte at least
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     bins = _take_bins(source, lengths, offsets, size)
     counts = np.ascontiguousarray(source.columns(size, 2))
-    _check_counts(examples, fixed, sides, offsets, counts)
+    require(counts.any(axis=1), sum(map(sum, counts.tolist())) <= binned.SCORE_MAX)
+    scored = np.diff(offsets_of(counts.sum(axis=1))[offsets]).tolist()
+    mentions = [sum(row) + part for row, part in zip(sides.tolist(), scored, strict=True)]
+    require(all(part <= examples for part in mentions) and all(mentions[fixed:]))
     sums = np.zeros((size, 2, 4), np.uint64)
     for part in range(2):
         _take_sums(source, counts[:, part], sums[:, part])
@@ -96,27 +100,15 @@ def take_curves(
 def _take_bins(source: Source, lengths: IntArray, offsets: IntArray, size: int) -> IntArray:
     """The bins of each label, increasing."""
     start = offsets[:-1][lengths > 0]
-    first = np.zeros(size, np.bool_)
-    first[start] = True
+    first = np.isin(np.arange(size), start)
     steps = np.empty(size, np.int64)
     steps[first] = source.column(len(start), least=1)
     steps[~first] = source.column(size - len(start))
-    require(bool((steps < binned.BINS).all() and (steps[~first] > 0).all()))
+    require(steps < binned.BINS, steps[~first] > 0)
     running = np.cumsum(steps)  # of at most one number for each byte, each below 2**24
     bins = running - np.repeat(running[start] - steps[start], lengths[lengths > 0])
-    require(bool((bins < binned.BINS).all()))
+    require(bins < binned.BINS)
     return bins
-
-
-def _check_counts(examples: int, fixed: int, sides: IntArray, offsets: IntArray, counts: IntArray) -> None:
-    """Refuse what no stream can leave: empty bins, labels of more examples than there are, or of none."""
-    require(bool(counts.any(axis=1).all()))
-    pairs = counts.tolist()
-    require(sum(map(sum, pairs)) <= binned.SCORE_MAX)
-    whole = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts.sum(axis=1))])
-    scored = (whole[offsets[1:]] - whole[offsets[:-1]]).tolist()
-    said = [sum(row) + part for row, part in zip(sides.tolist(), scored, strict=True)]
-    require(all(part <= examples for part in said) and all(said[fixed:]))
 
 
 def _take_sums(source: Source, counts: IntArray, sums: WordArray) -> None:
@@ -128,7 +120,7 @@ def _take_sums(source: Source, counts: IntArray, sums: WordArray) -> None:
     sums[many, 2:] = squares
     single = counts == 1
     value = sums[single, 0]
-    require(bool((value <= _LOWER).all()) and not sums[single, 1].any())
+    require(value <= _LOWER, sums[single, 1] == 0)
     sums[single, 2:] = _squared(value)
     numbers = zip(counts[many].tolist(), joined(totals[many[some]]), joined(squares), strict=True)
     require(all(binned.possible(*part) for part in numbers))
@@ -158,12 +150,12 @@ def _check_weights(content: CurveContent, plain: list[list[list[int]]]) -> None:
     scale, weight = content.scale or 0, content.weight or 0
     sides, moments = content.side_weights or [], content.bin_weights or []
     counted = content.sides[:, 1:].tolist()
-    sums = [weight, *(value for pair in sides for value in pair)]
-    sums += [value for pair in moments for part in pair for value in part]
-    counts = [content.examples, *(value for pair in counted for value in pair)]
-    require_weights(scale, sums, counts + [value for pair in plain for part in pair for value in part])
+    parts = list(chain.from_iterable(moments))
+    sums = [weight, *chain.from_iterable(sides), *chain.from_iterable(parts)]
+    counts = [content.examples, *chain.from_iterable(counted), *chain.from_iterable(chain.from_iterable(plain))]
+    require_weights(scale, sums, counts)
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
-    for heavy, total, squares in (part for pair in moments for part in pair):
+    for heavy, total, squares in parts:
         require(total <= heavy * _LOWER and squares <= total * _LOWER and heavy * squares >= total * total)
     for column, pair in enumerate(sides):
         bins = moments[int(content.offsets[column]) : int(content.offsets[column + 1])]

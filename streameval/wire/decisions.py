@@ -14,8 +14,7 @@ from streameval.wire.fields import Sink, Source, require, require_weights, take_
 def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
     """Write a content; counts of labels take ``least`` bytes at least."""
     sink.varint(content.examples)
-    grown = content.labels[content.fixed :]
-    sink.labels(grown)
+    sink.labels(content.labels[content.fixed :])
     sink.columns(content.cells, least)
     sink.varint(len(content.times))
     sink.columns(content.keys)
@@ -26,38 +25,24 @@ def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
 
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> DecisionContent:
     """What `put_content` wrote, where these labels are declared."""
-    examples = source.varint()
-    labels = take_labels(source, declared)
+    examples, labels = source.varint(), take_labels(source, declared)
     cells = source.columns(len(labels), 5, least)
     distinct = source.count()
-    keys = source.columns(distinct, 4)
-    times = source.column(distinct)
+    keys, times = source.columns(distinct, 4), source.column(distinct)
+    require(examples <= COUNT_MAX and packing.can_be(examples, len(declared), cells, keys, times))
     scale = source.scale()
-    cell_weights = None if scale is None else [[0, *source.integers(4)] for _ in labels]
-    key_weights = None if scale is None else source.integers(distinct)
-    content = DecisionContent(examples, labels, len(declared), cells, keys, times, scale, cell_weights, key_weights)
-    _check(content)
-    return content
-
-
-def _check(content: DecisionContent) -> None:
-    """Refuse what no stream of examples can leave; above all, the two marginals must tell of the same cells."""
-    require(content.examples <= COUNT_MAX)
-    require(packing.can_be(content.examples, content.fixed, content.cells, content.keys, content.times))
-    if content.scale is not None and content.cell_weights is not None and content.key_weights is not None:
-        _check_weights(content, content.scale, content.cell_weights, content.key_weights)
-
-
-def _check_weights(content: DecisionContent, scale: int, sums: list[list[int]], key_sums: list[int]) -> None:
-    """Refuse weight sums that no stream of examples can leave, or that would be written in another way."""
-    rows: list[list[int]] = content.cells.tolist()
-    keys: list[list[int]] = content.keys.tolist()
-    counts = [value for row in rows for value in (0, *row[1:])] + content.times.tolist()
+    if scale is None:
+        return DecisionContent(examples, labels, len(declared), cells, keys, times, None, None, None)
+    sums, key_sums = [[0, *source.integers(4)] for _ in labels], source.integers(distinct)
+    rows: list[list[int]] = cells.tolist()
+    counts = [value for row in rows for value in (0, *row[1:])] + times.tolist()
     require_weights(scale, [*chain.from_iterable(sums), *key_sums], counts)
     whole = sum(key_sums)
     require(all(sum(values) <= whole for values in sums))
     require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))
-    by_label = list(map(sum, zip(*sums, strict=True))) or [0] * 5
-    by_example = [sum(key[part] * value for key, value in zip(keys, key_sums, strict=True)) for part in range(4)]
-    _, fn, fp, tp, masked = by_label
+    _, fn, fp, tp, masked = map(sum, zip(*sums, strict=True)) if sums else [0] * 5
+    by_example = [
+        sum(key[part] * value for key, value in zip(keys.tolist(), key_sums, strict=True)) for part in range(4)
+    ]
     require(by_example == [tp + fn, tp + fp, tp, masked])  # true, predicted, both and masked cells
+    return DecisionContent(examples, labels, len(declared), cells, keys, times, scale, sums, key_sums)

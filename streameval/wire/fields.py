@@ -1,7 +1,6 @@
-"""The fields that all bytes are made of: integers, strings, labels and columns, written and read.
+"""The fields that all bytes are made of, written and read; any but the one form of a value is refused.
 
-Each field has one form: any other encoding of the same value is refused. So content that consists of these fields only
-need not be encoded again to check that its bytes are canonical.
+So content that consists of these fields only need not be encoded again to check that its bytes are canonical.
 """
 
 from __future__ import annotations
@@ -29,16 +28,12 @@ NEVER_WRITTEN = "they hold the right values in a form that is never written"
 
 T = TypeVar("T")
 
-_CACHED_VALUES, _CACHED_BYTES = 8, 2**16
-"""Limits of `Cached`: number of values, and bytes of one value."""
-
-_REASONS = {
+_REASONS = {  # what is wrong with bytes that hold no columns
     packing.CUT: "they end within a column of integers",
     packing.OTHERWISE: NEVER_WRITTEN,
     packing.BEYOND: "a count beyond 64 bits",
     packing.WIDE: "integers of more than 8 bytes",
 }
-"""What is wrong with bytes that hold no columns."""
 
 
 class NewerFormatError(FormatError):
@@ -355,10 +350,9 @@ def _integer_of(raw: bytes) -> int:
 
 
 class Cached(Generic[T]):
-    """Reads values that never change, of one kind, and need not read those again whose bytes were read lately.
+    """Reads values that never change, of one kind, and reuses the last few of them where their bytes come again.
 
-    Bytes of this kind must tell where they end, so that those of one value never begin with those of another: bytes
-    that stand at the beginning are then the ones that would be read.
+    Bytes of this kind must tell where they end, so that those of one value never begin with those of another.
     """
 
     def __init__(self, read: Callable[[Source], T]) -> None:
@@ -373,8 +367,8 @@ class Cached(Generic[T]):
         start = source.place()
         value = self._read(source)
         raw = source.since(start)
-        if len(raw) <= _CACHED_BYTES:
-            self._known = ((raw, value), *self._known[: _CACHED_VALUES - 1])
+        if len(raw) <= 2**16:
+            self._known = ((raw, value), *self._known[:7])
         return value
 
 
@@ -397,9 +391,15 @@ def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...
     return labels
 
 
-def require(holds: bool) -> None:
-    """Refuse what no stream can leave."""
-    if not holds:
+def ascending_rows(table: IntArray) -> bool:
+    """Whether the rows of a table are distinct and ascend."""
+    steps = np.diff(table, axis=0)
+    return bool((steps[np.arange(len(steps)), (steps != 0).argmax(axis=1)] > 0).all())
+
+
+def require(*holds: object) -> None:
+    """Refuse what no stream can leave: each of these must hold, an array everywhere."""
+    if not all(part is True or np.all(part) for part in holds):  # type: ignore[call-overload]
         raise FormatError("the counts contradict each other")
 
 

@@ -86,28 +86,25 @@ def _hold(file: int) -> bool | None:
 
 
 def clear_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove the temporary files that processes left which were killed while they wrote this file.
-
-    Those that a process is writing now stay.
-    """
+    """Remove the temporary files of this file that killed processes left; those that a process is writing now stay."""
     if sys.platform == "win32":
         return
     target = Path(path)
     ours = re.compile(re.escape(target.name) + r"\.[0-9]+\.[0-9a-f]{8}\.tmp")
     with contextlib.suppress(OSError):  # of a folder that cannot be read; saving will say what is wrong
         for entry in target.parent.iterdir():
-            if ours.fullmatch(entry.name):
-                _clear(entry)
+            with contextlib.suppress(OSError):  # removed by another process, or not ours to remove
+                if ours.fullmatch(entry.name):
+                    _clear(entry)
 
 
 def _clear(leftover: Path) -> None:
-    with contextlib.suppress(OSError):  # removed by somebody else, or not ours to remove
-        file = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if _hold(file):
-                leftover.unlink()
-        finally:
-            os.close(file)
+    file = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if _hold(file):
+            leftover.unlink()
+    finally:
+        os.close(file)
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:

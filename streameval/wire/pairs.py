@@ -6,7 +6,8 @@ all examples.
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from streameval.states.decisions import DecisionContent as Decided
 from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairContent, pairs_fit
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import NewerFormatError, Option, Sink, Source, require, require_weights
+from streameval.wire.fields import NewerFormatError, Option, Sink, Source, ascending_rows, require, require_weights
 
 OPTIONS = (
     Option(
@@ -73,14 +74,16 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     pairs = np.concatenate([np.zeros((0, 5), np.int64), *(pairs for pairs, _ in kinds)])
     times = np.concatenate([np.zeros(0, np.int64), *(times for _, times in kinds)])
     sets, set_times = _take_sets(source) if "labelsets" in chosen else ([], [])
-    shared = (chosen, decisions.examples, decisions.labels, decisions.fixed, decisions.cells, pairs, times)
-    scale = source.scale()
-    weights: tuple[list[list[int]], list[int], list[int], int] | tuple[None, None, None, None] = (None,) * 4
-    if scale is not None:
-        cells, whole = _weights_of(decisions, scale)
-        weights = cells, source.integers(len(times)), source.integers(len(sets)), whole
-    content = PairContent(*shared, sets, set_times, scale, *weights)
-    _check_weights(content)
+    examples, cells, scale = decisions.examples, decisions.cells, source.scale()
+    shared = (chosen, examples, labels, decisions.fixed, cells, pairs, times, sets, set_times, scale)
+    if scale is None:
+        content = PairContent(*shared, None, None, None, None)
+    else:
+        heavy, whole = _weights_of(decisions, scale)
+        pair_weights, set_weights = source.integers(len(times)), source.integers(len(sets))
+        counts = [examples, *times.tolist(), *set_times, *(n for row in cells.tolist() for n in (0, *row[1:]))]
+        require_weights(scale, [whole, *pair_weights, *set_weights, *chain.from_iterable(heavy)], counts)
+        content = PairContent(*shared, heavy, pair_weights, set_weights, whole)
     if not (_in_form(content) and _agree(content)):
         raise FormatError("the label pairs contradict the decisions or each other")
     return content
@@ -123,19 +126,17 @@ def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
 def _in_form(content: PairContent) -> bool:
     """Whether pairs and sets are distinct and in order, name labels that there are, and weights are in form."""
     kind, row, column, num, den = content.pairs.T
-    width, later = len(content.labels), content.pairs[1:] - content.pairs[:-1]
-    ahead = np.zeros(len(later), np.bool_)
-    for part in range(4, -1, -1):
-        ahead = (later[:, part] > 0) | ((later[:, part] == 0) & ahead)
+    width = len(content.labels)
     symmetric = (kind == pairing.TRUE_TRUE) | (kind == pairing.PRED_PRED)
     checks = [
-        ahead, row < width, column < width, num >= 1, num <= den, den <= max(1, width), content.times >= 1,
+        row < width, column < width, num >= 1, num <= den, den <= max(1, width), content.times >= 1,
         content.times <= content.examples, ~symmetric | (row < column), (kind != pairing.TRUE_PRED) | (row != column),
         (kind < pairing.TRUE_TRUE) | ((row >= 0) & (column >= 0)), (row == column) | (num == 1),
     ]  # fmt: skip
     sets = content.sets
     return (
-        all(bool(check.all()) for check in checks)
+        ascending_rows(content.pairs)
+        and all(bool(check.all()) for check in checks)
         and all(before < after for before, after in pairwise(sets))
         and all(a < b for true in sets for a, b in pairwise(true))
         and all(true[0] >= 0 and true[-1] < width for true in sets if true)
@@ -143,30 +144,16 @@ def _in_form(content: PairContent) -> bool:
     )
 
 
-def _check_weights(content: PairContent) -> None:
-    if content.scale is not None:
-        pairs, sets = content.pair_weights or [], content.set_weights or []
-        cells = [value for row in content.cell_weights or [] for value in row]
-        counts = [content.examples, *content.times.tolist(), *content.set_times]
-        counts += [value for row in content.cells.tolist() for value in (0, *row[1:])]
-        require_weights(content.scale, [content.weight or 0, *pairs, *sets, *cells], counts)
-
-
 def _agree(content: PairContent) -> bool:
     """Whether pairs and sets tell of cells that there are."""
-    cells = [row[1:] for row in content.cells.tolist()]
-    times = content.times.tolist()
-    if not _fit(content, cells, times, content.set_times, content.examples):
-        return False
-    if content.cell_weights is None:
-        return True
-    heavy = [row[1:] for row in content.cell_weights]
-    return _fit(content, heavy, content.pair_weights or [], content.set_weights or [], content.weight or 0)
+    heavy: Any = (content.cell_weights, content.pair_weights, content.set_weights, content.weight)
+    plain = (content.cells.tolist(), content.times.tolist(), content.set_times, content.examples)
+    return _fit(content, *plain) and (content.scale is None or _fit(content, *heavy))
 
 
 def _fit(content: PairContent, cells: list[list[int]], times: list[int], set_times: list[int], whole: int) -> bool:
     """Whether no pair occurs more often than its labels do, and sets occur as often as theirs."""
-    if not pairs_fit(content.pairs.tolist(), times, cells, whole):
+    if not pairs_fit(content.pairs.tolist(), times, [row[1:] for row in cells], whole):
         return False
     if "labelsets" not in content.parts:
         return True
@@ -174,4 +161,4 @@ def _fit(content: PairContent, cells: list[list[int]], times: list[int], set_tim
     for members, count in zip(content.sets, set_times, strict=True):
         for column in members:
             by_label[column] += count
-    return by_label == [fn + tp for fn, _, tp, _ in cells] and sum(set_times) == whole
+    return by_label == [fn + tp for _, fn, _, tp, _ in cells] and sum(set_times) == whole

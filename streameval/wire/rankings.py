@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
 from streameval.states.rankings import RankingContent, Table
 from streameval.states.weights import trailing_zeros
-from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, choice, require
+from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, ascending_rows, choice, require
 
 _FINEST_GAIN = 1074
 # Weights times inverse propensities, which are float64 as well, times squares of ranks.
@@ -63,32 +64,29 @@ def take_rankings(
     """What `put_rankings` wrote, of a state with these options and labels."""
     fixed, examples = decisions.fixed, decisions.examples
     mentions = np.concatenate([np.zeros(fixed, np.int64), source.column(len(labels) - fixed)])
-    plain = [_take_table(source, which) for which in range(len(KEYS))]
+    plain = list[tuple[IntArray, np.ndarray[Any, np.dtype[Any]]]]()
     top = max(len(labels), options.label_ranks, options.gain_ranks, *options.hit_cutoffs)
-    for which, (keys, _) in enumerate(plain):
+    for which, (width, parts) in enumerate(zip(KEYS, PARTS, strict=True)):
+        length = source.count()
+        keys = source.columns(length, width)
         # Sums of keys must not pass 64 bits, nor the keys of the kernel 32.
         require(int(keys.max(initial=0)) <= (len(labels) if which < MAIN else top))
+        if which < GAINS:
+            plain.append((keys, source.columns(length, parts)))
+        else:
+            plain.append((keys, np.array(source.integers(length, _LONGEST), object).reshape(length, 1)))
     gain_scale = source.varint()
     require(gain_scale <= _FINEST_GAIN)
     scale = source.scale(FINEST + _FINEST_GAIN)
-    weights: list[list[list[int]]] | list[None] = [None] * len(plain)
-    if scale is not None:
-        weights = [
-            [[source.integer(_LONGEST) if value else 0 for value in row] for row in sums.tolist()] for _, sums in plain
-        ]
-    tables = tuple(Table(keys, sums, heavy) for (keys, sums), heavy in zip(plain, weights, strict=True))
+
+    def weights_of(sums: np.ndarray[Any, np.dtype[Any]]) -> list[list[int]]:
+        return [[source.integer(_LONGEST) if value else 0 for value in row] for row in sums.tolist()]
+
+    tables = tuple(Table(keys, sums, None if scale is None else weights_of(sums)) for keys, sums in plain)
     content = RankingContent(options, examples, labels, fixed, mentions, tables, gain_scale, scale)
     if not is_possible(content):
         raise FormatError("the rankings contradict each other")
     return content
-
-
-def _take_table(source: Source, which: int) -> tuple[IntArray, np.ndarray[Any, np.dtype[Any]]]:
-    length = source.count()
-    keys = source.columns(length, KEYS[which])
-    if which < GAINS:
-        return keys, source.columns(length, PARTS[which])
-    return keys, np.array(source.integers(length, _LONGEST), object).reshape(length, 1)
 
 
 # -- whether some stream can leave it ---------------------------------------------------------------------------------
@@ -98,7 +96,14 @@ Lines: TypeAlias = list[tuple[list[int], list[int]]]
 
 def is_possible(content: RankingContent) -> bool:
     """Whether some stream can have left it: the tables are in canonical form and do not contradict each other."""
-    return _in_form(content) and _in_bounds(content) and all(_agree(content, sums) for sums in _readings(content))
+    if not (_in_form(content) and _in_bounds(content)):
+        return False
+    sums = [[table.sums.tolist() for table in content.tables], [table.weights or [] for table in content.tables]]
+    keys = [table.keys.tolist() for table in content.tables]
+    return all(
+        _agree(content, [list(zip(*lines, strict=True)) for lines in zip(keys, reading, strict=True)])
+        for reading in (sums if content.scale is not None else sums[:1])
+    )
 
 
 def _in_form(content: RankingContent) -> bool:
@@ -106,15 +111,9 @@ def _in_form(content: RankingContent) -> bool:
     gains = [value for which in (GAINS, IDEALS) for value in content.tables[which].sums.reshape(-1).tolist()]
     return (
         (content.gain_scale == 0 or trailing_zeros(gains) == 0)
-        and all(map(_table_in_form, content.tables))
+        and all(ascending_rows(table.keys) and bool((table.sums[:, 0] > 0).all()) for table in content.tables)
         and (content.scale is None or _weights_in_form(content, content.scale))
     )
-
-
-def _table_in_form(table: Table) -> bool:
-    keys = table.keys
-    distinct = (np.diff(keys, axis=0) != 0).any(axis=1).all()
-    return bool(distinct and (table.sums[:, 0] > 0).all() and (np.diff(np.lexsort(keys.T[::-1])) == 1).all())
 
 
 def _weights_in_form(content: RankingContent, scale: int) -> bool:
@@ -156,15 +155,6 @@ def _in_bounds(content: RankingContent) -> bool:
     return counted and all(bool(check.all()) for check in checks)
 
 
-def _readings(content: RankingContent) -> Iterator[list[Lines]]:
-    """The sums of every table, then the weighted ones if there are any."""
-    keys = [table.keys.tolist() for table in content.tables]
-    plain = [table.sums.tolist() for table in content.tables]
-    for reading in (plain, None if content.scale is None else [table.weights or [] for table in content.tables]):
-        if reading is not None:
-            yield [list(zip(names, sums, strict=True)) for names, sums in zip(keys, reading, strict=True)]
-
-
 def _fit(groups: Lines, rows: Lines) -> bool:
     """Whether sums lie where those of any examples do, which holds for weighted sums as well."""
     return all(t <= upto and t <= square for _, (t, upto, square) in groups) and all(
@@ -181,32 +171,24 @@ def _agree(content: RankingContent, tables: list[Lines]) -> bool:
     groups, first, rows, labels = tables[:4]
     if not _fit(groups, rows):
         return False
-    by_group: dict[tuple[int, int], list[int]] = {}
-    by_row: dict[tuple[int, int], list[int]] = {}
+    by_group, by_row = Counter[tuple[int, int, str]](), Counter[tuple[int, int, str]]()
     for (m, l, a, g), (t, upto, _) in groups:  # noqa: E741
-        sums = by_group.setdefault((m, l), [0, 0])
-        sums[0] += t
-        sums[1] += t * (a + g) - upto
+        by_group[m, l, "true"] += t
+        by_group[m, l, "wrong"] += t * (a + g) - upto
     for (m, l, u, _), (n, wrong, *_rest) in rows:  # noqa: E741
-        if m > u:
-            sums = by_row.setdefault((m, l), [0, 0])
-            sums[0] += n * (m - u)
-            sums[1] += wrong
-        elif wrong:
+        if m <= u and wrong:
             return False
-    ranked = sum(sums[0] for (m, _, u, _), sums in rows if m > u)
+        by_row[m, l, "true"] += n * max(0, m - u)
+        by_row[m, l, "wrong"] += wrong
+    ranked = sum(n for (m, _, u, _), (n, *_rest) in rows if m > u)
     true = sum(sums[0] * m for (m, *_), sums in rows)
     in_labels = sum(sums[0] for (_, rank), sums in labels if rank == 0)
     return (
-        _without_zeros(by_group) == _without_zeros(by_row)
+        by_group == by_row  # a number that is not there is 0
         and sum(times for _, (times,) in first) == ranked
         and in_labels == (true if content.options.label_ranks else 0)
         and _ideals_agree(content, tables)
     )
-
-
-def _without_zeros(sums: dict[tuple[int, int], list[int]]) -> dict[tuple[int, int], list[int]]:
-    return {key: values for key, values in sums.items() if any(values)}
 
 
 def _ideals_agree(content: RankingContent, tables: list[Lines]) -> bool:

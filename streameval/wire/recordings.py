@@ -6,7 +6,7 @@ import numpy as np
 
 from streameval.kernel.types import IntArray, ScoreArray
 from streameval.schema.labels import Label
-from streameval.schema.recording import Examples, ExampleScores, Recording, narrowed, rows_of
+from streameval.schema.recording import Examples, ExampleScores, Recording, narrowed
 from streameval.wire.fields import Sink, Source, require, take_labels
 
 
@@ -40,46 +40,38 @@ def take_recording(
     places = source.count()
     slots = source.column(places) - 1
     # In this order: neither a sum nor a slot can then pass what int64 and int32 hold.
-    require(bool(((lengths >= 0) & (lengths <= len(labels))).all()) and int(lengths.sum()) == places)
-    require(bool(((slots >= 0) & (slots < 5 * len(labels))).all()) and len(labels) < 2**31 // 5)
+    require((lengths >= 0) & (lengths <= len(labels)), int(lengths.sum()) == places)
+    require((slots >= 0) & (slots < 5 * len(labels)), len(labels) < 2**31 // 5)
     column, outcome = np.divmod(slots, 5)
     row = np.repeat(np.arange(examples), lengths)
-    require(bool(((np.diff(column) > 0) | (np.diff(row) > 0)).all()))
-    require(not ((outcome == 0) & (column < len(declared))).any())
+    require((np.diff(column) > 0) | (np.diff(row) > 0), (outcome != 0) | (column >= len(declared)))
     require(len(np.unique(column[column >= len(declared)])) == len(labels) - len(declared))
     weights = np.frombuffer(source.raw(8 * examples), "<f8").astype(np.float64) if source.byte(1) else None
     if weights is not None:
-        require(bool((np.isfinite(weights) & (weights >= 0)).all() and (weights != 1).any()))
+        require(np.isfinite(weights) & (weights >= 0), (weights != 1).any())
     stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
-    require(stamps is None or bool((stamps[1:] >= stamps[:-1]).all()))
-    require(decided or not ((outcome == 2) | (outcome == 3)).any())
-    scores = _take_scores(source, examples, len(labels)) if scored else None
-    if scores is not None:
-        _check_scores(scores, row * len(labels) + column, outcome, len(declared), len(labels))
+    require(stamps is None or stamps[1:] >= stamps[:-1], decided or (outcome != 2) & (outcome != 3))
+    scores = None
+    if scored:
+        cells = row * len(labels) + column
+        scores = _take_scores(source, examples, len(declared), len(labels), cells, cells[outcome == 4])
     sizes = lengths.astype(np.int32), slots.astype(np.int32)
     return Recording(labels, len(declared), Examples(*sizes, weights, stamps, scores))
 
 
-def _take_scores(source: Source, examples: int, width: int) -> ExampleScores:
+def _take_scores(
+    source: Source, examples: int, fixed: int, width: int, cells: IntArray, masked: IntArray
+) -> ExampleScores:
+    """Scores of labels that the examples mention, in these cells, and that are not masked."""
     lengths = source.column(examples)
     entries = source.count()
     columns = source.column(entries)
-    require(bool((lengths <= width).all()) and int(lengths.sum()) == entries)
+    require(lengths <= width, int(lengths.sum()) == entries)
     size = source.byte(8)
     require(size in (4, 8))
-    raw = source.raw(size * entries)
-    scores: ScoreArray
-    scores = np.frombuffer(raw, "<f4").astype(np.float32) if size == 4 else np.frombuffer(raw, "<f8").astype(np.float64)
-    require(bool(np.isfinite(scores).all()) and not np.signbit(scores[scores == 0]).any())
-    require(size == 4 or narrowed(scores).dtype != np.float32)
-    require(bool((columns < width).all()))
+    scores: ScoreArray = np.frombuffer(source.raw(size * entries), f"<f{size}").astype(f"f{size}")
+    require(np.isfinite(scores), ~np.signbit(scores[scores == 0]), size == 4 or narrowed(scores).dtype != np.float32)
+    require(columns < width)
+    scored = np.repeat(np.arange(examples), lengths) * width + columns
+    require(np.diff(scored) > 0, ~np.isin(scored, masked), np.isin(scored[columns >= fixed], cells))
     return ExampleScores(lengths.astype(np.int32), columns.astype(np.int32), scores)
-
-
-def _check_scores(scores: ExampleScores, cells: IntArray, outcome: IntArray, fixed: int, width: int) -> None:
-    """Refuse scores that contradict the slots: of a hidden cell, or of a label that the example does not mention."""
-    row = rows_of(scores.lengths)
-    scored = row * width + scores.columns
-    require(bool((np.diff(scored) > 0).all()))
-    require(not np.isin(scored, cells[outcome == 4]).any())
-    require(bool(np.isin(scored[scores.columns >= fixed], cells).all()))

@@ -330,12 +330,12 @@ def test_the_best_k_may_lack_scores():
 
 ROW = np.zeros(5)
 ONE: dict[str, tuple[Callable[[], object], str]] = {
-    "set": (lambda: {"a"}, "decisions"),
-    "frozenset": (lambda: frozenset({"a"}), "decisions"),
-    "booleans": (lambda: {"a": True}, "decisions"),
-    "numpy booleans": (lambda: {"a": np.True_}, "decisions"),
-    "boolean row": (lambda: ROW > 0, "decisions"),
-    "row of objects": (lambda: np.array([0.5, True, 0.5, 0.5, 0.5], object), "decisions"),
+    "set": (lambda: {"a"}, "binary predictions"),
+    "frozenset": (lambda: frozenset({"a"}), "binary predictions"),
+    "booleans": (lambda: {"a": True}, "binary predictions"),
+    "numpy booleans": (lambda: {"a": np.True_}, "binary predictions"),
+    "boolean row": (lambda: ROW > 0, "binary predictions"),
+    "row of objects": (lambda: np.array([0.5, True, 0.5, 0.5, 0.5], object), "binary predictions"),
     "ranked list": (lambda: ["a", "b"], "curves need scores"),
     "text": (lambda: {"a": "high"}, "scores are numbers"),
     "None": (lambda: {"a": None}, "y_pred"),
@@ -361,11 +361,11 @@ ONE: dict[str, tuple[Callable[[], object], str]] = {
 
 MANY: dict[str, tuple[Callable[[], Pair], str]] = {
     **{name: (lambda make=make: ([{"a"}, {"b"}], [{"a": 0.5}, make()]), told) for name, (make, told) in ONE.items()},
-    "boolean array": (lambda: (np.ones((2, 5)), np.ones((2, 5), bool)), "decisions"),
-    "boolean csr": (lambda: (np.ones((2, 5)), sp.csr_matrix(np.ones((2, 5), bool))), "decisions"),
-    "boolean frame": (lambda: ([{"a"}], pd.DataFrame([[True, False]], columns=["a", "b"])), "decisions"),
-    "boolean column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": [True]})), "decisions"),
-    "boolean polars column": (lambda: ([{"a"}], pl.DataFrame({"a": [0.5], "b": [True]})), "decisions"),
+    "boolean array": (lambda: (np.ones((2, 5)), np.ones((2, 5), bool)), "binary predictions"),
+    "boolean csr": (lambda: (np.ones((2, 5)), sp.csr_matrix(np.ones((2, 5), bool))), "binary predictions"),
+    "boolean frame": (lambda: ([{"a"}], pd.DataFrame([[True, False]], columns=["a", "b"])), "binary predictions"),
+    "boolean column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": [True]})), "binary predictions"),
+    "boolean polars column": (lambda: ([{"a"}], pl.DataFrame({"a": [0.5], "b": [True]})), "binary predictions"),
     "text column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": ["x"]})), "y_pred"),
     "huge column": (lambda: ([{"a"}], pd.DataFrame({"a": [0.5], "b": [2**53 + 1]})), "float64"),
     "huge array": (lambda: (np.ones((1, 5)), np.full((1, 5), 2**53 + 1)), "float64"),
@@ -402,7 +402,7 @@ MANY: dict[str, tuple[Callable[[], Pair], str]] = {
     "best without scores": (lambda: ([{"a"}], TopK([[1, 2]])), "curves need scores"),
     "best with infinite scores": (lambda: ([{"a"}], TopK([[1, 2]], [[math.inf, 0.5]])), "infinite"),
     "best with NaN": (lambda: ([{"a"}], TopK([[1, 2]], [[math.nan, 0.5]])), 'nan="missing"'),
-    "best with decisions": (lambda: ([{"a"}], TopK([[1, 2]], [[True, False]])), "decisions"),
+    "best with decisions": (lambda: ([{"a"}], TopK([[1, 2]], [[True, False]])), "binary predictions"),
     "too few best": (lambda: ([{"a"}] * 2, TopK([[1, 2]], [[0.5, 0.25]])), "y_true"),
 }  # fmt: skip
 

@@ -420,7 +420,7 @@ def test_calls_that_fail_change_nothing(kind: str, weight: float):
     times = {"times": [9.0, 9.0]} if when else {}
     calls: list[tuple[str, Callable[[], object]]] = [
         ("ranked lists", lambda: window.update({"a"}, ["b", "a"], **when)),
-        ("decisions", lambda: window.update({"a"}, {"new"}, **when)),
+        ("binary predictions", lambda: window.update({"a"}, {"new"}, **when)),
         ("NaN", lambda: window.update({"a"}, {"a": 0.1, "new": math.nan}, **when)),
         ("infinite", lambda: window.update({"a"}, {"a": math.inf}, **when)),
         ("NaN", lambda: window.update_many([{"a"}] * 2, [{"a": 0.5}, {"new": math.nan}], **times)),
