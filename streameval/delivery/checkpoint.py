@@ -18,7 +18,7 @@ from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.value import Saveable
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
-from streameval.wire.files import clear_leftovers, naming_file, read_file, write_file
+from streameval.wire.files import clear_leftovers, naming_file, write_file
 
 HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
 T = TypeVar("T")
@@ -127,7 +127,7 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         self._evaluator, self._position = evaluator, 0
         with contextlib.suppress(FileNotFoundError):
-            data = read_file(self._path)
+            data = self._path.read_bytes()
             with naming_file(self._path):
                 loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
             context = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
@@ -226,7 +226,7 @@ def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[An
     OSError
         If it is not there, or cannot be read.
     """
-    data = read_file(path)
+    data = Path(path).read_bytes()
     with naming_file(path):
         return decoded(data)
 

@@ -107,11 +107,6 @@ def _clear(leftover: Path) -> None:
         os.close(file)
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file."""
-    return Path(path).read_bytes()
-
-
 @contextlib.contextmanager
 def naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let an error about bytes say in which file they were."""

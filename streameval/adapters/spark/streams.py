@@ -17,7 +17,7 @@ from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError
 from streameval.schema.text import check_number
 from streameval.tabular.job import Job, State
-from streameval.wire.files import naming_file, read_file, write_file
+from streameval.wire.files import naming_file, write_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -166,7 +166,7 @@ class Folder(MutableMapping[Span, bytes]):
     def __getitem__(self, span: Span) -> bytes:
         file = self._file(span)
         with naming_file(file):
-            return restored(read_file(file)).to_bytes()
+            return restored(file.read_bytes()).to_bytes()
 
     def __setitem__(self, span: Span, state: bytes) -> None:
         write_file(self._file(span), state)
