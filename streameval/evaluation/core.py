@@ -45,7 +45,7 @@ class Core:
         return cls(config, states_of(config, LabelIndex(config.labels or ())))
 
     def scratch(self) -> Core:
-        """An empty core to gather examples in. Its cost does not depend on how many labels are known here."""
+        """An empty core to gather examples in. Its cost does not depend on how many labels are known."""
         if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
             core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
         else:
@@ -117,13 +117,12 @@ class Core:
         if not isinstance(y_true, list | tuple):
             return False
         known = -1
-        for most in (_FIRST, 2 * _FIRST) if len(y_true) > 4 * _FIRST else ():
+        for most in (_FIRST, 2 * _FIRST, None) if len(y_true) > 4 * _FIRST else (None,):
             before, known = known, self._register(y_true, y_pred, most)
             # Where no label was new among as many again, the rest is mostly known, and to look at it takes long.
-            if known == before and self.fast_count_many(y_true, y_pred):
+            if (most is None or known == before) and self.fast_count_many(y_true, y_pred):
                 return True
-        self._register(y_true, y_pred, None)
-        return self.fast_count_many(y_true, y_pred)
+        return False
 
     def _register(self, y_true: object, y_pred: object, most: int | None) -> int:
         """How many labels there are, after registering those of the first examples."""

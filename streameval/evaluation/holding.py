@@ -24,10 +24,8 @@ def template_of(evaluator: A, name: str) -> A:
     if not isinstance(evaluator, Evaluator | Metric):
         raise InputError(f"{name} takes an Evaluator or a metric such as F1(), not {quoted(evaluator)}")
     if evaluator.examples:
-        raise InputError(
-            f"{name} starts empty, but this {type(evaluator).__name__} has counted {evaluator.examples} examples; "
-            "give one that has counted nothing"
-        )
+        counted = f"this {type(evaluator).__name__} has counted {evaluator.examples} examples"
+        raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
     template: A = evaluator.copy()  # type: ignore[assignment]  # of the class that was passed
     template.reset()
     return template
@@ -44,5 +42,5 @@ def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Read
     if isinstance(whole, Evaluator):
         return whole.get() if metric is None else whole.get(metric)
     if metric is not None or not isinstance(whole, Metric):
-        raise InputError(f"{what} for it alone, not for {quoted(metric)}")
+        raise InputError(f"{what} for it only, not for {quoted(metric)}")
     return whole.get()

@@ -61,8 +61,8 @@ def read_many(
         source_of(value, form, Argument(role, reader, frame))
         for (value, form), role in zip(arguments, (TRUE, PRED, MASK), strict=False)
     ]
-    lengths = [source.length for source in sources] + ([] if factors is None else [len(factors)])
-    _check_lengths([(length, False) for length in lengths], mask is not None)
+    names = ["y_true", "y_pred", *([] if mask is None else ["mask"]), "weights"]
+    _check_lengths(names, [*(source.length for source in sources), None if factors is None else len(factors)])
     cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (_CELLS, _EXAMPLES)
     # A piece for each thread, since sharing one out takes as long as counting a few million cells.
     size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
@@ -70,9 +70,9 @@ def read_many(
     while examples == size:  # a smaller piece is the last of every source
         pieces = [source.take(size) for source in sources]
         part = None if factors is None else factors[start : start + size]
-        counts = [piece.examples for piece in pieces] + ([] if part is None else [len(part)])
-        _check_lengths([(start + count, count == size) for count in counts], mask is not None)
-        examples = counts[0]
+        ends = [*(start + piece.examples for piece in pieces), None if part is None else start + len(part)]
+        _check_lengths(names, ends, start + size)
+        examples = pieces[0].examples
         start += examples
         if examples:
             reader.check_label_types()
@@ -80,14 +80,11 @@ def read_many(
             yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
 
 
-def _check_lengths(lengths: list[tuple[int | None, bool]], masked: bool) -> None:
-    """Refuse arguments of different lengths, None where not known; True beside one that was not read to its end."""
-    if len({length for length, _ in lengths} - {None}) > 1:
-        names = ["y_true", "y_pred", *(["mask"] if masked else []), "weights"]
-        known = [
-            (name, length, more) for name, (length, more) in zip(names, lengths, strict=False) if length is not None
-        ]
-        numbers = " and ".join(f"{name} has {'at least ' * more}{length}" for name, length, more in known)
+def _check_lengths(names: list[str], lengths: list[int | None], full: int | None = None) -> None:
+    """Refuse arguments of different lengths, None where not known; those of length ``full`` may be longer."""
+    known = [(name, length) for name, length in zip(names, lengths, strict=True) if length is not None]
+    if len({length for _, length in known}) > 1:
+        numbers = " and ".join(f"{name} has {'at least ' * (length == full)}{length}" for name, length in known)
         raise InputError(f"numbers of examples differ: {numbers}; give one of each per example")
 
 

@@ -38,7 +38,6 @@ Form: TypeAlias = Literal[
     "none", "top_k", "list", "sparse", "string", "mapping", "set", "table", "frame", "arrow", "polars", "series",
     "buffer", "array", "iterable", "other",
 ]  # fmt: skip
-"""The forms that arguments have."""
 
 _TYPES: dict[type, Form] = {
     type(None): "none", list: "list", tuple: "list", set: "set", frozenset: "set", dict: "mapping",
@@ -75,8 +74,7 @@ def form_of(value: object) -> Form:
     return "other"
 
 
-FRAMES: tuple[Form, ...] = ("table", "frame")
-"""The forms whose columns have names."""
+FRAMES: tuple[Form, ...] = ("table", "frame")  # those whose columns have names
 
 
 def columns_of(value: Any, form: Form) -> list[object]:

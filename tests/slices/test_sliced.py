@@ -334,7 +334,7 @@ def test_a_single_metric_can_be_sliced():
     sliced.update({"cat"}, {"cat", "dog"}, where={"region": "eu"})
     assert sliced.get() == {"region": {"eu": 2 / 3}}
     assert isinstance(sliced["eu"], se.F1)
-    with pytest.raises(se.InputError, match="answer for it alone"):
+    with pytest.raises(se.InputError, match="answer for it only"):
         sliced.get("recall_micro")
 
 
