@@ -1,7 +1,4 @@
-"""Areas under curves of binned scores, each with an interval guaranteed to contain the exact value.
-
-What is not known is the order of scores within a mixed bin. There the bounds are taken over all orders, ties included.
-"""
+"""Areas under curves of binned scores, with bounds over all orders, ties included, of the scores in a mixed bin."""
 
 from __future__ import annotations
 
@@ -52,10 +49,8 @@ class Bounds(NamedTuple):
     def rounded(self) -> Interval:
         """As floats, the bounds outwards."""
         low, high = float(self.low), float(self.high)
-        if low > self.low:
-            low = math.nextafter(low, -math.inf)
-        if high < self.high:
-            high = math.nextafter(high, math.inf)
+        low = math.nextafter(low, -math.inf) if low > self.low else low
+        high = math.nextafter(high, math.inf) if high < self.high else high
         return Interval(low, high, float(self.value), self.exact)
 
 
@@ -139,10 +134,8 @@ def roc_auc(tables: CurveTables, spec: MetricSpec) -> Certified:
     if limit < 1:
         partial_area: Certified = by_path(partial(_partial, limit=limit))(tables, replace(spec, parameters=()))
         return partial_area
-    if spec.average == "micro" or tables.weighted:
-        rows = _pairs(tables.pooled if spec.average == "micro" else tables.steps)
-    else:
-        rows = tables.pairs
+    pooled = spec.average == "micro"
+    rows = _pairs(tables.pooled if pooled else tables.steps) if pooled or tables.weighted else tables.pairs
     return averaged(tables, [_area(*row) for row in rows], [row[1] for row in rows], spec)
 
 
@@ -226,16 +219,13 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bou
     least, _ = _sums(*_worst(pos, top, fall, weighted=weighted), np.repeat(place, 2 * _BLOCKS), count)
     parts: list[Bounds | None] = []
     for label, whole in enumerate(support):
-        if not whole:
-            parts.append(None)
-            continue
-        unit = whole * _UNIT
-        sum_ = certain[label]
+        unit, sum_ = whole * _UNIT, certain[label]
         low, value = sum_ + least[label], sum_ + tied[label]
         high = sum_ + slack[label] + above[label] + above_slack[label]
         if not above[label]:  # nothing open
             low, high = sum_, sum_ + slack[label] + tied_slack[label]
-        parts.append(Bounds(Fraction(low, unit), Fraction(value, unit), Fraction(high, unit), not above[label]))
+        exact = not above[label]
+        parts.append(Bounds(Fraction(low, unit), Fraction(value, unit), Fraction(high, unit), exact) if whole else None)
     return parts
 
 
@@ -263,8 +253,7 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> tuple[li
 
     def by_owner(part: Integers) -> list[int]:
         sums = np.insert(np.cumsum(part), 0, 0)
-        values: list[int] = (sums[bounds[1:]] - sums[bounds[:-1]]).tolist()
-        return values
+        return list(np.diff(sums[bounds]).tolist())
 
     if num.dtype == object:
         whole = np.array([n * _UNIT // d for n, d in zip(num.tolist(), den.tolist(), strict=True)], object)

@@ -1,7 +1,6 @@
 """Ratios of counts, means of ratios, and the only rule for 0/0: every average of a formula of decisions.
 
-Results are exact or carry at least 30 guard bits, so the one rounding to float64 at the end is within 1 ulp
-of the true value. Sums are of integers, so their order cannot matter.
+Sums are of integers, with at least 30 guard bits, so that the one rounding to float64 is within 1 ulp.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -148,10 +148,7 @@ def _union(*arrays: Integers) -> int:
     """The bits that any of the integers has: negative if one is, else no less than each; -1 if they are wide."""
     if any(array.dtype == object for array in arrays):
         return -1
-    union = arrays[0]
-    for array in arrays[1:]:
-        union = union | array
-    return int(np.bitwise_or.reduce(union))
+    return int(np.bitwise_or.reduce(reduce(np.bitwise_or, arrays)))
 
 
 def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> tuple[int, int]:

@@ -1,7 +1,6 @@
-"""How far scores are probabilities: the Brier score, the log loss, and reliability.
+"""How far scores are probabilities: the Brier score, the log loss, and reliability, of cells that have a score.
 
-All of it is about cells that have a score, which must lie between 0 and 1. Sums of scores and of their squares are
-exact, since bins keep what they drop.
+Sums of scores and of their squares are exact, since bins keep what they drop.
 """
 
 from __future__ import annotations
@@ -44,20 +43,10 @@ _SHIFTS = np.array([[[0]], [[32]], [[64]], [[96]]], object)
 
 
 class _Bins:
-    """The bins of one label, or of all. The magnitude of a score is its distance from the nearer of 0 and 1.
+    """The bins of one label, or of all, as `Curves.read` gives them, with the weight of their negatives and positives.
 
-    Magnitudes are ``head << 41 | residual`` in units of ``2**(exponent - 1075)``.
-
-    Attributes
-    ----------
-    bins, common
-        As `Curves.read` gives them.
-    upper
-        Whether magnitudes are measured from 1.
-    weight
-        Of the scores in each bin: negatives and positives.
-    one
-        What stands for 1 in sums of magnitudes.
+    The magnitude of a score is its distance from 0, or from 1 where that is nearer (``upper``): ``head << 41 |
+    residual`` in units of ``2**(exponent - 1075)``. In sums of magnitudes ``one`` stands for 1.
     """
 
     def __init__(self, bins: IntArray, common: IntArray, fields: tuple[Integers, ...]) -> None:

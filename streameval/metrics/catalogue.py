@@ -18,10 +18,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
 
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
-"""The modules that hold formulas, in the order of the catalogue.
-
-Each is imported when a name is looked up that those before it do not have, so that importing the package stays quick.
-"""
+"""The modules that hold formulas, in the order of the catalogue; imported once those before lack a name."""
 
 UNSET = "default"
 """Stands for the default average, since None is an average of its own."""
@@ -45,11 +42,11 @@ class Entry:
 
     Attributes
     ----------
-    name, class_name
-        What it is called as a string and as a class.
-    summary, formula, source
+    name, class_name, aliases
+        What it is called as a string and as a class, and other names that build the same metric.
+    summary, formula, source, notes
         What it says in one sentence, in symbols (tp, fp, fn, tn are the outcomes of a label, of an example, or pooled,
-        according to the average), and where it comes from.
+        according to the average), where it comes from, and what else there is to know.
     state
         What it is read from: ``"decisions"``, or another kind of state by its name.
     read
@@ -58,16 +55,10 @@ class Entry:
         The range of its values.
     bigger_is_better
         The direction; None for metrics that describe the data.
-    averages, default
-        The averages it has, and the one used when none is named.
-    bare
-        Whether the name without an average stands for the default average in reports.
-    zero_division
-        What 0/0 stands for unless chosen otherwise.
-    parameters
-        What else can be chosen.
-    aliases
-        Other names that build the same metric.
+    averages, default, bare
+        The averages it has, the one used when none is named, and whether the name alone stands for it in reports.
+    zero_division, parameters
+        What 0/0 stands for unless chosen otherwise, and what else can be chosen.
     certify
         For metrics of curves: the value with bounds that contain the exact one.
     needs
@@ -76,8 +67,6 @@ class Entry:
         Of these averages a report shows it wherever its state is there.
     arguments
         Arguments of its class that few metrics have.
-    notes
-        What else there is to know, which is the docstring of the formula.
     """
 
     name: str
@@ -125,14 +114,9 @@ def metric(
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
-    """Enter a formula into the catalogue.
+    """Enter a formula into the catalogue: the fields of its `Entry`; its docstring becomes the notes.
 
-    Parameters
-    ----------
-    name, class_name, summary, formula, source, state, **choices
-        The fields of the `Entry`; the docstring of the formula becomes its notes.
-    read, certify
-        How the formula is applied to the view of the state: to a value, or to an `Interval`. One of the two.
+    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to an `Interval`.
     """
 
     def register(function: Formula) -> Formula:
@@ -327,9 +311,7 @@ def _allowed(parameter: Parameter, value: object, name: str) -> Choice:
 
 def _undefined(value: object) -> float:
     number = number_or_none(value)
-    if number is not None and math.isnan(number):
-        return math.nan
-    if number in (0.0, 1.0):
+    if number is not None and (math.isnan(number) or number in (0.0, 1.0)):
         return number + 0.0
     raise MetricError(f"zero_division must be 0.0, 1.0 or nan, not {quoted(value)}")
 

@@ -1,7 +1,6 @@
 """Curves of binned scores, and what is read off at one of their points.
 
-Thresholds between bins, and in bins whose scores are known, are exact. Inside a mixed bin a curve runs somewhere in the
-rectangle between two exact points, which gives the bounds of every metric in this module.
+Inside a mixed bin a curve runs somewhere in the rectangle between two exact points, which gives the bounds of metrics.
 """
 
 from __future__ import annotations
@@ -174,7 +173,7 @@ def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
         tp, fp, (share,) = path.tp.astype(object), path.fp.astype(object), map(Fraction, parameters.values())
 
         def of(tp_at: Integers, fp_at: Integers) -> tuple[int, Fraction] | None:
-            return greatest(*terms(Counts(tp_at, fp_at, tp[-1] - tp_at, tp_at * 0 + tp[-1] + fp[-1]), share))
+            return greatest(*terms(Counts(tp_at, fp_at, tp[-1] - tp_at, tp[-1] + fp[-1]), share))
 
         if (exact := of(tp, fp)) is None:
             return None

@@ -1,8 +1,4 @@
-"""Readings of label sets: how rare and frequent labels mix, and how many sets of labels there are.
-
-All are pure functions of what `Evaluator.tables("pairs")` gives, or of a `streameval.states.pairs.Pairs`; sums are
-exact and rounded once. A label whose truth is masked counts as not true.
-"""
+"""Readings of label sets: how rare and frequent labels mix, and how many sets of labels there are; see `pairs`."""
 
 from __future__ import annotations
 
@@ -22,6 +18,7 @@ from streameval.states.pairs import PairContent
 __all__ = ["Concurrence", "concurrence", "label_interactions", "scumble_per_label"]
 
 _ZHANG = "Zhang & Zhou 2014, A review on multi-label learning algorithms, IEEE TKDE 26(8)"
+_UNWEIGHTED = "Weights do not matter."
 _READ = "Read 2010, Scalable multi-label classification, PhD thesis, University of Waikato"
 
 _of_sets = partial(
@@ -38,10 +35,8 @@ def scumble_per_label(pairs: Counted) -> dict[Label, Value]:
         for label in true:
             sums[label] += value * weight
             counts[label] += weight
-    return {
-        label: value / count if count else None
-        for label, value, count in zip(content.labels, sums, counts, strict=True)
-    }
+    values = zip(content.labels, sums, counts, strict=True)
+    return {label: value / count if count else None for label, value, count in values}
 
 
 @_of_sets(
@@ -57,9 +52,8 @@ def scumble(pairs: Counted) -> Value:
     As the R package mldr; MLDA takes the q-th root for the geometric mean, however many labels an example has.
     """
     content = content_of(pairs, "labelsets")
-    whole = weight_of(content)
-    values, weights = _scumbles(content)
-    return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / whole if whole else None
+    whole, terms = weight_of(content), zip(*_scumbles(content), strict=True)
+    return sum((value * weight for value, weight in terms), Fraction(0)) / whole if whole else None
 
 
 @_of_sets(
@@ -162,64 +156,41 @@ def concurrence(pairs: Counted) -> Concurrence:
     return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))
 
 
-@_of_sets(
+_by_content = partial(_of_sets, read=lambda formula: of_examples(lambda pairs: formula(content_of(pairs, "labelsets"))))
+
+_by_content(
     "distinct_labelsets", "DistinctLabelsets", "How many different sets of true labels there are.",
     "|{sets of true labels}|", _ZHANG + " (label diversity); MULAN; mldr, num.labelsets", high=math.inf,
     aliases=("num_labelsets",),
-)  # fmt: skip
-def distinct_labelsets(pairs: Counted) -> Value:
-    return Fraction(len(content_of(pairs, "labelsets").sets))
-
-
-@_of_sets(
+)(lambda content: Fraction(len(content.sets)))  # fmt: skip
+_by_content(
     "proportion_distinct_labelsets", "ProportionDistinctLabelsets",
     "How many different sets of true labels there are for each example.", "distinct label sets / examples",
-    _ZHANG + " (normalized label diversity)",
-)  # fmt: skip
-def proportion_distinct_labelsets(pairs: Counted) -> Value:
-    """Weights do not matter."""
-    content = content_of(pairs, "labelsets")
-    return Fraction(len(content.sets), content.examples) if content.examples else None
-
-
-@_of_sets(
+    _ZHANG + " (normalized label diversity)", notes=_UNWEIGHTED,
+)(lambda content: _over(len(content.sets), content.examples))  # fmt: skip
+_by_content(
     "unique_labelsets", "UniqueLabelsets", "How many sets of true labels only one example has.",
     "|{sets that one example has}|", "mldr, num.single.labelsets", high=math.inf, aliases=("num_single_labelsets",),
-)  # fmt: skip
-def unique_labelsets(pairs: Counted) -> Value:
-    """Weights do not matter."""
-    return Fraction(content_of(pairs, "labelsets").set_times.count(1))
-
-
-@_of_sets(
+    notes=_UNWEIGHTED,
+)(lambda content: Fraction(content.set_times.count(1)))  # fmt: skip
+_by_content(
     "proportion_unique_labelsets", "ProportionUniqueLabelsets",
     "Fraction of the examples whose set of true labels no other example has.", "unique label sets / examples",
-    _READ + " (PUniq)", aliases=("puniq",),
-)  # fmt: skip
-def proportion_unique_labelsets(pairs: Counted) -> Value:
-    """Weights do not matter."""
-    content = content_of(pairs, "labelsets")
-    return Fraction(content.set_times.count(1), content.examples) if content.examples else None
-
-
-@_of_sets(
+    _READ + " (PUniq)", aliases=("puniq",), notes=_UNWEIGHTED,
+)(lambda content: _over(content.set_times.count(1), content.examples))  # fmt: skip
+_by_content(
     "labelset_peak", "LabelsetPeak", "Fraction of the examples with the most frequent set of true labels.",
     "examples with the most frequent set / examples", _READ + " (PMax)", aliases=("pmax",),
-)  # fmt: skip
-def labelset_peak(pairs: Counted) -> Value:
-    content = content_of(pairs, "labelsets")
-    whole = weight_of(content)
-    return Fraction(max(set_weights_of(content)), whole) if whole else None
-
-
-@_of_sets(
+)(lambda content: _over(max(set_weights_of(content), default=0), weight_of(content)))  # fmt: skip
+_by_content(
     "labelset_diversity", "LabelsetDiversity", "Fraction of the sets of labels that could be which there are.",
     "distinct label sets / 2^q",
     "Moyano, Gibaja & Ventura 2017, MLDA: a tool for analyzing multi-label datasets, Knowledge-Based Systems 121",
-)  # fmt: skip
-def labelset_diversity(pairs: Counted) -> Value:
-    content = content_of(pairs, "labelsets")
-    return Fraction(len(content.sets), 1 << len(content.labels))
+)(lambda content: Fraction(len(content.sets), 1 << len(content.labels)))  # fmt: skip
+
+
+def _over(num: int, den: int) -> Fraction | None:
+    return Fraction(num, den) if den else None
 
 
 def _root(value: Fraction) -> Fraction:

@@ -1,8 +1,6 @@
-"""Readings of label pairs: confusion matrices, co-occurrence and association of labels.
+"""Readings of label pairs: confusion matrices, co-occurrence and association of labels, from ``tables("pairs")``.
 
-All are pure functions of what `Evaluator.tables("pairs")` gives, or of a `streameval.states.pairs.Pairs`. Sums are
-exact and rounded once, so values do not depend on the order of examples. A label whose truth is masked counts as
-neither true nor predicted.
+Sums are exact and rounded once. A label whose truth is masked counts as neither true nor predicted.
 """
 
 from __future__ import annotations
@@ -74,12 +72,9 @@ class Matrix:
         return sums
 
     def values(self, normalize: Normalize = None) -> FloatArray:
-        """The entries as floats, each rounded once: as they are, or as shares of their row, column, or all.
+        """The entries as floats, each rounded once: as they are, or as shares.
 
-        Parameters
-        ----------
-        normalize
-            "true" divides by row, so that a row tells what became of a true label; "pred" by column; "all" by the sum.
+        "true" divides by row, so that a row says what became of a true label; "pred" by column; "all" by the sum.
         """
         entries: list[int] = self.num.tolist()
         if normalize in ("true", "pred"):

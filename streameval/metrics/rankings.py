@@ -1,21 +1,10 @@
-"""Metrics of pairs and of whole rankings; those at k are in `rankings_at`. Pure functions of views.
+"""Metrics of pairs and of whole rankings, means over examples; those at k are in `rankings_at`.
 
-Values are exact, or have more digits than a float64 can show.
-
-Symbols, for one example: q labels take part (masked ones do not), m of them are true, l are ranked, that is, have a
-score. A label that is not ranked ranks behind all that are. ``rank`` counts from 1; tied labels share their ranks (see
-`RankingOptions.ties` for the alternative), which means
-
-- for metrics of pairs and of whole rankings, that a tie counts as an error: a true label has the last rank of its
-  group;
-- for metrics at k, reciprocal rank and discounted gain, that the value is the mean over all orders of tied labels.
-
-All are means over examples. ``degenerate`` says what an example counts in which the ranking cannot be judged: nothing
-is true (for some metrics also: everything is): ``"scikit-learn"`` (what it does, or where it has no such metric, what
-the formula gives without it), ``"zero"``, ``"one"``, or ``"drop"``: not at all.
-
-``unranked``, for metrics at k and of gain, says whether labels that are not ranked can be among the first k at all:
-``"never"``, as in retrieval, or ``"last"``: they share the ranks behind all other labels.
+Of the q labels of an example that are not masked, m are true and l are ranked, that is, have a score; the rest ranks
+behind them. ``rank`` counts from 1. A tie counts as an error: a true label has the last rank of its group; metrics at
+k, reciprocal rank and discounted gain are means over all orders of tied labels. (`RankingOptions.ties` has the
+alternative.) ``degenerate`` says what an example counts whose ranking cannot be judged, and ``unranked`` whether labels
+that are not ranked can be among the first k: ``"never"``, or ``"last"``, where they share the ranks behind all others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Metrics of the first k labels of a ranking; what they share is said in `streameval.metrics.rankings`.
+"""Metrics of the first k labels of a ranking: formulas give what values add up to over all examples with a true label.
 
-A formula gives what its values add up to over all examples; one without true labels adds nothing, and counts 0 unless
-chosen otherwise (for `abandonment_at` 1).
+Symbols and parameters are those of `streameval.metrics.rankings`; an example without true labels usually counts 0.
 """
 
 from __future__ import annotations

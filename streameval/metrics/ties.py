@@ -1,7 +1,4 @@
-"""What metrics of rankings share: which labels take part, expected values over all orders of tied labels, and means.
-
-Sums are exact or in units of ``2**-BITS``, which leaves more digits than a float64 can show.
-"""
+"""What metrics of rankings share: labels that take part, expected values over orders of tied labels, and means."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import streameval.plots.style as style
 from streameval.errors import InputError
 from streameval.evaluation.counting import Accumulator
 from streameval.kernel.types import FloatArray
 from streameval.metrics import pairs as readings
 from streameval.metrics.pairs import Association, Entries, Matrix, Normalize, Side, Values
-from streameval.plots import style
 from streameval.plots.style import INK, MUTED, named, new_axes
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label

@@ -19,6 +19,7 @@ from streameval.errors import MetricError
 from streameval.metrics import label_sets as labelsets
 from streameval.metrics import pairs
 from streameval.metrics.averaging import as_float
+from streameval.metrics.catalogue import build_spec, entry_of
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
 from streameval.states.options import PARTS
@@ -28,6 +29,12 @@ from tests.support.pair_oracle import heydarian, krstinic, shares_of
 from tests.support.states import Counted, pairs_alone
 
 heavy = st.sampled_from([0.0, 1.0, 0.5, 0.1, 3.0])
+
+
+def value(name: str, state: Counted) -> Fraction | None:
+    return entry_of(name).read(state, build_spec(name))
+
+
 some = st.lists(meanings(heavy), min_size=1, max_size=10) | st.lists(meanings(), min_size=1, max_size=10)
 
 
@@ -281,13 +288,13 @@ def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
         slots = [5 * labels.add(label) + 1 for label in sorted(true)]
         state.count_one(Example(np.array(slots), (len(true), 0, 0, 0)), 1)
     assert len(labels) == 14
-    assert labelsets.distinct_labelsets(state) == 198  # as published with the data sets of MULAN, "distinct"
-    assert labelsets.proportion_distinct_labelsets(state) == Fraction(198, 2417)
-    assert labelsets.labelset_diversity(state) == Fraction(198, 2**14)
+    assert value("distinct_labelsets", state) == 198  # as published with the data sets of MULAN, "distinct"
+    assert value("proportion_distinct_labelsets", state) == Fraction(198, 2417)
+    assert value("labelset_diversity", state) == Fraction(198, 2**14)
     times = Counter(rows)
-    assert labelsets.unique_labelsets(state) == list(times.values()).count(1) == 77
-    assert labelsets.proportion_unique_labelsets(state) == Fraction(77, 2417)
-    assert labelsets.labelset_peak(state) == Fraction(max(times.values()), 2417)
+    assert value("unique_labelsets", state) == list(times.values()).count(1) == 77
+    assert value("proportion_unique_labelsets", state) == Fraction(77, 2417)
+    assert value("labelset_peak", state) == Fraction(max(times.values()), 2417)
     values, _ = plain_scumble([Meant(true, frozenset()) for true in rows])
     assert float(labelsets.scumble(state)) == pytest.approx(np.mean(values), rel=1e-12)
     assert float(labelsets.scumble_cv(state)) == pytest.approx(np.std(values, ddof=1) / np.mean(values), rel=1e-12)
@@ -305,11 +312,11 @@ def test_label_sets_are_counted(examples: list[Meant]):
     state = state_of(examples)
     sets = Counter(e.sides[0] for e in examples)
     whole = sum(Fraction(e.weight) for e in examples)
-    assert labelsets.distinct_labelsets(state) == len(sets)
-    assert labelsets.unique_labelsets(state) == list(sets.values()).count(1)
-    assert labelsets.proportion_unique_labelsets(state) == Fraction(list(sets.values()).count(1), len(examples))
+    assert value("distinct_labelsets", state) == len(sets)
+    assert value("unique_labelsets", state) == list(sets.values()).count(1)
+    assert value("proportion_unique_labelsets", state) == Fraction(list(sets.values()).count(1), len(examples))
     heaviest = max(sum(Fraction(e.weight) for e in examples if e.sides[0] == true) for true in sets)
-    assert labelsets.labelset_peak(state) == (heaviest / whole if whole else None)
+    assert value("labelset_peak", state) == (heaviest / whole if whole else None)
 
 
 @settings(max_examples=cases(100), deadline=None)
@@ -341,8 +348,8 @@ def test_nothing_counted_reads_as_nothing():
         assert labelsets.scumble(state) is None
         assert labelsets.scumble_per_label(state) == dict.fromkeys(declared)
         assert labelsets.label_interactions(state) == {}
-        assert labelsets.labelset_peak(state) is None
-        assert labelsets.proportion_distinct_labelsets(state) is None
+        assert value("labelset_peak", state) is None
+        assert value("proportion_distinct_labelsets", state) is None
         assert pairs.dependent_pairs(state) == (0 if size else None)
 
 

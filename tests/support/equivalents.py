@@ -36,16 +36,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "equal_error_rate: 0 -> -1 (2)",
         "equal_error_rate: 0 -> 1",
     ),
-    (
-        "curves",
-        "it decides how many ratios are compared exactly; those of streams are further apart than that, and of one denominator in three entries of four",
-    ): (
-        "_greatest: max -> min",
-        "_greatest: num / den -> num * den",
-        "_greatest: rough >= rough.max() - _CLOSE -> rough > rough.max() - _CLOSE",
-        "_greatest: rough.max -> rough.min",
-        "_greatest: rough.max() - _CLOSE -> rough.max()",
-    ),
     ("decisions", "a numerator over 0, or the denominator of 0, of any size"): (
         "_where_zero: 1 -> 2",
         "alpha_evaluation: 0 -> -1",
