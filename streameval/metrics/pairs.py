@@ -243,10 +243,8 @@ class Entries:
 
     Attributes
     ----------
-    labels, row, column
-        As in `Matrix`.
-    values
-        The numbers; NaN where undefined.
+    labels, row, column, values
+        As in `Matrix`, and the numbers; NaN where undefined.
     absent
         The number for two labels that each occur, but never together.
     """
@@ -268,9 +266,8 @@ class Entries:
         """The pairs with the highest values, ties in the order of labels; a symmetric pair stands once."""
         values: dict[tuple[int, int], float] = {}
         for row, column, value in zip(self.row.tolist(), self.column.tolist(), self.values.tolist(), strict=True):
-            if math.isnan(value) or values.get((column, row)) == value:
-                continue
-            values[row, column] = value
+            if not math.isnan(value) and values.get((column, row)) != value:
+                values[row, column] = value
         ranked = sorted(values, key=lambda pair: (-values[pair], pair))[:count]
         return [(self.labels[row], self.labels[column], values[row, column]) for row, column in ranked]
 

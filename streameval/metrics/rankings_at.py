@@ -230,7 +230,7 @@ _propensity_scored = partial(
 )  # fmt: skip
 def psp_at(tables: RankingTables, k: int, normalize: bool) -> tuple[Fraction, Fraction | int]:
     """Without ``normalize`` divided by k times the number of examples."""
-    _check_gains(tables, k)
+    _check(k, "propensity-scored gains", tables.options.gain_ranks)
     sums = sum((gain * Fraction(min(k - a, g), g) for (_, a, g), gain in tables.gains if a < k), Fraction(0))
     best = sum((gain for (_, rank), gain in tables.ideals if rank <= k), Fraction(0))
     return sums, best if normalize else k * total(tables.rows.times)
@@ -247,7 +247,7 @@ def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tupl
 
     Without ``normalize`` their sum is divided by the number of examples.
     """
-    _check_gains(tables, k)
+    _check(k, "propensity-scored gains", tables.options.gain_ranks)
     table = discounts(k)
     sums = best = Fraction(0)
     for (m, a, g), gain in tables.gains:
@@ -259,12 +259,9 @@ def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tupl
     return sums, best if normalize else total(tables.rows.times)
 
 
-def _check_gains(tables: RankingTables, k: int) -> None:
-    if k > tables.options.gain_ranks:
-        raise MetricError(
-            f"k is {k}, but propensity-scored gains are counted up to rank {tables.options.gain_ranks}; name this "
-            "metric when constructing"
-        )
+def _check(k: int, what: str, ranks: int) -> None:
+    if k > ranks:
+        raise MetricError(f"k is {k}, but {what} are counted up to rank {ranks}; name this metric when constructing")
 
 
 @_ratio(
@@ -276,11 +273,7 @@ def _check_gains(tables: RankingTables, k: int) -> None:
 )  # fmt: skip
 def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]:
     """A label is a hit in an example in which it is true and surely among the first k, whatever the example weighs."""
-    if k > tables.options.label_ranks:
-        raise MetricError(
-            f"k is {k}, but hits by label are counted up to rank {tables.options.label_ranks}; name this metric when "
-            "building"
-        )
+    _check(k, "hits by label", tables.options.label_ranks)
     hits = tables.label_hits
     covered = sum(any(0 < rank <= k for rank in ranks) for ranks in hits.values())
     return covered, tables.size if of == "all" else len(hits)

@@ -24,10 +24,8 @@ class MetricSpec:
 
     Attributes
     ----------
-    name
-        The entry of the catalogue.
-    average
-        How values are combined; None gives one value per label.
+    name, average
+        The entry of the catalogue, and how values are combined; None gives one value per label.
     zero_division
         What 0/0 stands for: 0.0, 1.0, or NaN, which leaves it out of means.
     empty

@@ -110,10 +110,9 @@ class Choice:
 
     Attributes
     ----------
-    threshold
-        A score at or above it is a prediction; infinite to predict nothing. Of equally good ones the greatest.
-    value
-        What it reaches, exactly.
+    threshold, value
+        A score at or above it is a prediction; infinite to predict nothing. Of equally good ones the greatest. What it
+        reaches, exactly.
     bound
         No threshold reaches more (for `pcut`: comes closer). Equal to ``value`` where no better one can hide in a
         mixed bin.
@@ -322,11 +321,9 @@ class DecisionsAt:
     ----------
     labels, thresholds
         Which label was judged at which threshold.
-    least, most
+    least, most, exact
         The outcomes if the fewest, and if the most scores of an uncertain bin are at or above the threshold: the true
-        counts lie between. They are the same where ``exact``.
-    exact
-        For each label, whether its threshold lies between bins, or in a bin whose scores are known.
+        counts lie between. They are the same where the threshold lies between bins, or in one whose scores are known.
     unit
         The weight of one unit: 1 unless examples are weighted.
     """
@@ -364,6 +361,5 @@ def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
     inside = bound > binned.edges_of(own_bin)[0]
     passed = (path.bins > own_bin[0]) | ((path.bins == own_bin[0]) & np.where(path.mixed, not inside, known >= bound))
     low = int(np.count_nonzero(passed))
-    open_ = low < len(path.bins) and bool(path.mixed[low]) and path.bins[low] == own_bin[0]
-    high = low + int(open_)
+    high = low + int(low < len(path.bins) and bool(path.mixed[low]) and path.bins[low] == own_bin[0])
     return int(path.tp[low]), int(path.fp[low]), int(path.tp[high]), int(path.fp[high]), *whole

@@ -170,7 +170,5 @@ def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str
 
 def ratio_of(num: Fraction, den: Fraction, zero_division: float) -> Value:
     """One ratio, under the rule for 0/0."""
-    ratio = Ratios(
-        np.array([num.numerator * den.denominator], object), np.array([num.denominator * den.numerator], object)
-    )
-    return mean(ratio, None, zero_division)
+    whole = np.array([num.numerator * den.denominator, num.denominator * den.numerator], object)
+    return mean(Ratios(whole[:1], whole[1:]), None, zero_division)

@@ -48,13 +48,12 @@ class StateKind(Protocol):
 class Views:
     """What metrics read, by state; each part is made when it is first asked for.
 
-    ``tables`` are those of decisions, present even if nothing is binarised; ``config`` is how examples were read.
+    ``tables`` are those of decisions, present even if nothing is binarised; ``states`` and ``kinds`` the others.
     """
 
     def __init__(
         self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, StateKind]
     ) -> None:
-        """Over the states besides decisions, by name, and what is known of their kinds."""
         self.config, self.decides, self.tables = config, config.decides, decisions
         self._states, self._kinds = states, kinds
         self._made: dict[str, Any] = {"decisions": decisions}

@@ -46,16 +46,10 @@ def html_page(
     check_number("max_labels", max_labels, 1)
     if trace is not None and not callable(getattr(trace, "columns", None)):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
-    parts = [
-        headline_section(report),
-        averages_section(report),
-        label_section(report, max_labels),
-        slice_section(slices),
-        stream_section(trace.columns()) if trace is not None else None,
-        pair_section(report),
-        curve_section(report),
-        ranking_section(report),
-    ]
+    first = headline_section(report), averages_section(report), label_section(report, max_labels)
+    course = stream_section(trace.columns()) if trace is not None else None
+    last = pair_section(report), curve_section(report), ranking_section(report)
+    parts = [*first, slice_section(slices), course, *last]
     sections = [section for section in parts if section is not None]
     if not report.tables.examples:
         empty = "<p>No example was counted yet, so every value below is that of 0/0.</p>"
@@ -70,17 +64,14 @@ def html_page(
             f"<div><dt>{escaped(name)}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts(report)
         ),
         "links": "".join(f'<li><a href="#{part.name}">{escaped(part.title)}</a></li>' for part in sections),
-        "sections": "".join(_section(part) for part in sections),
+        "sections": "".join(
+            f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
+            f'<h2 id="{part.name}-title">{escaped(part.title)}</h2>{part.html}</section>'
+            for part in sections
+        ),
         "data": safe_json({part.table.name: table_data(part.table) for part in sections if part.table is not None}),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _resource("page.html"))
-
-
-def _section(part: Section) -> str:
-    return (
-        f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
-        f'<h2 id="{part.name}-title">{escaped(part.title)}</h2>{part.html}</section>'
-    )
 
 
 @lru_cache

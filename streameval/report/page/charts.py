@@ -1,7 +1,4 @@
-"""Charts of our own: lines, bands and dots in an SVG that stretches, with axes written as text around it.
-
-The picture has no text in it and its strokes do not scale, so it can be of any width; the text keeps its size.
-"""
+"""Charts of our own: an SVG that stretches without any text, and axes written around it, whose text keeps its size."""
 
 from __future__ import annotations
 
@@ -9,12 +6,15 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.report.model import cut
 from streameval.report.page.markup import MINUS, escaped
+
+Numbers: TypeAlias = Sequence[float] | FloatArray
 
 _SIZE = 1000  # units of the picture in each direction
 _FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
@@ -31,7 +31,7 @@ class Axis:
     ticks: tuple[tuple[float, str], ...]
     log: bool = False
 
-    def at(self, values: Sequence[float] | FloatArray) -> FloatArray:
+    def at(self, values: Numbers) -> FloatArray:
         """Where values lie, from 0 to 1."""
         places, low, high = np.asarray(values, np.float64), self.low, self.high
         if self.log:
@@ -111,12 +111,12 @@ class Chart:
     def line(
         self,
         name: str,
-        x: Sequence[float] | FloatArray,
-        y: Sequence[float] | FloatArray,
+        x: Numbers,
+        y: Numbers,
         tone: str = "a",
         *,
         steps: bool = False,
-        marks: Sequence[float] | FloatArray | None = None,
+        marks: Numbers | None = None,
         legend: bool = True,
         points: bool = False,
     ) -> None:
@@ -157,7 +157,7 @@ class Chart:
         self._path(f"band {tone}", f"M{'L'.join([*upper, *reversed(lower)])}Z")
         return True
 
-    def dots(self, x: Sequence[float] | FloatArray, y: Sequence[float] | FloatArray, of: str, rows: list[int]) -> None:
+    def dots(self, x: Numbers, y: Numbers, of: str, rows: list[int]) -> None:
         """A dot for each of some rows of a table."""
         places = zip(_units(self.x.at(x)), _units(1 - self.y.at(y)), strict=True)
         drawn = "".join(f"M{a} {b}h0" for a, b in places)

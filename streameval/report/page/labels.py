@@ -95,14 +95,10 @@ def _pictures(table: Table) -> str:
         across, up = [support[row] for row in rows], [f1[row] for row in rows]
         left = table.size - len(rows)
         never = f" {left:,} labels that are never true are not drawn." if left else ""
-        picture = Chart(
-            "Frequency against F1",
-            f"F1 of {len(rows):,} labels against how many examples have them; the table below has the numbers.",
-            log_axis("examples with the label", min(across), max(across)),
-            unit_axis("F1"),
-            "wide",
-            f"Each dot is a label: further right it is more frequent, further up it is predicted better.{never}",
-        )
+        axis = log_axis("examples with the label", min(across), max(across))
+        of = f"F1 of {len(rows):,} labels against how many examples have them; the table below has the numbers."
+        note = f"Each dot is a label: further right it is more frequent, further up it is predicted better.{never}"
+        picture = Chart("Frequency against F1", of, axis, unit_axis("F1"), "wide", note)
         picture.dots(across, up, "labels", rows)
         if len(rows) <= _NAMED:
             picture.names(across, up, [columns["label"][row] for row in rows])

@@ -17,8 +17,6 @@
   };
   const grouped = count => count.toLocaleString("en-US");
   const isText = kind => kind === "label" || kind === "text";
-
-  // -- numbers, written as the static rows are ------------------------------------------------------------------------
   const minus = text => text.replace(/^-/, "−");
   const fixed = value => {
     const scaled = value * 1e4, below = Math.floor(scaled);
@@ -38,8 +36,6 @@
     return minus(short(value));
   };
   const number = value => value === null ? NaN : Number(value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
-
-  // -- tables ---------------------------------------------------------------------------------------------------------
   const tables = {};
   for (const element of document.querySelectorAll("table[data-table]")) {
     tables[element.dataset.table] = new class {
@@ -133,8 +129,6 @@
     form.addEventListener("submit", event => event.preventDefault());
     apply();
   }
-
-  // -- charts ---------------------------------------------------------------------------------------------------------
   const vertices = path => {
     const points = [], pattern = /([MLHV])(-?\d+)(?: (-?\d+))?(h0)?/g;
     let x = 0, y = 0;
@@ -201,8 +195,7 @@
       tip.style.top = `${y > tip.offsetHeight + 16 ? y - tip.offsetHeight - 12 : y + 14}px`;
       return undefined;
     };
-    area.addEventListener("pointermove", show);
-    area.addEventListener("pointerdown", show);
+    for (const name of ["pointermove", "pointerdown"]) area.addEventListener(name, show);
     area.addEventListener("pointerleave", hide);
     area.addEventListener("click", event => {
       const hit = near(area, paths, event), form = document.querySelector('form[data-filter="labels"]');

@@ -49,18 +49,13 @@ def _table(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArr
     """The pairs of different labels that are confused most often."""
     top = wrong[np.lexsort((matrix.column[wrong], matrix.row[wrong], -values[wrong]))[:_PAIRS]]
     few = f", the first {_PAIRS} of {len(wrong):,}" if len(wrong) > _PAIRS else ""
-    return Table(
-        "confusions",
-        f"The most frequent confusions{few}",
-        [
-            Column("true label", "label", [names[row] for row in matrix.row[top].tolist()]),
-            Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()]),
-            Column("examples", "count", values[top].tolist(), "each divided over what it was taken for"),
-            Column("fraction", "bar", parts[top].tolist(), "of the examples with the true label"),
-        ],
-        by="examples",
-        first=_SIDE,
-    )
+    columns = [
+        Column("true label", "label", [names[row] for row in matrix.row[top].tolist()]),
+        Column("taken for", "text", [names[column] for column in matrix.column[top].tolist()]),
+        Column("examples", "count", values[top].tolist(), "each divided over what it was taken for"),
+        Column("fraction", "bar", parts[top].tolist(), "of the examples with the true label"),
+    ]
+    return Table("confusions", f"The most frequent confusions{few}", columns, by="examples", first=_SIDE)
 
 
 def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, wrong: IntArray) -> str:

@@ -40,43 +40,26 @@ def curve_section(report: Report) -> Section | None:
         f'<p class="choice" hidden><label>Label{few} <select data-curves><option value="">{_ALL}</option>'
         f"{options}</select></label></p>"
     )
-    charts = [_roc(report, tables, drawn), _precision_recall(report, tables, drawn), _thresholds(tables)]
-    charts += _reliability(tables)
+    charts = "".join(_curves(report, tables, drawn, roc=roc) for roc in (True, False))
+    charts += _thresholds(tables) + _reliability(tables)
     metrics = metric_list(report, "curves")
-    return Section("curves", "Curves", f'{_MEANING}{choice}<div class="charts four">{"".join(charts)}</div>{metrics}')
+    return Section("curves", "Curves", f'{_MEANING}{choice}<div class="charts four">{charts}</div>{metrics}')
 
 
-def _roc(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
-    chart.diagonal()
-    return _curves(report, tables, drawn, chart, "area", "roc_auc", roc_curve)
-
-
-def _precision_recall(report: Report, tables: CurveTables, drawn: list[tuple[str, int]]) -> str:
-    note = " The dotted line is what guessing reaches."
-    chart = Chart(
-        "Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"), note=note
-    )
-    cells = tables.pooled.of(0)
-    positives, negatives = int(cells.tp[-1]), int(cells.fp[-1])
-    if positives:
-        chart.level(positives / (positives + negatives))
-    read, area = precision_recall_curve, "average precision"
-    return _curves(report, tables, drawn, chart, area, "average_precision", read, steps=True)
-
-
-def _curves(
-    report: Report,
-    tables: CurveTables,
-    drawn: list[tuple[str, int]],
-    chart: Chart,
-    area: str,
-    metric: str,
-    read: Callable[..., RocCurve | PrecisionRecallCurve],
-    *,
-    steps: bool = False,
-) -> str:
+def _curves(report: Report, tables: CurveTables, drawn: list[tuple[str, int]], *, roc: bool) -> str:
     """The curve of all labels together with its band and the area under it, and those of single labels behind."""
+    read: Callable[..., RocCurve | PrecisionRecallCurve] = roc_curve if roc else precision_recall_curve
+    if roc:
+        area, metric, steps = "area", "roc_auc", False
+        chart = Chart("ROC", "ROC curve", unit_axis("false positive rate"), unit_axis("true positive rate"))
+        chart.diagonal()
+    else:
+        area, metric, steps = "average precision", "average_precision", True
+        chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
+        chart.note = " The dotted line is what guessing reaches."
+        cells = tables.pooled.of(0)
+        if positives := int(cells.tp[-1]):
+            chart.level(positives / (positives + int(cells.fp[-1])))
     interval, areas = report.bounds(report.value(f"{metric}_micro")), report.per_label(build_spec(metric, average=None))
     value = "not defined"
     if interval is not None and not math.isnan(interval.value):
@@ -102,13 +85,10 @@ def _thresholds(tables: CurveTables) -> str:
     best = best_threshold(tables)
     low, high = float(at[0]), float(at[-1])
     bound = "" if best.exact else f"; no threshold exceeds {number_text(best.bound, 'fraction')}"
-    chart = Chart(
-        "Thresholds",
-        f"Precision, recall and F1 over the threshold; F1 is greatest at {best.threshold:.4g}.",
-        unit_axis("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high),
-        unit_axis(""),
-        note=f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}.",
-    )
+    axis = unit_axis("threshold") if low >= 0 and high <= 1 else nice_axis("threshold", low, high)
+    description = f"Precision, recall and F1 over the threshold; F1 is greatest at {best.threshold:.4g}."
+    note = f"Best micro F1: {number_text(best.value, 'fraction')} at threshold {number_text(best.threshold)}{bound}."
+    chart = Chart("Thresholds", description, axis, unit_axis(""), note=note)
     if math.isfinite(best.threshold):
         chart.mark(best.threshold, "best")
     # From one threshold up to and with the next, predictions are those of the next.
@@ -118,29 +98,24 @@ def _thresholds(tables: CurveTables) -> str:
     return chart.html()
 
 
-def _reliability(tables: CurveTables) -> list[str]:
+def _reliability(tables: CurveTables) -> str:
     try:
         bins = reliability(tables)
     except MetricError:  # scores that are no probabilities
-        return []
+        return ""
     if not len(bins.weight):
-        return []
-    chart = Chart(
-        "Reliability",
-        "Fraction of labels that are true, against their mean score.",
-        unit_axis("mean score"),
-        unit_axis("fraction that is true"),
-        note="On the dotted line scores are probabilities; below it they are too high.",
-    )
+        return ""
+    description = "Fraction of labels that are true, against their mean score."
+    chart = Chart("Reliability", description, unit_axis("mean score"), unit_axis("fraction that is true"))
+    chart.note = "On the dotted line scores are probabilities; below it they are too high."
     chart.diagonal()
     chart.line(_ALL, bins.mean_score, bins.frequency, "a", points=True)
     top = float(bins.weight.max())
     tall = Axis("scores", 0.0, math.log10(top + 1) or 1.0, ((math.log10(top + 1), count_text(top)),))
-    strip = Chart(
-        "", f"How many scores each bucket holds, {count_text(top)} at most.", unit_axis("mean score"), tall, "strip"
-    )
+    held = f"How many scores each bucket holds, {count_text(top)} at most."
+    strip = Chart("", held, unit_axis("mean score"), tall, "strip")
     strip.bars(bins.low, bins.high, np.log10(bins.weight + 1))
-    return [chart.html(strip.plot())]
+    return chart.html(strip.plot())
 
 
 def ranking_section(report: Report) -> Section | None:
@@ -149,12 +124,11 @@ def ranking_section(report: Report) -> Section | None:
         return None
     last = min(10, len(report.labels))
     ends = range(1, max(last, 2) + 1)
-    chart = Chart(
-        "The first k labels",
-        f"Precision, recall and nDCG among the first 1 to {last} labels.",
-        Axis("labels looked at (k)", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends)),
-        unit_axis(""),
-        note="Of the labels with the greatest scores, how many are true, and how many of the true ones are among them.",
+    axis = Axis("labels looked at (k)", 1.0, float(ends[-1]), tuple((k, str(k)) for k in ends))
+    description = f"Precision, recall and nDCG among the first 1 to {last} labels."
+    chart = Chart("The first k labels", description, axis, unit_axis(""))
+    chart.note = (
+        "Of the labels with the greatest scores, how many are true, and how many of the true ones are among them."
     )
     for name, word, tone in (("precision_at", "precision", "a"), ("recall_at", "recall", "b"), ("ndcg", "nDCG", "c")):
         items = report.values(f"{name}(k={k})" for k in range(1, last + 1))

@@ -54,10 +54,8 @@ def stream_section(columns: Mapping[str, Sequence[object]]) -> Section | None:
         left = f" {len(lines) - len(_TONES)} more lines are not drawn." if len(lines) > len(_TONES) else ""
         last = [value for value in lines[0][1] if math.isfinite(value)][-1:]
         end = f" At the end {last[0]:.4f}." if len(lines) == 1 and last else ""
-        chart = Chart(
-            metric, f"{metric} along the stream.{end}", axis, nice_axis("", min(finite), max(finite)),
-            note=f"{end}{left}".strip(),
-        )  # fmt: skip
+        chart = Chart(metric, f"{metric} along the stream.{end}", axis, nice_axis("", min(finite), max(finite)))
+        chart.note = f"{end}{left}".strip()
         for (name, values), tone in zip(lines, _TONES, strict=False):
             chart.line(name or metric, across, [values[row] for row in rows], tone)
         charts += chart.html()
