@@ -177,10 +177,10 @@ def _names() -> list[str]:
 
 def entry_of(name: object) -> Entry:
     """The entry that a name or an alias stands for, or `MetricError` with the nearest name."""
-    if not isinstance(name, str) or _first_known((name,)) is None:
-        hint = suggestion(name, _names())
-        raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
-    return _BY_NAME[name]
+    if isinstance(name, str) and (name in _BY_NAME or _first_known((name,)) is not None):
+        return _BY_NAME[name]
+    hint = suggestion(name, _names())
+    raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
 
 
 def entry_of_class(name: str) -> Entry | None:
