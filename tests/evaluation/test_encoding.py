@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.evaluation.encoding import decode, encode
+from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import build_spec, catalogue, entry_of, parse_spec
 from streameval.schema.batch import Example
 from streameval.schema.labels import LabelIndex
@@ -26,12 +27,13 @@ from streameval.states.options import PairOptions
 from streameval.wire.fields import Sink, Source, joined
 from streameval.wire.pairs import put_pairs, take_pairs
 from tests.support.effort import cases, spread
+from tests.support.kinds import KEEP, NAMES, SCORED, TRIALS
 from tests.support.states import pairs_alone
 from tests.wire.test_decisions import sealed, varint
 
 RANKED = ("ndcg", "label_coverage_at(k=2)", "map_at(k=2, divisor=hits)", "psp_at(k=2)", "psndcg_at(k=3)")
-PAIRED = ("mlcm_f1_macro", "mlcm_recall_micro(values=contributions)", "scumble", "dependent_pairs")
-KEEP = ("rankings", "curves", "pairs", "confusions", "contributions", "cooccurrence", "labelsets")
+OF_DECISIONS = [metric for name, trial in TRIALS.items() if name not in SCORED for metric in trial.metrics]
+PAIRED = (*OF_DECISIONS, "mlcm_recall_micro(values=contributions)", "dependent_pairs")
 LABELS = ("a", "b", "c", "z", 0, -7, 2**70)
 SCORES = (0.0, 0.25, 0.5, 0.5 + 2**-30, 0.75, 1.0, -3.0, 1e-300, 7.5, float(np.float32(0.3)), 0.1, 0.1 + 2**-56)
 WEIGHTS = (1.0, 0.0, 0.1, 2.5, 1e-300, 1e300, 5e-324)
@@ -49,8 +51,7 @@ class Seen(NamedTuple):
 
 def scored(setup: dict) -> bool:
     """Whether predictions are scores."""
-    kept = {"rankings", "curves"} & set(setup["keep"])
-    return bool(kept or set(setup["metrics"]) & set(RANKED)) or setup["threshold"] is not None
+    return bool(SCORED & set(setup["keep"]) or set(setup["metrics"]) & set(RANKED)) or setup["threshold"] is not None
 
 
 @st.composite
@@ -58,7 +59,7 @@ def setups(draw: st.DrawFn) -> dict:
     """How to build an evaluator that keeps something."""
     metrics = draw(st.lists(st.sampled_from(RANKED), unique=True, max_size=3))
     setup: dict = {"metrics": metrics, "nan": draw(st.sampled_from(["error", "missing"]))}
-    setup["keep"] = draw(st.lists(st.sampled_from(KEEP), unique=True, min_size=1, max_size=4))
+    setup["keep"] = draw(st.lists(st.sampled_from(NAMES), unique=True, min_size=1, max_size=4))
     setup["ties"] = draw(st.sampled_from(["shared", "last"]))
     if any(entry_of(parse_spec(name).name).arguments for name in metrics):
         setup["inverse_propensities"] = PROPENSITIES
@@ -101,7 +102,7 @@ def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
     assert back == ev
     assert back.to_bytes() == data
     assert back.metrics == ev.metrics
-    for name in ("rankings", "curves", "pairs"):
+    for name in KEEP:
         kept = ev._core.states.content()
         assert (name in kept) == (name in back._core.states.content())
     for twin in (copy.deepcopy(ev), pickle.loads(pickle.dumps(ev))):
@@ -151,7 +152,7 @@ def test_what_was_read_counts_on_like_the_original(stream: tuple[dict, list[Seen
 @pytest.mark.parametrize("entry", [entry for entry in catalogue() if entry.state != "decisions"], ids=lambda e: e.name)
 def test_single_metrics_are_saved_and_loaded(entry: Any, tmp_path: Path):
     options: dict = dict.fromkeys(entry.arguments, PROPENSITIES)
-    options["threshold"] = 0.5 if entry.state == "pairs" else None
+    options["threshold"] = None if reads_scores(entry) else 0.5
     target = se.metric(entry.name, labels=["a", "b"], unknown="add", **options)
     target.update({"a", "c"}, {"a": 0.3, "b": 0.3, "z": 0.9}, weight=0.7)
     target.save(tmp_path / "saved")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS
+from tests.support.kinds import TRIALS
 
 FOLDER = Path(__file__).parent
 VALUES = FOLDER / "values.json"
@@ -50,12 +51,30 @@ def weighted() -> Any:
     return ev
 
 
-def scored(metrics: list[str], **options: Any) -> Any:
-    ev = se.Evaluator(metrics, **options)
-    ev.update({"a", "b"}, {"a": 0.9, "b": 0.4, "c": 0.4})
-    ev.update({"c"}, {"a": 0.3, "c": 0.30000001}, weight=0.75)
-    ev.update({"a"}, {"a": 0.1, "b": 0.8, "c": 0.2}, mask={"c"})
-    return ev
+def scored(metrics: Iterable[str], **options: Any) -> Any:
+    return scored_in(se.Evaluator(metrics, **options))
+
+
+def scored_in(target: Any, where: Iterable[dict[str, Any]] = ({}, {}, {})) -> Any:
+    first, second, third = where
+    target.update({"a", "b"}, {"a": 0.9, "b": 0.4, "c": 0.4}, **first)
+    target.update({"c"}, {"a": 0.3, "c": 0.30000001}, weight=0.75, **second)
+    target.update({"a"}, {"a": 0.1, "b": 0.8, "c": 0.2}, mask={"c"}, **third)
+    return target
+
+
+def evaluator_of(kind: str) -> Any:
+    """An evaluator of the metrics with which a kind is tried."""
+    trial = TRIALS[kind]
+    return se.Evaluator(trial.metrics, threshold=0.4, **trial.arguments("abc"))
+
+
+def window_of(kind: str) -> Any:
+    return scored_in(se.Tumbling(evaluator_of(kind), size=2, keep=2))
+
+
+def slices_of(kind: str) -> Any:
+    return scored_in(se.Sliced(evaluator_of(kind), by=["region"]), [{"where": {"region": name}} for name in "xyx"])
 
 
 def scores_in(target: Any) -> Any:
@@ -126,6 +145,8 @@ MAKE: dict[str, Callable[[], Any]] = {
     "ledger-empty": lambda: se.Ledger(se.F1()),
     "checkpoint": lambda: se.Checkpoint(fed(se.Evaluator(METRICS)), 5),
     "checkpoint-ledger": lambda: se.Checkpoint(ledger(compacted=True), 2**63 - 1),
+    **{f"tumbling-{name}": partial(window_of, name) for name in TRIALS},
+    **{f"sliced-{name}": partial(slices_of, name) for name in TRIALS},
     **{f"kept-{name}": partial(scored, ["f1_micro"], keep=[name], threshold=0.4) for name in KINDS},
 }
 

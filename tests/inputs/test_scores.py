@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 import streameval as se
 from streameval.inputs.forms import TopK
+from tests.support.kinds import KEEP
 
 LABELS = ["d", "a", "c", "b", "e"]
 READ = ["ndcg", "coverage_error", "roc_auc_macro", "average_precision_per_label", "f1_macro", "hamming_loss"]
-KEEP = ["rankings", "curves", "pairs"]
 
 Pair = tuple[Any, Any]
 

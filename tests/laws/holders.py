@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import streameval as se
+from streameval.evaluation.kinds import KINDS as KINDS_OF_STATE
+from tests.support.kinds import EACH, NAMES, SCORED, TRIALS
 
 LABELS: tuple[Any, ...] = ("a", "b", "", "é", 3, 2**70)
 LEVELS = (-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0)
@@ -45,27 +47,23 @@ class Kind:
         return se.metric(spec.name, average=spec.average, **choices, **dict(spec.parameters))
 
 
-PROPENSITIES = {label: 1.5 + place for place, label in enumerate(LABELS)}
-RANKINGS = ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)")
-PAIRS = ("mlcm_f1_macro", "scumble", "distinct_labelsets")
-PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
+def kind_of(name: str, **choices: Any) -> Kind:
+    """An evaluator that counts all that a kind can."""
+    trial = TRIALS[name]
+    choices |= trial.arguments(LABELS) | {"keep": KINDS_OF_STATE[name].names}
+    return Kind(trial.metrics, tuple(choices.items()), name in SCORED)
+
 
 KINDS = {
     "decisions": Kind(),
     "declared labels": Kind(options=(("labels", ["c", "a"]), ("unknown", "add"))),
     "decisions of scores": Kind(options=(("threshold", 0.5),), scored=True),
-    "rankings": Kind(RANKINGS, (("inverse_propensities", PROPENSITIES),), True),
-    "rankings, the last of ties": Kind(
-        RANKINGS, (("inverse_propensities", PROPENSITIES), ("ties", "last"), ("labels", LABELS)), True
-    ),
-    "curves": Kind(("roc_auc_macro", "average_precision_micro"), scored=True),
-    "pairs": Kind(PAIRS, (("keep", PARTS),)),
-    **{f"pairs: {part}": Kind((), (("keep", [part]),)) for part in PARTS},
-    "all": Kind(
-        ("f1_macro", "ndcg", "roc_auc_macro", "scumble"), (("threshold", 0.5), ("keep", ["curves", *PARTS])), True
-    ),
+    **{name: kind_of(name) for name in TRIALS},
+    "rankings, the last of ties": kind_of("rankings", ties="last", labels=LABELS),
+    **{f"part: {name}": Kind((), (("keep", [name]),)) for name in NAMES if name not in TRIALS},
+    "all": Kind(("f1_macro", *EACH), (("threshold", 0.5), ("keep", NAMES)), True),
     "all, of scores that are missing": Kind(
-        ("f1_macro", "ndcg", "roc_auc_macro", "scumble", "average_precision_per_label"),
+        ("f1_macro", *EACH, "average_precision_per_label"),
         (
             ("threshold", {label: (0.25, -1.0, 0.5)[place % 3] for place, label in enumerate(LABELS)}),
             ("nan", "missing"),

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import pytest
 
 import streameval as se
 from streameval.evaluation import kinds
+from streameval.metrics.catalogue import parse_spec
 from streameval.testing import LAWS, check_mergeable
-from tests.laws.holders import HOLDERS, KINDS, Holder, Row, rows_of
+from tests.laws.holders import HOLDERS, KINDS, Holder, Kind, Row, rows_of
+from tests.support import reader
 from tests.support.effort import cases
+from tests.support.kinds import TRIALS
 
 # A metric alone has no parts of pairs of its own.
 CASES = [(name, kind) for name in HOLDERS for kind in KINDS if name != "Metric" or KINDS[kind].metrics]
 
 
-def test_every_registered_kind_is_tried():
-    for name in kinds.KINDS:
-        assert any(name in kept_by(kind.evaluator()) for kind in KINDS.values()), f"a kind of holders.py keeps {name}"
-
-
-def kept_by(ev: se.Evaluator) -> set[str]:
-    found = set()
-    for name in kinds.KINDS:
-        with suppress(se.MetricError):
-            ev.tables(name)
-            found.add(name)
-    return found
+def test_every_registered_kind_is_tried_with_each_of_its_metrics_and_options():
+    missing = [f"TRIALS of tests/support/kinds.py has no entry {name!r}" for name in kinds.KINDS if name not in TRIALS]
+    for name, trial in TRIALS.items():
+        entries = {entry.name for entry in se.catalogue() if entry.state == name}
+        missing += [f"the definitions of {name} have no {entry}" for entry in sorted(entries - set(trial.definitions))]
+        missing += [f"{spec} is no metric of {name}" for spec in trial.metrics if parse_spec(spec).name not in entries]
+        kind = kinds.KINDS[name]
+        missing += [f"{name} has no section for the reader"] if kind.bit not in reader.SECTIONS else []
+        numbers = {option.number for option in kind.code().written} - set(reader.FORMS)
+        missing += [f"{name} has no form for option {number}" for number in sorted(numbers)]
+    assert not missing, "; ".join(missing)
 
 
 def update_many(holder: Holder, state: Any, rows: list[Row]) -> None:
@@ -110,3 +111,22 @@ def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weight
     with pytest.raises(se.StreamevalError):
         state.unmerge(older)
     assert state.to_bytes() == before[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_window_holds_its_last_examples_also_where_some_come_and_others_are_evicted_at_once(
+    kind: str, weighted: bool
+):
+    kept, plain = KINDS[kind], Holder(Kind.evaluator)
+    rows = rows_of(kept, f"{kind} rolling", weighted=weighted, size=12)
+    many, single = (se.Rolling(kept.evaluator(), 5) for _ in range(2))
+    for start in range(0, len(rows), 4):
+        update_many(plain, many, rows[start : start + 4])
+        for row in rows[start : start + 4]:
+            plain.update(single, row)
+        held = kept.evaluator()
+        update_many(plain, held, rows[: start + 4][-5:])
+        assert many == single
+        assert many.to_bytes() == single.to_bytes()
+        assert many.snapshot().to_bytes() == single.snapshot().to_bytes() == held.to_bytes()

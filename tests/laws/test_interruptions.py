@@ -20,6 +20,7 @@ from river import metrics as river_metrics
 import streameval as se
 from tests.support.effort import cases
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
+from tests.support.kinds import EACH, KEEP, NAMES, SCORED, TRIALS
 
 HITS = cases(300)
 MANY = tuple(f"many-{number:02}" for number in range(12))
@@ -81,9 +82,8 @@ FIRST: list[tuple[Any, Scores, Any]] = [
     ({"a", "c"}, {}, {"a"}),
 ]
 SCORING = {"scored": True, "mask": True}
-RANKINGS = ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)")
-PROPENSITIES = {"inverse_propensities": dict.fromkeys(LABELS, 2.5)}
-ALL = {"keep": ["rankings", "curves", "pairs"], "threshold": 0.5, **PROPENSITIES}
+RANKINGS, PROPENSITIES = TRIALS["rankings"].metrics, TRIALS["rankings"].arguments(LABELS)
+ALL = {"keep": KEEP, "threshold": 0.5, **PROPENSITIES}
 
 MIXTURES = {
     "decisions": Mixture(),
@@ -91,14 +91,17 @@ MIXTURES = {
     "masks": Mixture(mask=True),
     "declared labels": Mixture(choices={"labels": ["c", "a"], "unknown": "add"}, weight=0.5, mask=True),
     "decisions of scores": Mixture(choices={"threshold": 0.5}, **SCORING),
-    "rankings": Mixture(RANKINGS, PROPENSITIES, **SCORING),
+    **{
+        weighted + name: Mixture(
+            trial.metrics, trial.arguments(LABELS), name in SCORED, 0.3 if weighted else 1.0, mask=not weighted
+        )
+        for name, trial in TRIALS.items()
+        for weighted in ("", "weighted ")
+    },
     "weighted rankings, the last of ties": Mixture(RANKINGS, {"ties": "last", **PROPENSITIES}, weight=0.3, **SCORING),
-    "curves": Mixture(("roc_auc_macro", "average_precision_micro"), **SCORING),
-    "weighted curves": Mixture(("roc_auc_macro",), weight=0.3, **SCORING),
-    "pairs": Mixture(("f1_macro",), {"keep": ["pairs"]}, mask=True),
-    "weighted pairs": Mixture(("f1_macro",), {"keep": ["pairs"]}, weight=0.3),
-    "all states": Mixture(("ndcg", "psp_at(k=2)", "roc_auc_macro", "f1_macro"), ALL, **SCORING),
-    "all states, weighted": Mixture(("ndcg", "psp_at(k=2)", "f1_macro"), ALL, weight=0.3, **SCORING),
+    "parts": Mixture(("f1_macro",), {"keep": NAMES, "threshold": 0.5}, **SCORING),
+    "all states": Mixture((*EACH, "psp_at(k=2)", "f1_macro"), ALL, **SCORING),
+    "all states, weighted": Mixture((*EACH, "psp_at(k=2)", "f1_macro"), ALL, weight=0.3, **SCORING),
 }  # fmt: skip
 
 

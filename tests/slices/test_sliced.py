@@ -24,6 +24,7 @@ from streameval.slices import OTHER
 from streameval.slices.values import key_of, rank_of
 from tests.support.effort import cases
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
+from tests.support.kinds import KEEP
 
 CHECK = settings(max_examples=cases(25), deadline=None)
 VALUES = ("eu", "us", "", "é", "1", 0, 1, -1, 2**70, True, False, None)
@@ -467,12 +468,11 @@ def matrices() -> dict[str, tuple[Callable[[], se.Evaluator], object, object, ob
     mask = rng.integers(0, 2, (300, 4)) & rng.integers(0, 2, (300, 4))
     mappings = [dict(zip("abcd", row, strict=True)) for row in scores.tolist()]
     names = list("abcd")
-    every = ["rankings", "curves", "pairs"]
     return {
         "matrices": (lambda: se.Evaluator(METRICS, labels=names), true, (scores > 0.5), mask),
         "scores": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5), true, scores, None),
-        "everything": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5, keep=every), true, scores, mask),
-        "mappings": (lambda: se.Evaluator(METRICS, threshold=0.5, keep=every), lists, mappings, None),
+        "everything": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5, keep=KEEP), true, scores, mask),
+        "mappings": (lambda: se.Evaluator(METRICS, threshold=0.5, keep=KEEP), lists, mappings, None),
         "arrow": (lambda: se.Evaluator(METRICS), pa.array(lists), pa.array(lists[::-1]), None),
     }
 

@@ -22,9 +22,9 @@ from streameval.evaluation.kinds import reads_scores
 from streameval.inputs.forms import TopK
 from streameval.metrics.interval import Interval
 from tests.support.effort import cases
+from tests.support.kinds import KEEP
 
 CHECK = settings(max_examples=cases(30), deadline=None)
-KEEP = ["rankings", "curves", "pairs"]
 PARTS = ["confusions", "contributions", "cooccurrence", "labelsets"]
 LABELS = ["a", "b", 3, "d", 2**70]
 LEVELS = [-1.0, -0.0, 0.0, 0.25, 0.5, 0.5000000001, 1.0, 1e-300, 7.0]
@@ -50,7 +50,7 @@ class Stream:
             "threshold": rng.choice([0.5, 0.0, {label: rng.choice([0.25, -1.0, 0.5]) for label in LABELS}]),
             "nan": "missing",
             "ties": rng.choice(["shared", "last"]),
-            "keep": ["rankings", "curves", *rng.choice([["pairs"], rng.sample(PARTS, rng.randint(1, 4))])],
+            "keep": rng.choice([KEEP, ["rankings", "curves", *rng.sample(PARTS, rng.randint(1, 4))]]),
             "inverse_propensities": PROPENSITIES,
         }
         if rng.random() < 0.6:
@@ -350,7 +350,7 @@ def test_metrics_of_states_that_are_not_kept_are_refused_by_name():
     with pytest.raises(se.MetricError, match=r"keep must hold .* not 'ranking'; did you mean 'rankings'"):
         se.Evaluator(keep=["ranking"])
     for state in ("decisions", "labelsets", "pair"):
-        with pytest.raises(se.MetricError, match=r"tables\(\) has 'rankings', 'curves', 'pairs', not "):
+        with pytest.raises(se.MetricError, match=rf"tables\(\) has {', '.join(map(repr, KEEP))}, not "):
             ev.tables(state)
     for keep in (3, [3], None):
         with pytest.raises(se.MetricError, match="keep must"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -20,13 +20,13 @@ import numpy as np
 import streameval as se
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import build_spec
-from tests.support import curve_oracle, oracle, pair_oracle, ranking_oracle
+from tests.support import curve_oracle, oracle, ranking_oracle
 from tests.support.bin_oracle import SCORED, End, ends_of
 from tests.support.curve_oracle import Cell
+from tests.support.kinds import TRIALS
 from tests.support.ranking_oracle import Ranked, View
 
-NAMES = {*oracle.NAMES, *ranking_oracle.DEFINITIONS, *ranking_oracle.RATIOS, *curve_oracle.DEFINITIONS,
-         *pair_oracle.DEFINITIONS}  # fmt: skip
+NAMES = {*oracle.NAMES, *(name for trial in TRIALS.values() for name in trial.definitions)}
 """The entries that have a definition."""
 
 LABELS = ("a", "b", "c", "d")
@@ -89,8 +89,8 @@ def values_of(parameter: Any) -> list[Any]:
         return list(parameter.choices)
     if isinstance(parameter.default, bool):
         return [False, True]
-    low, high = parameter.low, parameter.high
-    fit = [v for v in GRID[parameter.name] if (low < v < math.inf if parameter.above else low <= v) and v <= high]
+    low, high, grid = parameter.low, parameter.high, GRID.get(parameter.name, (parameter.default, 0, 1, 2, 3))
+    fit = [v for v in grid if (low < v < math.inf if parameter.above else low <= v) and v <= high]
     return [*([None] if parameter.default is None else []), *fit]
 
 
@@ -241,7 +241,9 @@ def evaluator_of(entry: se.Entry, stream: Stream, specs: list[se.MetricSpec]) ->
 
 def expected(entry: se.Entry, stream: Stream, spec: se.MetricSpec) -> Any:
     """The value that the definition gives: a fraction, infinity, or None where it is undefined; or one a label."""
-    return _ORACLES[entry.state](stream, spec)
+    if entry.state in _ORACLES:
+        return _ORACLES[entry.state](stream, spec)
+    return _of_sides(TRIALS[entry.state].definitions[entry.name], stream, spec)
 
 
 def _constant(spec: se.MetricSpec) -> Fraction | None:
@@ -372,8 +374,8 @@ def _mean_of_ends(terms: list[tuple[End, Fraction]]) -> End:
     )
 
 
-def _of_pairs(stream: Stream, spec: se.MetricSpec) -> Any:
-    define, parameters = pair_oracle.DEFINITIONS[spec.name], dict(spec.parameters)
+def _of_sides(define: Callable[..., Any], stream: Stream, spec: se.MetricSpec) -> Any:
+    parameters = dict(spec.parameters)
     if spec.name.startswith("mlcm_"):
         return define(_sides(stream), stream.labels, spec.average, _constant(spec), **parameters)
     if spec.name == "scumble":
@@ -386,7 +388,8 @@ def _of_pairs(stream: Stream, spec: se.MetricSpec) -> Any:
     return _constant(spec) if value is None else value
 
 
-_ORACLES = {"decisions": _of_decisions, "rankings": _of_rankings, "curves": _of_curves, "pairs": _of_pairs}
+_ORACLES = {"decisions": _of_decisions, "rankings": _of_rankings, "curves": _of_curves}
+"""Those that read more of an example than its true and predicted labels."""
 
 
 def is_near(got: Any, exact: Any, *, ulps: int = 1) -> bool:

@@ -83,32 +83,25 @@ class Reader:
 
     def head(self) -> dict[str, Any]:
         bits = self.varint()
-        assert bits in range(1, 16, 2)
-        forms: dict[int, Any] = {
-            1: lambda: self.many(self.label), 2: self.byte, 3: lambda: self.numbers() if self.byte() else self.float(),
-            4: self.byte, 64: self.byte, 65: self.integer, 66: lambda: self.many(self.integer), 67: self.integer,
-            68: self.numbers, 96: self.varint,
-        }  # fmt: skip
-        options = self.many(lambda: (number := self.varint(), forms[number]()))
+        assert bits & 1 and not bits & ~sum(1 << bit for bit in (0, *SECTIONS))  # noqa: PT018
+        options = self.many(lambda: (number := self.varint(), FORMS[number](self)))
         assert options == sorted(options, key=lambda pair: pair[0])
         return {"bits": bits, "options": dict(options), "metrics": self.many(self.string)}
 
     def counted(self, holder: int) -> dict[str, Any]:
         assert holder in (1, 2) or self.byte() in (1, 2)
         head = self.head()
-        if holder > 2:
-            return head | (self.slices(head) if holder == 32 else self.window(head, holder))
-        return head | {"states": self.states(head)}
+        if holder < 3:
+            return head | {"states": self.states(head)}
+        return head | (self.slices(head) if holder == 32 else self.window(head, holder))
 
     def states(self, head: dict[str, Any], least: int = 0) -> dict[str, Any]:
         states = {"decisions": self.decisions(declared := head["options"].get(1, []), least)}
-        labels = states["decisions"]["labels"]
-        for bit, name in enumerate(("rankings", "curves", "pairs"), 1):
+        for bit, (name, section) in sorted(SECTIONS.items()):
             if head["bits"] >> bit & 1:
-                missing = self.column(self.varint())
+                labels, missing = states["decisions"]["labels"], self.column(self.varint())
                 own = [label for place, label in enumerate(labels) if place - len(declared) not in missing]
-                content = getattr(self, name)(len(own), len(declared), head["options"].get(96, 5))
-                states[name] = content | {"labels": own}
+                states[name] = section(self, len(own), len(declared), head["options"]) | {"labels": own}
         return states
 
     def decisions(self, declared: list[Any], least: int) -> dict[str, Any]:
@@ -117,7 +110,7 @@ class Reader:
         content = {"examples": examples, "labels": labels, "cells": cells, "keys": self.columns(size, 4)}
         return content | {"times": self.column(size)} | self.weights(4 * len(labels) + size)
 
-    def rankings(self, size: int, declared: int, _: int) -> dict[str, Any]:
+    def rankings(self, size: int, declared: int, _: dict[int, Any]) -> dict[str, Any]:
         mentions, tables = [0] * declared + self.column(size - declared), []
         for keys, sums in zip(KEYS, SUMS, strict=True):
             key = self.columns(length := self.varint(), keys)
@@ -125,7 +118,7 @@ class Reader:
         content = {"mentions": mentions, "tables": tables, "gain_scale": self.varint()}
         return content | self.weights(sum(bool(n) for _, sums in tables for part in sums for n in part))
 
-    def curves(self, size: int, declared: int, _: int) -> dict[str, Any]:
+    def curves(self, size: int, declared: int, _: dict[int, Any]) -> dict[str, Any]:
         sides = [[0] * declared + self.column(size - declared), *self.columns(size, 2)]
         lengths, bins, sums = self.column(size), list[int](), []
         filled = sum(map(bool, lengths))
@@ -146,8 +139,8 @@ class Reader:
             content["bin_weights"] = [[self.integer() for _ in range(count)] for count in counts]
         return content
 
-    def pairs(self, _size: int, _declared: int, parts: int) -> dict[str, Any]:
-        pairs, listed = list[tuple[int, ...]](), bool(parts & 8)
+    def pairs(self, _size: int, _declared: int, options: dict[int, Any]) -> dict[str, Any]:
+        pairs, parts = list[tuple[int, ...]](), options.get(96, 5)
         for kind, bit in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 4)):
             if parts & bit:
                 size = self.varint()
@@ -155,7 +148,7 @@ class Reader:
                 num = self.column(size) if kind == 2 else [1] * size
                 den = self.column(size) if kind < 3 else [1] * size
                 pairs += zip([kind] * size, row, column, num, den, self.column(size), strict=True)
-        lengths = self.column(self.varint()) if listed else []
+        lengths = self.column(self.varint()) if (listed := parts & 8) else []
         members = iter(self.column(sum(lengths)) if listed else ())
         sets = [tuple(next(members) - 1 for _ in range(length)) for length in lengths]
         content = {"pairs": pairs, "sets": sets, "times": self.column(len(sets)) if listed else []}
@@ -182,10 +175,9 @@ class Reader:
         most = self.varint()
         names = self.many(lambda: (self.string(), [self.value() for _ in range(self.varint() - 1)]))
         crosses = self.many(lambda: self.many(self.varint))
-        axes = []
-        for width in [1] * len(names) + [len(cross) for cross in crosses]:
-            slices = self.many(lambda size=width: ([self.value() for _ in range(size)], self.states(head, 1)))
-            axes.append((slices, self.states(head, 1)))
+        one = lambda width: ([self.value() for _ in range(width)], self.states(head, 1))  # noqa: E731
+        widths = [1] * len(names) + [len(cross) for cross in crosses]
+        axes = [(self.many(lambda width=width: one(width)), self.states(head, 1)) for width in widths]
         return {"most": most, "names": names, "crosses": crosses, "axes": axes}
 
     def ledger(self) -> dict[str, Any]:
@@ -198,3 +190,11 @@ class Reader:
 
     def checkpoint(self) -> dict[str, Any]:
         return {"position": self.varint(), "state": read(self.raw(self.varint()))}
+
+
+SECTIONS = {1: ("rankings", Reader.rankings), 2: ("curves", Reader.curves), 3: ("pairs", Reader.pairs)}
+FORMS: dict[int, Any] = {
+    1: lambda reader: reader.many(reader.label), 2: Reader.byte, 4: Reader.byte, 64: Reader.byte, 65: Reader.integer,
+    3: lambda reader: reader.numbers() if reader.byte() else reader.float(), 67: Reader.integer, 68: Reader.numbers,
+    66: lambda reader: reader.many(reader.integer), 96: Reader.varint,
+}  # fmt: skip

@@ -22,9 +22,10 @@ from river import linear_model, multioutput
 from scipy import sparse
 
 import streameval as se
-from tests.states.test_state_set import KEEP, LABELS, LEVELS, METRICS, PROPENSITIES, readings
+from tests.states.test_state_set import LABELS, LEVELS, METRICS, PROPENSITIES, readings
 from tests.support.effort import cases, spread
 from tests.support.interruptions import Interrupted, attempted, interrupted
+from tests.support.kinds import KEEP, SCORED
 from tests.wire.test_decisions import sealed
 
 CHECK = settings(max_examples=cases(20), deadline=None)
@@ -41,12 +42,12 @@ class Stream:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.keep = rng.choice([KEEP, KEEP, ["rankings"], ["curves"], ["pairs"], *(rng.sample(KEEP, 2) for _ in "ab")])
+        self.keep = rng.choice([KEEP, KEEP, *([name] for name in KEEP), *(rng.sample(KEEP, 2) for _ in "ab")])
         self.weights = rng.choice([[1.0], HEAVY])
         ranked = "rankings" in self.keep
         threshold = rng.choice([0.5, 0.0, {label: rng.choice([0.25, -1.0, 0.5]) for label in LABELS}])
-        scored = self.keep != ["pairs"]
-        if scored and "pairs" not in self.keep and rng.random() < 0.3:
+        scored = bool(SCORED.intersection(self.keep))
+        if SCORED.issuperset(self.keep) and rng.random() < 0.3:
             threshold = None
         names = [] if threshold is None else list(DECIDED)
         for name in METRICS:

@@ -1,0 +1,107 @@
+"""What the tests must know of each kind of state: one entry each, from which laws, golden files and readers take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from streameval.evaluation.kinds import KINDS
+from tests.support import curve_oracle, pair_oracle, ranking_oracle, reader
+from tests.support.reader import Reader
+
+KEEP = tuple(KINDS)
+"""Every kind."""
+
+NAMES = tuple(dict.fromkeys(chain(KINDS, *(kind.names for kind in KINDS.values()))))
+"""Every name for ``keep=``."""
+
+SCORED = frozenset(name for name, kind in KINDS.items() if kind.options.reads == "scores")
+"""The kinds that read scores."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a kind is tried.
+
+    Attributes
+    ----------
+    metrics
+        Metrics of the kind that every holder is tried with; the first needs no argument.
+    definitions
+        Each of its metrics by plain loops. Of kinds that read decisions: from the true labels, the predicted ones and
+        the weight of each example, and all labels; a fraction, or None for 0/0.
+    compare
+        Asserts that what the independent reader read is what a content of the package holds.
+    section
+        How the reader reads the section of the kind, as `docs/format.md` has it, unless the reader itself does.
+    forms
+        How it reads the options of the kind, by number.
+    arguments
+        Arguments that the metrics require, for these labels.
+    """
+
+    metrics: tuple[str, ...]
+    definitions: Mapping[str, Callable[..., Any]]
+    compare: Callable[[dict[str, Any], Any], None]
+    section: Callable[[Reader, int, int, dict[int, Any]], dict[str, Any]] | None = None
+    forms: Mapping[int, Callable[[Reader], Any]] = field(default_factory=dict)
+    arguments: Callable[[Iterable[Any]], dict[str, Any]] = lambda _: {}
+
+
+def integers(value: Any) -> Any:
+    """Nested lists of Python numbers."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [integers(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def compare_rankings(state: dict[str, Any], content: Any) -> None:
+    assert state["mentions"] == integers(content.mentions)
+    assert state["gain_scale"] == content.gain_scale
+    for (keys, sums), table in zip(state["tables"], content.tables, strict=True):
+        assert keys == integers(table.keys.T)
+        assert sums == integers(table.sums.T)
+
+
+def compare_curves(state: dict[str, Any], content: Any) -> None:
+    assert state["sides"] == integers(content.sides.T)
+    assert state["bins"] == integers(content.bins)
+    assert state["lengths"] == integers(np.diff(content.offsets))
+    for part in (0, 1):
+        words = content.sums[:, part].tolist()
+        sums = [(low | high << 64, least | most << 64) for low, high, least, most in words]
+        assert state["sums"][part] == [
+            (n, *pair) for n, pair in zip(content.counts[:, part].tolist(), sums, strict=True)
+        ]
+    assert state.get("weight") == content.weight
+
+
+def compare_pairs(state: dict[str, Any], content: Any) -> None:
+    assert [list(pair[:5]) for pair in state["pairs"]] == integers(content.pairs)
+    assert [pair[5] for pair in state["pairs"]] == integers(content.times)
+    assert state["sets"] == list(content.sets)
+    assert state["times"] == list(content.set_times)
+
+
+TRIALS = {
+    "rankings": Trial(
+        ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)"),
+        {**ranking_oracle.DEFINITIONS, **ranking_oracle.RATIOS},
+        compare_rankings,
+        arguments=lambda labels: {"inverse_propensities": {label: 1.5 + at for at, label in enumerate(labels)}},
+    ),
+    "curves": Trial(("roc_auc_macro", "average_precision_micro"), curve_oracle.DEFINITIONS, compare_curves),
+    "pairs": Trial(("scumble", "mlcm_f1_macro", "distinct_labelsets"), pair_oracle.DEFINITIONS, compare_pairs),
+}
+
+EACH = tuple(trial.metrics[0] for trial in TRIALS.values())
+"""A metric of every kind."""
+
+for _name, _trial in TRIALS.items():
+    reader.FORMS.update(_trial.forms)
+    if _trial.section is not None:
+        reader.SECTIONS[KINDS[_name].bit] = _name, _trial.section
