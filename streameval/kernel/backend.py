@@ -1,8 +1,7 @@
 """Chooses between the compiled kernel and its numpy twin; nothing else does.
 
 Each folder beside this file is a subject with two modules of the same names and meaning: ``compiled``, and ``numpy``,
-which says what everything means, takes the place of what was not compiled, and is the oracle of tests. A subject is
-loaded when it is first imported from here: ``from streameval.kernel.backend import decisions``.
+the fallback and the oracle of tests. A subject is loaded when it is first imported from here.
 
 ``STREAMEVAL_KERNEL`` chooses when the package is imported: ``auto`` (the default: compiled if it was built),
 ``compiled`` (an error if it was not) or ``numpy``. A compiled kernel that was built and cannot be loaded is an error
@@ -43,28 +42,22 @@ def _chosen() -> Literal["compiled", "numpy"]:
         import_module("streameval.kernel.decisions.compiled")
     except ImportError as error:
         built = [file.name for file in (_FOLDER / "decisions").glob("compiled.*") if file.suffix in (".so", ".pyd")]
+        problem = f"the compiled kernel was built ({built[0]}) but cannot be loaded: {error}" if built else ""
         if wanted == "compiled":
-            problem = f"was built ({built[0]}) but cannot be loaded: {error}" if built else "was not built"
             raise ImportError(
-                f"STREAMEVAL_KERNEL=compiled, but the compiled kernel {problem}; install with a C compiler and "
-                "STREAMEVAL_BUILD=require to see why"
+                f"STREAMEVAL_KERNEL=compiled, but {problem or 'the compiled kernel was not built'}; install with a C "
+                "compiler and STREAMEVAL_BUILD=require to see why"
             ) from error
-        if built:
-            _warn(
-                f"the compiled kernel was built ({built[0]}) but cannot be loaded ({error}); install streameval again"
+        if not built and (_FOLDER.parents[1] / "setup.py").exists():
+            problem = "streameval is imported from its source tree, where the kernel is not compiled"
+        if problem:
+            remedy = (
+                "install streameval again" if built else "leave that folder, or install with pip install --editable"
             )
-        elif (_FOLDER.parents[1] / "setup.py").exists():
-            _warn(
-                "streameval is imported from its source tree, where the kernel is not compiled; leave that folder, or "
-                "install with pip install --editable"
-            )
+            slower = "the kernel in numpy is 10 to 40 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
+            warnings.warn(f"{problem}; {remedy}; {slower}", RuntimeWarning, stacklevel=3)
         return "numpy"
     return "compiled"
-
-
-def _warn(problem: str) -> None:
-    text = f"{problem}; the kernel in numpy is 10 to 40 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
-    warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 BACKEND: Literal["compiled", "numpy"] = _chosen()

@@ -5,6 +5,31 @@
 
 #include "platform.h"
 
+/* Eight bytes, the first in the lowest bits on every machine, zeros behind the end. */
+SE_INLINE uint64_t se_flags(const uint8_t *at, ptrdiff_t bytes) {
+    uint64_t word = 0;
+    for (; bytes < 8 && bytes > 0; bytes--) word = word << 8 | at[bytes - 1];
+    if (bytes <= 0) return word;
+    memcpy(&word, at, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+#define SE_FLAGS 0x0101010101010101ull /* the lowest bit of each byte */
+
+/* Which of eight bytes is the first that is not 0; all are 0 or 1, and some are 1. */
+SE_INLINE int se_first_flag(uint64_t bytes) {
+#if defined(__GNUC__)
+    return __builtin_ctzll(bytes) / 8;
+#else
+    int at = 0;
+    while (!(bytes >> 8 * at & 1)) at++;
+    return at;
+#endif
+}
+
 /* Columns below `fixed` belong to declared labels. */
 typedef struct {
     const void *scores;                   /* floats if `single`, or doubles */
@@ -15,10 +40,10 @@ typedef struct {
     int single;
 } se_score_rows;
 
-enum { SE_TRUE, SE_RANKED, SE_MASKED };
+enum { SE_TRUE, SE_RANKED, SE_MASKED }; /* sides; what is predicted takes the place of what is ranked */
 
 typedef struct {
-    const int64_t *at[3], *columns[3]; /* offsets (NULL for no masks at all), and columns in any order */
+    const int64_t *at[3], *columns[3]; /* offsets (NULL for no lists at all), and columns in any order */
     const double *scores;              /* of the ranked columns, which are distinct in an example */
     const int64_t *place;              /* canonical positions of columns, where ties are strict */
     ptrdiff_t rows, longest[3];

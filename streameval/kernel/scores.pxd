@@ -71,25 +71,32 @@ cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, given) except -
     return 0
 
 
-cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, Py_ssize_t examples, given) except -1:
-    """Point to lists; see `streameval.kernel.types.ScoredLists`."""
+cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limit) except -1:
+    """Point to the lists of one side, if there are any."""
     cdef const int64_t[::1] offsets
     cdef const int64_t[::1] columns
+    if part is None:
+        return 0
+    offsets, columns = part
+    if offsets.shape[0] != lists.rows + 1 or offsets[lists.rows] > columns.shape[0] or offsets[0] < 0:
+        raise ValueError("offsets and columns do not fit")
+    lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
+    if not se_within(lists, side, limit):
+        raise IndexError("a column is out of range; one object is for one thread at a time")
+    return 0
+
+
+cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, Py_ssize_t examples, given) except -1:
+    """Point to lists; see `streameval.kernel.types.ScoredLists`."""
     cdef const double[::1] score
-    cdef Py_ssize_t side, most
     fixed, true, ranked, scores, mask = given
     score = scores
+    if score.shape[0] < len(ranked[1]):
+        raise ValueError("a label has no score")
     memset(lists, 0, sizeof(se_score_lists))
     lists.rows, lists.fixed = examples, fixed
     lists.scores = &score[0] if score.shape[0] else NULL
-    for side, part in ((SE_TRUE, true), (SE_RANKED, ranked), (SE_MASKED, mask)):
-        if part is None:
-            continue
-        offsets, columns = part
-        most = min(columns.shape[0], score.shape[0]) if side == SE_RANKED else columns.shape[0]
-        if offsets.shape[0] != examples + 1 or offsets[examples] > most or offsets[0] < 0:
-            raise ValueError("offsets, columns and scores do not fit")
-        lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
-        if not se_within(lists, <int>side, limit):
-            raise IndexError("a column is out of range; one object is for one thread at a time")
+    read_list(lists, SE_TRUE, true, limit)
+    read_list(lists, SE_RANKED, ranked, limit)
+    read_list(lists, SE_MASKED, mask, limit)
     return 0

@@ -1,11 +1,9 @@
 """Changes of several tables that happen at once, in plain Python: what the compiled twin does, and the fallback.
 
-A change has two phases. *Prepare* may fail, allocates, and shows nothing; *commit* cannot fail. Several parts of one
-table may stand in one commit: a part says what to do with the value that it finds, so it is an increment.
-
-Here all values of a root are one tuple, of which a commit makes another, and one store decides for all roots which of
-the two holds: whoever interrupts it sees either the old values or the new ones. That costs a copy of each table that
-changes; the compiled twin changes tables where they stand.
+A change has two phases. *Prepare* may fail, allocates, and shows nothing; *commit* cannot fail. A part says what to do
+with the value that it finds, so that several parts of one table may stand in one commit. Here all values of a root are
+one tuple, of which a commit makes another, and one store decides for all roots which of the two holds: whoever
+interrupts it sees either the old values or the new ones. The compiled twin changes tables where they stand.
 """
 
 from __future__ import annotations
@@ -17,33 +15,25 @@ Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
 
 
-class _Commit:
-    """A commit under way, until its one store."""
-
-    __slots__ = ("done",)
-
-    def __init__(self) -> None:
-        self.done = False
-
-
 class Root:
     """Holds the values of all tables of one set of states."""
 
     __slots__ = ("_versions",)
 
     def __init__(self) -> None:
-        self._versions: tuple[tuple[Any, ...], tuple[Any, ...], _Commit] = (), (), _Commit()
+        # Before and after a commit that is under way as long as the list is empty.
+        self._versions: tuple[tuple[Any, ...], tuple[Any, ...], list[bool]] = (), (), []
 
     @property
     def values(self) -> tuple[Any, ...]:
         """The values, as the last commit left them."""
-        before, after, commit = self._versions
-        return after if commit.done else before
+        before, after, done = self._versions
+        return after if done else before
 
     def cell(self, value: Any) -> Cell:
         """A place for a value."""
         values = *self.values, value
-        self._versions = values, values, _Commit()
+        self._versions = values, values, []
         return Cell(self, len(values) - 1)
 
     @staticmethod
@@ -53,10 +43,10 @@ class Root:
         for root, place, change in parts:
             values = after.setdefault(root, list(root.values))
             values[place] = change(values[place])
-        commit = _Commit()
+        done: list[bool] = []
         for root, values in after.items():
-            root._versions = root.values, tuple(values), commit
-        commit.done = True
+            root._versions = root.values, tuple(values), done
+        done.append(True)
 
 
 class Cell:

@@ -83,6 +83,16 @@ def bins_of(scores):
     return bins, residuals
 
 
+@cython.final
+cdef class Counter:
+    """Room for counting floats, released with this object."""
+
+    cdef se_counter room
+
+    def __dealloc__(self):
+        se_drop_counter(&self.room)
+
+
 cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
@@ -259,15 +269,13 @@ cdef class Bins:
         cdef se_table* table
         cdef se_moments* part
         cdef bint enough = True
-        cdef se_counter counter
+        cdef Counter counter = Counter()
         check_columns(place, self.width)
-        memset(&counter, 0, sizeof(se_counter))
         with nogil:
             for position in range(count):
                 for side in range(2):
-                    enough = enough and se_settle(&self.labels[place[position]].table[side], &counter)
+                    enough = enough and se_settle(&self.labels[place[position]].table[side], &counter.room)
                     most += self.labels[place[position]].table[side].used
-            se_drop_counter(&counter)
         if not enough:
             raise MemoryError
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
@@ -316,11 +324,10 @@ cdef class Bins:
         cdef se_label* label
         cdef uint32_t row
         cdef bint enough = True
-        cdef se_counter counter
+        cdef Counter counter = Counter()
         cdef se_table counted[2]
         cdef const se_table* view[2]
         check_columns(place, self.width)
-        memset(&counter, 0, sizeof(se_counter))
         memset(counted, 0, sizeof(counted))
         counts, sums = np.zeros((place.shape[0], 2), np.int64), np.zeros((place.shape[0], 3, 2), np.uint64)
         cdef int64_t[:, ::1] times = counts
@@ -329,7 +336,7 @@ cdef class Bins:
             for position in range(place.shape[0]):
                 label = self.labels + place[position]
                 for side in range(2):
-                    view[side] = se_view(&label.table[side], &counter, &counted[side])
+                    view[side] = se_view(&label.table[side], &counter.room, &counted[side])
                     enough = enough and view[side] != NULL
                 if not enough:
                     break
@@ -337,7 +344,6 @@ cdef class Bins:
                 for row in range(view[1].used):
                     times[position, 1] += <int64_t>(se_moments_at(view[1], row).head >> 20)
                 times[position, 0] = label.binned - times[position, 1]
-            se_drop_counter(&counter)
             se_discard(&counted[0])
             se_discard(&counted[1])
         if not enough:
@@ -346,12 +352,10 @@ cdef class Bins:
 
     def compact(self):
         cdef Py_ssize_t column
-        cdef se_counter counter
-        memset(&counter, 0, sizeof(se_counter))
+        cdef Counter counter = Counter()
         for column in range(self.width):
-            se_compact(&self.labels[column].table[0], &counter)
-            se_compact(&self.labels[column].table[1], &counter)
-        se_drop_counter(&counter)
+            se_compact(&self.labels[column].table[0], &counter.room)
+            se_compact(&self.labels[column].table[1], &counter.room)
 
     def restore(self, int64_t examples, sides, offsets, bins, counts, limbs):
         cdef const int64_t[:, ::1] side_ = np.ascontiguousarray(sides, np.int64)
@@ -470,20 +474,16 @@ cdef class Merge:
         cdef Py_ssize_t column, side
         cdef se_label* to
         cdef se_label* added
-        cdef bint enough = True
-        cdef se_counter counter
-        memset(&counter, 0, sizeof(se_counter))
+        cdef Counter counter = Counter()
         for column in range(self.width):
             to, added = self.bins.labels + self.to(column), self.other.labels + column
             for side in range(2):
-                if to == added:
-                    enough = enough and se_settle(&to.table[side], &counter)
-                elif added.binned:
-                    se_relieve(&to.table[side], &counter)
-                    enough = enough and se_admit(&to.table[side], &added.table[side])
-        se_drop_counter(&counter)
-        if not enough:
-            raise MemoryError
+                if to != added and added.binned:
+                    se_relieve(&to.table[side], &counter.room)
+                    if not se_admit(&to.table[side], &added.table[side]):
+                        raise MemoryError
+                elif to == added and not se_settle(&to.table[side], &counter.room):
+                    raise MemoryError
         for column in range(self.width):  # there is room now, also where several columns are one
             to, added = self.bins.labels + self.to(column), self.other.labels + column
             for side in range(2 if added.binned and to != added else 0):
@@ -497,24 +497,22 @@ cdef class Merge:
         cdef se_label* gone
         cdef int64_t left = self.bins.n - self.other.n
         cdef bint fits = True, enough = True
-        cdef se_counter counter
+        cdef Counter counter = Counter()
         cdef int64_t* leaving = <int64_t*>calloc(self.bins.width, sizeof(int64_t))
         if leaving == NULL:
             raise MemoryError
-        memset(&counter, 0, sizeof(se_counter))
         for column in range(self.width):
             of, gone = self.bins.labels + self.to(column), self.other.labels + column
             leaving[self.to(column)] += se_mentioned(gone)
             for side in range(3):
                 fits = fits and of.side[side] >= gone.side[side]
             for side in range(2 if fits and enough and gone.binned else 0):
-                enough = se_settle(&of.table[side], &counter) and se_settle(&gone.table[side], &counter)
+                enough = se_settle(&of.table[side], &counter.room) and se_settle(&gone.table[side], &counter.room)
                 if not enough:
                     break
                 fits = fits and se_includes(&of.table[side], &gone.table[side])
         for column in range(self.bins.width):
             fits = fits and se_mentioned(self.bins.labels + column) - leaving[column] <= left
-        se_drop_counter(&counter)
         free(leaving)
         if not enough:
             raise MemoryError

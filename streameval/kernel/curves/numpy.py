@@ -7,9 +7,6 @@ are counted, so that the sum fits into 84 bits and the squares into 125.
 
 It is stored as well in how many examples a label had no score (`sides`): as a negative (only for labels that are not
 declared: for declared ones this is derived), as a positive, and with a masked truth, which counts nowhere else.
-
-A change here is a new value, with a new dictionary for each label that it concerns: it takes time in proportion to the
-bins of these labels.
 """
 
 from __future__ import annotations
@@ -83,16 +80,19 @@ class _Change(NamedTuple):
 
 
 def _change(
-    examples: int,
-    columns: IntArray,
-    scores: FloatArray,
-    positive: Flags,
-    unscored: list[IntArray],
-    sign: int,
+    examples: int, columns: IntArray, scores: FloatArray, positive: Flags, unscored: list[IntArray], sign: int
 ) -> _Change:
     """Examples with these scores, and with these columns without a score, by side."""
     sides = np.repeat(np.eye(3, dtype=np.int64), [len(side) for side in unscored], axis=0)
-    parts = _summed(columns, *bins_of(scores), positive)
+    bins, residuals = bins_of(scores)
+    key = (columns * BINS + bins) * 2 + positive  # fits as long as there are fewer than 2**39 columns
+    distinct, which, times = np.unique(key, return_inverse=True, return_counts=True)
+    totals, squares = np.zeros(len(distinct), object), np.zeros(len(distinct), object)
+    exact = residuals.astype(object)
+    np.add.at(totals, which, exact)
+    np.add.at(squares, which, exact * exact)
+    places = zip(*(part.tolist() for part in (distinct // (2 * BINS), distinct // 2 % BINS, distinct % 2)), strict=True)
+    parts = list(zip(places, zip(times.tolist(), totals.tolist(), squares.tolist(), strict=True), strict=True))
     return _Change(examples, len(scores), np.concatenate(unscored), sides, parts, sign)
 
 
@@ -230,25 +230,21 @@ class Bins:
         residuals and of their squares, low word first: shape (bins, 2, 4), else None.
         """
         self._check(columns)
-        offsets = np.zeros(len(columns) + 1, np.int64)
-        bins: list[int] = []
-        pairs: list[tuple[_Part, _Part]] = []
-        for position, column in enumerate(columns.tolist()):
-            present = sorted(
-                (bin_, pair) for bin_, pair in self._cell.value.bins[column].items() if pair[0][0] or pair[1][0]
-            )
-            bins += [bin_ for bin_, _ in present]
-            pairs += [pair for _, pair in present]
-            offsets[position + 1] = len(bins)
-        counts = np.array([[part[0] for part in pair] for pair in pairs], np.int64).reshape(-1, 2)
-        common = np.array([[_common(*part) for part in pair] for pair in pairs], np.int64).reshape(-1, 2)
-        if not sums:
-            return offsets, np.array(bins, np.int64), counts, common, None
+        rows = [
+            (position, bin_, pair)
+            for position, column in enumerate(columns.tolist())
+            for bin_, pair in sorted(self._cell.value.bins[column].items())
+            if pair[0][0] or pair[1][0]
+        ]
+        offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
+        bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
+        counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
+        common = np.array([[_common(*part) for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
         words = [
             [(total & _WORD, total >> 64, squares & _WORD, squares >> 64) for _, total, squares in pair]
-            for pair in pairs
+            for *_, pair in rows
         ]
-        return offsets, np.array(bins, np.int64), counts, common, np.array(words, np.uint64).reshape(-1, 2, 4)
+        return offsets, bins, counts, common, np.array(words, np.uint64).reshape(-1, 2, 4) if sums else None
 
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
         """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
@@ -304,19 +300,6 @@ class Bins:
 def _cells(examples: int, width: int, lists: Ragged) -> IntArray:
     """One number for each (example, column) of a list."""
     return np.repeat(np.arange(examples), np.diff(lists[0])) * width + lists[1]
-
-
-def _summed(columns: IntArray, bins: IntArray, residuals: IntArray, positive: Flags) -> list[tuple[_Place, _Part]]:
-    """By column, bin and class: how many scores, the sum of their residuals, the sum of the squares."""
-    key = (columns * BINS + bins) * 2 + positive  # fits as long as there are fewer than 2**39 columns
-    distinct, which, times = np.unique(key, return_inverse=True, return_counts=True)
-    totals, squares = np.zeros(len(distinct), object), np.zeros(len(distinct), object)
-    exact = residuals.astype(object)
-    np.add.at(totals, which, exact)
-    np.add.at(squares, which, exact * exact)
-    column, bin_, part = distinct // (2 * BINS), distinct // 2 % BINS, distinct % 2
-    places = zip(column.tolist(), bin_.tolist(), part.tolist(), strict=True)
-    return list(zip(places, zip(times.tolist(), totals.tolist(), squares.tolist(), strict=True), strict=True))
 
 
 def _common(n: int, total: int, squares: int) -> int:

@@ -3,11 +3,12 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from streameval.kernel.part cimport commit, part_of
+from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, se_score_lists
 from streameval.kernel.table cimport (
     se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_live, se_sums_next, se_sums_promise,
     se_sums_rebuild, se_sums_reserve, set_seed,
@@ -32,9 +33,6 @@ cdef extern from "pairs/pairing.h" nogil:
         ptrdiff_t rows
         ptrdiff_t columns
         const uint32_t* place
-    ctypedef struct sp_lists:
-        const int64_t* offsets
-        const int64_t* columns
     uint32_t SP_NONE
     uint64_t SP_TRUE_TRUE
     uint64_t SP_PRED_PRED
@@ -43,7 +41,7 @@ cdef extern from "pairs/pairing.h" nogil:
     int sp_one(se_sums*, int64_t, const sp_row*, int)
     size_t sp_pairs(const sp_row*, int)
     int sp_dense(const sp_rows*, int, se_sums*)
-    int sp_count_lists(ptrdiff_t, const sp_lists*, ptrdiff_t, int, se_sums*, int64_t*, uint32_t*)
+    int sp_count_lists(const se_score_lists*, ptrdiff_t, int, se_sums*, int64_t*, uint32_t*)
 
 set_seed()
 
@@ -119,30 +117,24 @@ cdef class Pairs:
         return seen
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t width, true, pred, mask):
-        cdef const int64_t[::1] offsets
-        cdef const int64_t[::1] values
-        cdef sp_lists sides[3]
-        cdef int written
+        cdef se_score_lists lists
+        cdef bint enough
         cdef int64_t* mark = NULL
         cdef uint32_t* room = NULL
         check_width(width)
-        for side, lists in enumerate((mask, true, pred)):
-            sides[side].offsets = sides[side].columns = NULL
-            if lists is None or not len(lists[1]):
-                continue
-            offsets, values = lists
-            sides[side].offsets, sides[side].columns = &offsets[0], &values[0]
+        memset(&lists, 0, sizeof(se_score_lists))
+        lists.rows = examples
+        for side, part in ((SE_TRUE, true), (SE_RANKED, pred), (SE_MASKED, mask)):
+            read_list(&lists, side, part, width)
         try:
             mark = <int64_t*>calloc(width + 1, sizeof(int64_t))
             room = <uint32_t*>malloc((3 * width + 1) * sizeof(uint32_t))
             if mark == NULL or room == NULL:
                 raise MemoryError
             with nogil:
-                written = sp_count_lists(examples, sides, width, self.parts, &self.table, mark, room)
-            if written == -1:
+                enough = sp_count_lists(&lists, width, self.parts, &self.table, mark, room)
+            if not enough:
                 raise MemoryError
-            if written == -2:
-                raise IndexError("a column is out of range")
             self.n += examples
         finally:
             free(mark)

@@ -1,10 +1,7 @@
 """Pairs of labels counted, in numpy and plain Python: the fallback where nothing was compiled, and the oracle.
 
 What pairs an example has, `streameval.kernel.pairs.pairing` says. Every pair of an example is counted once, so that all
-counts are numbers of examples. How often a label is true or predicted is known from the decisions of the same
-examples, and is not counted again.
-
-A change here is a new dictionary of all pairs.
+counts are numbers of examples. How often a label is true or predicted is known from the decisions of the same examples.
 """
 
 from __future__ import annotations

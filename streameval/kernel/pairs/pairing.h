@@ -6,6 +6,7 @@
 #ifndef STREAMEVAL_PAIRING_H
 #define STREAMEVAL_PAIRING_H
 
+#include "scores.h"
 #include "table.h"
 
 #define SP_NONE 0xFFFFFFFFu /* stands for "no label" as a row or a column */
@@ -192,41 +193,9 @@ typedef struct {
     const uint32_t *place; /* where each position is counted, and SP_NONE behind them */
 } sp_rows;
 
-/* Eight bytes, the first in the lowest bits on every machine, zeros behind the end. */
-static inline uint64_t sp_load(const uint8_t *at, ptrdiff_t bytes) {
-    uint64_t word = 0;
-    memcpy(&word, at, bytes >= 8 ? 8 : (size_t)bytes);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-static inline int sp_lowest(uint64_t word) {
-#if defined(__GNUC__)
-    return __builtin_ctzll(word);
-#else
-    int at = 0;
-    while (!(word >> at & 1)) at++;
-    return at;
-#endif
-}
-
-/* Up to 64 columns as the bits of a word. */
-static inline uint64_t sp_bits(const uint8_t *at, ptrdiff_t columns, uint64_t *seen) {
-    const uint64_t ones = 0x0101010101010101ull;
-    uint64_t bits = 0;
-    for (int word = 0; word < 8 && 8 * word < columns; word++) {
-        const uint64_t bytes = sp_load(at + 8 * word, columns - 8 * word);
-        *seen |= bytes;
-        /* The product moves the lowest bit of each byte into the highest byte. */
-        bits |= (((bytes & ones) * 0x0102040810204080ull) >> 56) << 8 * word;
-    }
-    return bits;
-}
-
-static inline size_t sp_list(uint64_t bits, uint32_t base, uint32_t *list, size_t count) {
-    for (; bits; bits &= bits - 1) list[count++] = base + (uint32_t)sp_lowest(bits);
+/* Append the columns of which eight bytes are 1. */
+static inline size_t sp_list(uint64_t bytes, ptrdiff_t base, uint32_t *list, size_t count) {
+    for (bytes &= SE_FLAGS; bytes; bytes &= bytes - 1) list[count++] = (uint32_t)(base + se_first_flag(bytes));
     return count;
 }
 
@@ -243,13 +212,13 @@ static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
         const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
         const uint8_t *m = in->mask ? in->mask + r * in->mask_stride : NULL;
         sp_row e = {list, 0, 0, 0, (uint32_t)q};
-        for (ptrdiff_t j = 0; j < in->columns; j += 64) {
-            const uint64_t known = m ? ~sp_bits(m + j, in->columns - j, &seen) : UINT64_MAX;
-            const uint64_t a = sp_bits(t + j, in->columns - j, &seen) & known;
-            const uint64_t b = sp_bits(p + j, in->columns - j, &seen) & known;
-            e.missed = sp_list(a & ~b, (uint32_t)j, list, e.missed);
-            e.both = sp_list(a & b, (uint32_t)j, both, e.both);
-            e.wrong = sp_list(b & ~a, (uint32_t)j, wrong, e.wrong);
+        for (ptrdiff_t j = 0; j < in->columns; j += 8) {
+            const uint64_t hidden = m ? se_flags(m + j, in->columns - j) : 0;
+            const uint64_t a = se_flags(t + j, in->columns - j), b = se_flags(p + j, in->columns - j);
+            seen |= a | b | hidden;
+            e.missed = sp_list(a & ~b & ~hidden, j, list, e.missed);
+            e.both = sp_list(a & b & ~hidden, j, both, e.both);
+            e.wrong = sp_list(b & ~a & ~hidden, j, wrong, e.wrong);
         }
         memcpy(list + e.missed, both, e.both * sizeof(uint32_t));
         memcpy(list + e.missed + e.both, wrong, e.wrong * sizeof(uint32_t));
@@ -265,43 +234,31 @@ static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
 
 /* -- lists of columns, any order, with repeats ---------------------------------------------------------------------------- */
 
-typedef struct {
-    const int64_t *offsets; /* rows + 1; NULL for no list at all */
-    const int64_t *columns;
-} sp_lists;
-
-/* Marks tell the outcome of each column of an example: 8 * (row + 1) + bits, so that they need no clearing. `room` holds
-   three times `width` columns and one. Returns 0, or -1 if memory ran out, or -2 if a column is out of range (some examples
-   are counted then). `sides` are masked, true, predicted. */
+/* Marks tell the outcome of each column of an example: 8 * (row + 1) + bits, so that they need no clearing. `room`
+   holds three times `width` columns and one. Returns 0 if memory ran out. */
 static int sp_count_lists(
-    ptrdiff_t rows, const sp_lists *sides, ptrdiff_t width, int parts, se_sums *table, int64_t *mark, uint32_t *room) {
-    static const int64_t bits[3] = {4, 1, 2};
+    const se_score_lists *in, ptrdiff_t width, int parts, se_sums *table, int64_t *mark, uint32_t *room) {
+    static const int64_t bits[3] = {1, 2, 4}; /* true, predicted, masked */
     static const int order[3] = {1, 3, 2};
-    sp_sink sink = {table, 1, 0, sp_blocks((size_t)width + 1, rows), (size_t)width + 1, NULL, {NULL}};
+    sp_sink sink = {table, 1, 0, sp_blocks((size_t)width + 1, in->rows), (size_t)width + 1, NULL, {NULL}};
     if (sink.blocks) {
         uint32_t *columns = room + 2 * width;
         for (ptrdiff_t column = 0; column < width; column++) columns[column] = (uint32_t)column;
         columns[width] = SP_NONE;
         sink.columns = columns;
     }
-    int outside = 0;
-    for (ptrdiff_t r = 0; r < rows && !sink.failed && !outside; r++) {
+    for (ptrdiff_t r = 0; r < in->rows && !sink.failed; r++) {
         const int64_t fresh = 8 * (r + 1);
         uint32_t *touched = room + width;
         size_t count = 0, put = 0;
         for (int side = 0; side < 3; side++) {
-            if (!sides[side].offsets) continue;
-            for (int64_t i = sides[side].offsets[r]; i < sides[side].offsets[r + 1]; i++) {
-                const int64_t column = sides[side].columns[i];
-                if ((uint64_t)column >= (uint64_t)width) {
-                    outside = 1;
-                    break;
-                }
+            for (int64_t i = se_start(in, side, r); i < se_start(in, side, r + 1); i++) {
+                const int64_t column = in->columns[side][i];
                 if (mark[column] < fresh) {
                     mark[column] = fresh;
                     touched[count++] = (uint32_t)column;
                 }
-                if (!(mark[column] & 4)) mark[column] |= bits[side];
+                mark[column] |= bits[side];
             }
         }
         sp_row e = {room, 0, 0, 0, sink.blocks ? (uint32_t)width : SP_NONE};
@@ -312,7 +269,7 @@ static int sp_count_lists(
         sp_example(&sink, &e, parts);
     }
     sp_drain(&sink);
-    return outside ? -2 : sink.failed ? -1 : 0;
+    return !sink.failed;
 }
 
 #endif

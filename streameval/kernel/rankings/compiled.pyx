@@ -186,7 +186,8 @@ cdef class RankCounts:
         """Point to lists whose columns can be marked."""
         cdef const int64_t[::1] places = place
         read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), examples, given)
-        lists.place = NULL if place is None else &places[0]
+        if place is not None:
+            lists.place = &places[0]
         if self.marked < self.width:
             free(self.mark)
             self.marked, self.turn = 0, 0

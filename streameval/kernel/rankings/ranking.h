@@ -79,15 +79,8 @@ SR_COUNT(sr_count_avx2_float, SE_AVX2, float, int32_t)
 SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
 #define SR_CHOOSE(TYPE, level) ((level) ? sr_count_avx2_##TYPE : sr_count_plain_##TYPE)
 
-/* Whether one label ranks better than another where ties are strict. */
-#define SR_AHEAD(a, b) (x[a] > x[b] || (x[a] == x[b] && (place ? place[a] > place[b] : (a) > (b))))
-
-/* Set `low` to the first of `count` places that is not `ahead`, or the last. */
-#define SR_SEARCH(low, count, ahead)                                                                                  \
-    for (ptrdiff_t length = (count), half = length / 2; length > 1; length -= half, half = length / 2) {              \
-        const ptrdiff_t middle = low + half - 1;                                                                      \
-        low += (ahead) ? half : 0;                                                                                    \
-    }
+/* Which of two labels with the same score ranks better where ties are strict. */
+#define SR_LATER(a, b) (place ? place[a] > place[b] : (a) > (b))
 
 /* Find the groups of an example from the scores `x` of its labels and where `r` true ones stand among them.
    `place` says which of two labels with the same score ranks better (NULL: the later); only used where `strict`.
@@ -113,10 +106,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
                 const TYPE value = v[i];                                                                              \
                 const ptrdiff_t which = order[i];                                                                     \
                 ptrdiff_t j = i;                                                                                      \
-                for (; j >= gap; j -= gap) {                                                                          \
-                    if (!(v[j - gap] < value || (strict && SR_AHEAD(at[which], at[order[j - gap]])))) break;          \
-                    v[j] = v[j - gap], order[j] = order[j - gap];                                                     \
-                }                                                                                                     \
+                for (; j >= gap && v[j - gap] < value; j -= gap) v[j] = v[j - gap], order[j] = order[j - gap];        \
                 v[j] = value, order[j] = which;                                                                       \
             }                                                                                                         \
         }                                                                                                             \
@@ -134,8 +124,11 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
             memset(above, 0, (size_t)values * sizeof(int64_t));                                                       \
             memset(size, 0, (size_t)values * sizeof(int64_t));                                                        \
             for (ptrdiff_t j = 0; j < n; j++) { /* the best value that the label does not rank behind */              \
-                ptrdiff_t low = 0;                                                                                    \
-                SR_SEARCH(low, values, v[middle] > x[j]);                                                             \
+                ptrdiff_t low = 0, length = values;                                                                   \
+                for (ptrdiff_t half; length > 1; length -= half) {                                                    \
+                    half = length / 2;                                                                                \
+                    low += v[low + half - 1] > x[j] ? half : 0;                                                       \
+                }                                                                                                     \
                 above[low] += x[j] > v[low];                                                                          \
                 size[low] += x[j] == v[low];                                                                          \
             }                                                                                                         \
@@ -146,17 +139,23 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
         }                                                                                                             \
         for (ptrdiff_t i = 0; strict && i < values; i++) tied |= size[i] > 1;                                         \
         if (!tied) return;                                                                                            \
-        e->groups = r; /* every true label is a group of its own */                                                   \
-        memset(above, 0, (size_t)r * sizeof(int64_t));                                                                \
-        for (ptrdiff_t j = 0; j < n; j++) { /* the best true label that the label does not rank behind */             \
-            ptrdiff_t low = 0;                                                                                        \
-            SR_SEARCH(low, r, SR_AHEAD(at[order[middle]], j));                                                        \
-            above[low] += SR_AHEAD(j, at[order[low]]);                                                                \
+        e->groups = r; /* every true label is a group of its own: those that tie stand in the order of their ranks */ \
+        for (ptrdiff_t p = 1; p < r; p++) {                                                                           \
+            const ptrdiff_t which = order[p];                                                                         \
+            ptrdiff_t q = p;                                                                                          \
+            for (; q && e->group[order[q - 1]] == e->group[which] && SR_LATER(at[which], at[order[q - 1]]); q--)      \
+                order[q] = order[q - 1];                                                                              \
+            order[q] = which;                                                                                         \
         }                                                                                                             \
-        before = 0;                                                                                                   \
-        for (ptrdiff_t i = 0; i < r; i++) {                                                                           \
-            before += above[i];                                                                                       \
-            above[i] = before + i, size[i] = hits[i] = 1, e->group[order[i]] = i;                                     \
+        for (ptrdiff_t p = r - 1; p >= 0; p--) { /* from the last on, so that nothing unread is overwritten */        \
+            const ptrdiff_t stands = at[order[p]], group = e->group[order[p]];                                        \
+            const TYPE score = x[stands];                                                                             \
+            int64_t ahead = 0;                                                                                        \
+            for (ptrdiff_t j = 0; place && size[group] > 1 && j < n; j++)                                             \
+                ahead += x[j] == score && place[j] > place[stands];                                                   \
+            for (ptrdiff_t j = stands + 1; !place && j < n; j++) ahead += x[j] == score;                              \
+            above[p] = above[group] + ahead, size[p] = hits[p] = 1;                                                   \
+            e->group[order[p]] = p;                                                                                   \
         }                                                                                                             \
     }
 
@@ -263,13 +262,9 @@ SE_INLINE int sr_write_label(int64_t row, int64_t column, const sr_example *e, p
 /* Where the ones of a row are; how many. */
 SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
     ptrdiff_t count = 0, j = 0;
-#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    for (; j + 8 <= width; j += 8) {
-        uint64_t word;
-        memcpy(&word, row + j, 8);
-        for (word &= 0x0101010101010101ull; word; word &= word - 1) at[count++] = j + __builtin_ctzll(word) / 8;
-    }
-#endif
+    for (; j + 8 <= width; j += 8)
+        for (uint64_t flags = se_flags(row + j, 8) & SE_FLAGS; flags; flags &= flags - 1)
+            at[count++] = j + se_first_flag(flags);
     for (; j < width; j++)
         if (row[j] & 1) at[count++] = j;
     return count;
@@ -286,23 +281,23 @@ SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
             const uint8_t *mask = in->mask ? in->mask + r * in->width : NULL;                                         \
             const TYPE *x = (const TYPE *)in->scores + r * in->width;                                                 \
             ptrdiff_t trues = 0;                                                                                      \
-            e.row = (sr_row){0};                                                                                      \
+            ptrdiff_t labels = 0, masked = 0, unranked = 0;                                                           \
             if (ranked || mask) {                                                                                     \
                 TYPE *to = (TYPE *)e.scores;                                                                          \
                 for (ptrdiff_t j = 0; j < in->width; j++) {                                                           \
                     const int known = !mask || !mask[j], scored = known && (!ranked || ranked[j]);                    \
-                    e.row.masked += !known;                                                                           \
-                    e.row.true_ += known && truth[j];                                                                 \
+                    masked += !known;                                                                                 \
+                    unranked += known && !scored && truth[j];                                                         \
                     if (!scored) continue;                                                                            \
-                    if (truth[j]) e.at[trues++] = (ptrdiff_t)e.row.labels;                                            \
-                    to[e.row.labels++] = x[j];                                                                        \
+                    if (truth[j]) e.at[trues++] = labels;                                                             \
+                    to[labels++] = x[j];                                                                              \
                 }                                                                                                     \
                 x = to;                                                                                               \
             } else {                                                                                                  \
-                trues = e.row.true_ = sr_ones(truth, in->width, e.at);                                                \
-                e.row.labels = in->width;                                                                             \
+                trues = sr_ones(truth, in->width, e.at);                                                              \
+                labels = in->width;                                                                                   \
             }                                                                                                         \
-            e.row.unranked = e.row.true_ - trues;                                                                     \
+            e.row = (sr_row){trues + unranked, labels, unranked, masked, 0, 0, 0, 0, 0};                              \
             GROUPS(&e, x, trues, NULL, strict, 0, level);                                                             \
             fine = sr_put_example(&e, r, sink);                                                                       \
             trues = 0;                                                                                                \
