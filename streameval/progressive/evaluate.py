@@ -186,31 +186,23 @@ def iter_progressive_evaluate(
     """
     check_number("step", step, 1)
     loop = Loop(model, evaluator, predict, unpredicted, weight, weigh, moment, delay, learn)
-    return _snapshots(loop, _watched(stream, progress, total), evaluator, step, seconds, prediction)
+    examples = _watched(stream, progress, total)
 
+    def snapshots() -> Iterator[Snapshot]:
+        start, answered, question = time.perf_counter(), 0, None
 
-def _snapshots(
-    loop: Loop, stream: Iterator[object], evaluator: object, step: int, seconds: bool, prediction: bool
-) -> Iterator[Snapshot]:
-    start = time.perf_counter()
-    answered = 0
-    question = None
+        def snapshot(last: Question) -> Snapshot:
+            taken = time.perf_counter() - start if seconds else None
+            counted = copy.copy(last.y_pred) if prediction else None
+            return Snapshot(answered, values_of(evaluator), None if moment is None else last.due, taken, counted)
 
-    def snapshot(last: Question) -> Snapshot:
-        return Snapshot(
-            answered,
-            values_of(evaluator),
-            last.due if loop.has_moments else None,
-            time.perf_counter() - start if seconds else None,
-            copy.copy(last.y_pred) if prediction else None,
-        )
-
-    for question in loop.answers(stream):
-        answered += 1
-        if answered % step == 0:
+        for answered, question in enumerate(loop.answers(examples), 1):
+            if answered % step == 0:
+                yield snapshot(question)
+        if question is not None and answered % step:
             yield snapshot(question)
-    if question is not None and answered % step:
-        yield snapshot(question)
+
+    return snapshots()
 
 
 def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:

@@ -7,14 +7,14 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from streameval.errors import InputError, StreamevalError
 from streameval.inputs import checked_weight
 from streameval.progressive.model import Predictor, learn_method
 from streameval.progressive.pending import check_order
 from streameval.progressive.target import Target
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import check_choice, quoted
 
 Field: TypeAlias = str | Callable[..., object]
 Predict: TypeAlias = Literal["auto", "labels", "scores"]
@@ -52,20 +52,17 @@ class Loop:
         delay: object,
         learn: bool,
     ) -> None:
-        _one_of("predict", predict, ("auto", "labels", "scores"))
-        _one_of("unpredicted", unpredicted, ("skip", "count"))
-        _one_of("weigh", weigh, ("auto", "learn", "metric", "both"))
+        check_choice("predict", predict, get_args(Predict))
+        check_choice("unpredicted", unpredicted, get_args(Unpredicted))
+        check_choice("weigh", weigh, get_args(Weigh))
         self._target = Target(evaluator)
         self._predict = Predictor(model, evaluator, predict)
-        self._learn: Callable[..., object] | None = None
-        takes_weight = False
-        if learn:
-            self._learn, takes_weight = learn_method(model)
+        self._learn: Callable[..., object] | None
+        self._learn, takes_weight = learn_method(model) if learn else (None, False)
         self._skips = unpredicted == "skip"
         self._weight = None if weight is None else _reader("weight", weight)
         self._moment = None if moment is None else _reader("moment", moment)
-        self._delay = _reader("delay", delay) if isinstance(delay, str) or callable(delay) else None
-        self._constant = delay
+        self._delay = None if delay is None else _reader("delay", delay)
         if weigh == "auto":
             weigh = "learn" if weight is None else "both"
         elif weigh != "metric" and learn and not takes_weight:
@@ -77,21 +74,15 @@ class Loop:
         if moment is None:
             self._target.refuse_no_t()
 
-    @property
-    def has_moments(self) -> bool:
-        """Whether examples have moments, and are not just numbered."""
-        return self._moment is not None
-
     def answers(self, stream: Iterator[object]) -> Iterator[Question]:
         """Go through the stream, and yield each example after it was counted and learnt from."""
-        delayed = self._constant is not None
         waiting: list[tuple[Any, int, Question]] = []  # ordered by when they are due, then by place
         now = None
         for place, item in enumerate(stream):
             question, now = self._question(place, item, now)
             while waiting and waiting[0][0] <= now:
                 yield self._answered(heapq.heappop(waiting)[2])
-            if not delayed:
+            if self._delay is None:
                 question.y_pred = self._predict(question.x, question.extra)
                 yield self._answered(question)
                 continue
@@ -113,10 +104,8 @@ class Loop:
         now: Any = place
         if self._moment is not None:
             now = self._moment(place, x)
-            check_order(now if before is None else before, now, f"the moment of stream[{place}]")
-        due = now
-        if self._constant is not None:
-            due = _due(place, now, self._constant if self._delay is None else self._delay(place, x, y))
+            check_order(before, now, f"the moment of stream[{place}]")
+        due = now if self._delay is None else _due(place, now, self._delay(place, x, y))
         weight = extra.pop("w", None)
         if self._weight is not None:
             try:
@@ -156,13 +145,6 @@ def _independent(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise InputError(
-            f"{name} must be one of {', '.join(map(repr, known))}, not {quoted(value)}{suggestion(value, known)}"
-        )
-
-
 def _reader(name: str, field: object) -> Callable[..., Any]:
     """What reads the moment, the delay or the weight of an example."""
     if isinstance(field, str):
@@ -175,9 +157,11 @@ def _reader(name: str, field: object) -> Callable[..., Any]:
                 raise InputError(f"stream[{place}] has no field {field!r}, which {name}= names; {known}") from None
 
         return read
-    if not callable(field):
+    if callable(field):
+        return lambda _, *example: field(*example)
+    if name != "delay":
         raise InputError(f"{name} must be the name of a field or a callable, not {quoted(field)}")
-    return lambda _, *example: field(*example)
+    return lambda *_: field
 
 
 def _due(place: int, moment: Any, delay: Any) -> Any:

@@ -17,12 +17,10 @@ from streameval.errors import InputError, public
 from streameval.inputs.values import array_of
 from streameval.kernel.backend import commit
 from streameval.progressive.target import Target
-from streameval.schema.text import quoted, suggestion
+from streameval.schema.text import check_choice, quoted
 from streameval.states.base import Part
 
 EvaluatorT = TypeVar("EvaluatorT")
-
-_LATE = ("error", "count")
 
 _Entry: TypeAlias = tuple[object, object]
 """A prediction, and when it was made."""
@@ -81,8 +79,7 @@ class Pending(Generic[EvaluatorT]):
     ) -> None:
         if max_pending is not None and (type(max_pending) is not int or max_pending < 1):
             raise InputError(f"max_pending must be an integer of at least 1, or None, not {quoted(max_pending)}")
-        if late not in _LATE:
-            raise InputError(f"late must be 'error' or 'count', not {quoted(late)}{suggestion(late, _LATE)}")
+        check_choice("late", late, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)
         self._target = Target(evaluator)
@@ -114,8 +111,7 @@ class Pending(Generic[EvaluatorT]):
             If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction. Nothing
             has changed then.
         """
-        self._carry_over()
-        now, limit = self._later(t), self._max_pending
+        now, limit = self._carry_over(t), self._max_pending
         row = compact_copy(y_pred, self._labels)
         if self._max_age is not None:
             if t is None:
@@ -128,12 +124,12 @@ class Pending(Generic[EvaluatorT]):
         # Most predictions name the same labels: they share them.
         if type(row) is _Row and row.values is not None:
             self._labels = row.labels
-        waiting, old = self._waiting, self._too_old(now)
+        waiting, old = self._waiting, 0 if self._max_age is None else self._too_old(now)
         full = limit is not None and len(waiting) - old >= limit
         if now is self._cell.value[0] and not old and not full:
             waiting[key] = row, t  # in one step
         else:
-            self._commit(self._after(now, full=full, added=((key, (row, t)),)))
+            self._commit(now, added=((key, (row, t)),), full=full)
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -155,8 +151,7 @@ class Pending(Generic[EvaluatorT]):
             If ``late="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the evaluator
             refuses the truth. Nothing has changed then.
         """
-        self._carry_over()
-        now = self._later(t)
+        now = self._carry_over(t)
         entry = self._waiting_at(key, now)
         if entry is None:
             if self._refuses_late:
@@ -165,55 +160,63 @@ class Pending(Generic[EvaluatorT]):
                     f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
                     'max_pending); with late="count" such truths are counted in late'
                 )
-            self._commit(self._after(now, late=1))
+            self._commit(now, late=1)
             return
-        target, y_pred = self._target, from_compact(entry[0])
+        target, y_pred, gone = self._target, from_compact(entry[0]), ((key, entry),)
         how = target.keywords(weight, mask, t)
         parts = target.prepare and target.prepare(y_true, y_pred, **how)
         if parts is not None:
-            self._commit(self._after(now, (key, entry)), parts)
+            self._commit(now, parts, gone)
             return
         try:
             target.update(y_true, y_pred, **how)
-            self._commit(self._after(now, (key, entry)))
+            self._commit(now, (), gone)
         except BaseException as error:
             if not isinstance(error, Exception):  # the evaluator may have counted, and cannot tell
                 self._carry_over()
-                self._commit(self._after(now, (key, entry)))
+                self._commit(now, (), gone)
             raise
 
     def _too_old(self, now: object) -> int:
         """How many of the oldest predictions are dropped at a time."""
-        if self._max_age is None:
-            return 0
         return sum(1 for _ in takewhile(lambda entry: self._is_old(entry[1], now), self._waiting.values()))
 
-    def _after(
-        self, now: object, *gone: _Waiting, late: int = 0, full: bool = False, added: tuple[_Waiting, ...] = ()
-    ) -> _Status:
-        """What holds once time has passed, and predictions are gone or added; ``full``: one more than has room."""
-        _, so_far, by_number, by_age, _, _ = self._status
-        if old := self._too_old(now) + full:
+    def _commit(
+        self,
+        now: object,
+        parts: Iterable[Part] = (),
+        gone: tuple[_Waiting, ...] = (),
+        added: tuple[_Waiting, ...] = (),
+        late: int = 0,
+        full: bool = False,
+    ) -> None:
+        """Commit parts of a change with the time, what is gone and what is added; ``full``: one more than has room."""
+        _, so_far, by_number, by_age, _, _ = self._cell.value
+        old = full if self._max_age is None else self._too_old(now) + full
+        if old:
             gone = *islice(self._waiting.items(), old), *gone
-        return now, so_far + late, by_number + full, by_age + old - full, gone, added
-
-    def _commit(self, status: _Status, parts: Iterable[Part] = ()) -> None:
+        status = now, so_far + late, by_number + full, by_age + old - full, gone, added
         commit.Root.commit([*parts, self._cell.prepare_store(status)])
         self._carry_over()
 
-    def _carry_over(self) -> None:
+    def _carry_over(self, t: object = None) -> object:
         """Take out of the mapping what is gone, and put in what was added: until then, readers look at both.
 
-        Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
+        Doing so twice is harmless, so each change begins with it, whatever interrupted the last one. What is returned
+        is the time after a call at ``t``.
         """
-        *counted, gone, added = self._status
+        now, late, by_number, by_age, gone, added = self._cell.value
         waiting = self._waiting
         for key, entry in gone:
             if waiting.get(key) is entry:
                 del waiting[key]
         if added or len(gone) > 1:
             waiting.update(added)
-            commit.Root.commit([self._cell.prepare_store((*counted, (), ()))])
+            commit.Root.commit([self._cell.prepare_store((now, late, by_number, by_age, (), ()))])
+        if t is None:
+            return now
+        check_order(now, t, "t")
+        return t
 
     def discard(self, key: Hashable) -> None:
         """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
@@ -223,8 +226,7 @@ class Pending(Generic[EvaluatorT]):
         InputError
             If no prediction waits under this key.
         """
-        self._carry_over()
-        if self._waiting_at(key, self._status[0]) is None:
+        if self._waiting_at(key, self._carry_over()) is None:
             raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
@@ -233,25 +235,15 @@ class Pending(Generic[EvaluatorT]):
         status: _Status = self._cell.value
         return status
 
-    def _later(self, t: object) -> object:
-        """The time after a call at ``t``."""
-        now = self._cell.value[0]
-        if t is None:
-            return now
-        check_order(t if now is None else now, t, "t")
-        return t
-
     def _waiting_at(self, key: Hashable, now: object) -> _Entry | None:
         """What waits under a key and is not too old."""
         try:
             entry = self._waiting.get(key)
         except TypeError:
             raise InputError(f"key must be hashable, not {quoted(key)}; give a number, a string or a tuple") from None
-        return None if entry is None or self._is_old(entry[1], now) else entry
+        return None if entry is None or (self._max_age is not None and self._is_old(entry[1], now)) else entry
 
     def _is_old(self, since: object, now: object) -> bool:
-        if self._max_age is None:
-            return False
         try:
             return bool(now - since > self._max_age)  # type: ignore[operator]
         except TypeError:
@@ -333,7 +325,8 @@ def _check_age(max_age: Any) -> None:
 
 
 def check_order(before: Any, t: Any, name: str) -> None:
-    """Raise unless ``t`` is a time that does not lie before another one."""
+    """Raise unless ``t`` is a time that does not lie before another one, if there is one."""
+    before = t if before is None else before
     try:
         fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
     except TypeError:
@@ -357,23 +350,13 @@ class _Row(NamedTuple):
 
 
 def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
-    """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping.
-
-    Raises
-    ------
-    InputError
-        If it has none of the forms that ``update`` takes.
-    """
+    """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping."""
     if isinstance(y_pred, Mapping):
-        names, values = tuple(y_pred), tuple(y_pred.values())
+        values = tuple(y_pred.values())
         kinds = set(map(type, values))
-        packed: bytes | array[float] | tuple[object, ...] = values
-        if kinds == {bool}:
-            packed = bytes(values)
-        elif kinds == {float}:
-            packed = array("d", values)
-        same = len(names) == len(labels) and all(map(is_, names, labels))  # equal is not enough, since True == 1
-        return _Row(labels if same else names, packed)
+        packed = bytes(values) if kinds == {bool} else array("d", values) if kinds == {float} else values
+        same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
+        return _Row(labels if same else tuple(y_pred), packed)
     if isinstance(y_pred, AbstractSet):
         return _Row(tuple(y_pred), None)
     if isinstance(y_pred, list | tuple):

@@ -117,12 +117,7 @@ def _keywords(method: Callable[..., object]) -> dict[str, bool]:
 
 
 def reads_scores(evaluator: object) -> bool:
-    """Whether numbers in ``y_pred`` are scores to this evaluator.
-
-    An evaluator says so by an attribute ``reads_scores``; those of this package do if they were built with a threshold
-    or keep rankings or curves, and a window does if what it counts with does. What has no such attribute, as River's
-    own metrics, reads labels.
-    """
+    """Whether numbers in ``y_pred`` are scores to this evaluator; what does not say so, as in River, reads labels."""
     own = getattr(evaluator, "reads_scores", None)
     if own is not None:
         return bool(own)
@@ -131,13 +126,7 @@ def reads_scores(evaluator: object) -> bool:
 
 
 def all_read_scores(kinds: Mapping[str, bool]) -> bool:
-    """Whether evaluators, by name, all read scores.
-
-    Raises
-    ------
-    InputError
-        If some do and some do not.
-    """
+    """Whether evaluators, by name, all read scores, or `InputError` if only some do."""
     if len(set(kinds.values())) > 1:
         scores, labels = (", ".join(name for name, reads in kinds.items() if reads is kind) for kind in (True, False))
         raise InputError(
@@ -149,10 +138,7 @@ def all_read_scores(kinds: Mapping[str, bool]) -> bool:
 
 
 def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
-    """What an evaluator answers now, by name: a copy, which stays as it is.
-
-    With ``metrics`` only these, in so far as it can answer them.
-    """
+    """What an evaluator answers now, by name, as a copy; of ``metrics`` only those that it can answer."""
     spec = _spec_of(evaluator)
     single = spec is not None
     if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str, Label | None]
 """Metric, evaluator, and label where there is one value per label."""
-
-
 _Row: TypeAlias = tuple[int, object, dict[Key, float]]
 
 
@@ -76,12 +74,10 @@ class Trace:
     def update(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> None:
-        """Count one example in every evaluator.
+        """Count one example in every evaluator, as its ``update`` does.
 
         Parameters
         ----------
-        y_true, y_pred, weight, mask
-            As for the evaluators' ``update``.
         t
             The time of the example: numbers or datetimes, which must not go backwards. It becomes the column
             ``moment``, and is given to those evaluators that are windows over time.
@@ -114,7 +110,7 @@ class Trace:
         if not examples % self._every:
             self._written = self._rows
         if t is not None:
-            check_order(t if moment is None else moment, t, "t")
+            check_order(moment, t, "t")
             moment = t
         parts, foreign = [self._status.prepare_store((examples + 1, moment))], []
         for target in self._targets.values():
@@ -240,10 +236,8 @@ class Trace:
     def _keys(self) -> list[Key]:
         """The columns, those of one metric side by side."""
         keys = dict.fromkeys(key for _, _, row in self._rows for key in row)
-        groups: dict[tuple[str, str], list[Key]] = {}
-        for key in keys:
-            groups.setdefault(key[:2], []).append(key)
-        return [key for group in groups.values() for key in group]
+        order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
+        return sorted(keys, key=lambda key: order[key[:2]])
 
     def plot(self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None) -> Axes:
         """Draw the values against the moments, if there are any, or else against the number of examples.
@@ -277,27 +271,19 @@ class Trace:
         if metrics is not None:
             wanted = {_key_of(metric) for metric in _listed(metrics)}
             if missing := wanted - {metric for metric, _, _ in keys}:
-                raise MetricError(
-                    f"{min(missing)} was not written down; choose from {sorted({key[0] for key in keys})}"
-                )
+                known = sorted({metric for metric, _, _ in keys})
+                raise MetricError(f"{min(missing)} was not written down; choose from {known}")
             keys = [key for key in keys if key[0] in wanted]
         columns = self.columns()
-        moments = columns.get("moment")
-        by_moment = moments is not None and None not in moments
-        return plot_lines(
-            {(_column((key[0], "", key[2])), key[1]): columns[_column(key)] for key in keys},  # type: ignore[misc]
-            columns["moment" if by_moment else "examples"],
-            "moment" if by_moment else "examples",
-            ax=ax,
-        )
+        lines = {(_column((key[0], "", key[2])), key[1]): columns[_column(key)] for key in keys}
+        axis = "examples" if None in columns.get("moment", [None]) else "moment"
+        return plot_lines(lines, columns[axis], axis, ax=ax)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __repr__(self) -> str:
         return f"<Trace of {self.examples} examples, {len(self)} rows, every {self._every}>"
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same rows, and evaluators of its own."""

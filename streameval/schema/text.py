@@ -26,6 +26,13 @@ def check_number(name: str, value: object, least: int, top: float = math.inf) ->
         raise InputError(f"{name} must be an integer of at least {least}, not {quoted(value)}")
 
 
+def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Raise `InputError` if an argument is not one of some strings."""
+    if not isinstance(value, str) or value not in known:
+        listed = ", ".join(map(repr, known))
+        raise InputError(f"{name} must be one of {listed}, not {quoted(value)}{suggestion(value, known)}")
+
+
 def printable(label: object) -> str:
     """A label on one line, whatever it holds."""
     try:

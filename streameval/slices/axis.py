@@ -1,9 +1,7 @@
 """The slices along one axis: which values have a slice of their own, and what all other values come to.
 
-Which they are is a function of the set of values alone, so that it does not depend on the order of examples or of
-merges: of values that were not declared those ``most`` stay that come first in a fixed pseudo-random order. A value
-that is not among them is not among them either once more values are known, so its examples may be counted in the
-overflow, and a slice that is displaced goes there as a whole.
+Of values that were not declared those ``most`` stay that come first in a fixed pseudo-random order, whatever the order
+of examples and merges. A value that is not among them never will be, so its examples are counted in the overflow.
 """
 
 from __future__ import annotations

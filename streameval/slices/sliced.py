@@ -129,19 +129,12 @@ class Sliced(Mergeable, Generic[A]):
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
-        """Count one example.
+        """Count one example, as `Evaluator.update` does.
 
         Parameters
         ----------
         where
             The value of each name that slices are by; other names may be in it too.
-        y_true, y_pred, weight, mask
-            As for `Evaluator.update`.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood. Nothing has changed then.
         """
         keys = self._keys(where)
         parts = [group.slices.get(key) for group, key in zip(self._slices, keys, strict=True)]
@@ -200,20 +193,13 @@ class Sliced(Mergeable, Generic[A]):
         weights: ArrayLike | None = None,
         mask: object = None,
     ) -> None:
-        """Count many examples.
+        """Count many examples, as `Evaluator.update_many` does: all of them, or none if anything is wrong.
 
         Parameters
         ----------
         where
             For each name that slices are by, the values of all examples: an array, a list, a column of Arrow, pandas
             or polars. A data frame or an Arrow table will do, and may hold other columns too.
-        y_true, y_pred, weights, mask
-            As for `Evaluator.update_many`.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood or lengths differ. Nothing has changed then.
         """
         columns = [coded(value_of(where, name), name) for name in self._by]
         if len({len(column.codes) for column in columns}) > 1:

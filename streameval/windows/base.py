@@ -41,8 +41,6 @@ class Window(Mergeable, ABC, Generic[A]):
         """Whether numbers in ``y_pred`` are scores, which a threshold turns into decisions."""
         return self._template.reads_scores
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def _current(self) -> A:
         """The object that answers; it must not be changed."""
@@ -81,7 +79,10 @@ class Window(Mergeable, ABC, Generic[A]):
     @property
     def bigger_is_better(self) -> bool | None:
         """The direction of a metric; an evaluator has none."""
-        return self._metric().bigger_is_better
+        template: object = self._template
+        if not isinstance(template, Metric):
+            raise AttributeError("an Evaluator has no direction; build the window from a metric")  # noqa: TRY004
+        return template.bigger_is_better
 
     def per_label(self) -> LabelTable:
         """The outcomes of each label in the window."""
@@ -98,17 +99,9 @@ class Window(Mergeable, ABC, Generic[A]):
             raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004
         return current.report(digits=digits, max_labels=max_labels)
 
-    def _metric(self) -> Metric:
-        template: object = self._template
-        if not isinstance(template, Metric):
-            raise AttributeError("an Evaluator has no direction; build the window from a metric")  # noqa: TRY004
-        return template
-
     def snapshot(self) -> A:
         """An ordinary object with what is in the window, independent of it: to merge, save or report."""
         return self._current().copy()
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def reset(self) -> None:

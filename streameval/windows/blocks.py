@@ -107,14 +107,16 @@ class Blocks(Window[A]):
             if abs(index) >= 2**62:
                 raise InputError(f"t {quoted(t)} is more than 2**62 periods from the origin")
             start, end = self._edges(index)
-            self._last = place = Place(clock.ceil(start), clock.ceil(end), index, clock.plain(start))
+            near = float(start)  # from which `Clock.part` takes the difference faster, where it is the same
+            self._last = place = Place(clock.ceil(start), clock.ceil(end), index, near if near == start else start)
         return place
 
     def _position(self, state: WindowState[A]) -> int:
         """How many examples there were, where blocks are of so many."""
-        newest = state.newest or 0
+        newest, size = state.newest or 0, self._clock.period
         block = state.blocks.get(newest)
-        return int(newest * self._clock.period + (0 if block is None else block.examples))
+        position: int = newest * size + (0 if block is None else block.examples)
+        return position
 
     def _check_zone(self, state: WindowState[A], aware: bool | None) -> None:
         if self._zone is not None:
@@ -165,8 +167,6 @@ class Blocks(Window[A]):
 
         Parameters
         ----------
-        y_true, y_pred, weight, mask
-            As for `Evaluator.update`.
         t
             When it was, if windows are of time: a datetime, date or numpy.datetime64 where the length is a timedelta,
             else a number. It need not be the latest.
@@ -195,7 +195,10 @@ class Blocks(Window[A]):
         clock = self._clock
         if (t is None) is clock.timed:
             raise self._wrong_time("t")
-        key, aware = (self._position(state), None) if t is None else clock.key(t)
+        if t is None:
+            key = self._position(state)
+            return state, key, None, self._place(key, t)
+        key, aware = clock.key(t)
         place = self._place(key, t)
         self._check_zone(state, aware)
         self._check_late(place.number, state.newest, "t")
@@ -212,16 +215,19 @@ class Blocks(Window[A]):
         state, key, aware, place = where
         block = state.blocks.get(place.number)
         counting = self._template.copy() if block is None else block
-        before, weight = counting.examples, self._weigh(key, place, weight)
-        parts = core_of(counting).prepare_one(y_true, y_pred, weight, mask, 1)
-        if self._cell.value is not state or counting.examples != before:
+        core = core_of(counting)
+        before, weight = core.states.examples, self._weigh(key, place, weight)
+        parts = core.prepare_one(y_true, y_pred, weight, mask, 1)
+        if self._cell.value is not state or core.states.examples != before:
             raise changed_while_reading()
         latest = self._seen(state.latest, key)
-        if block is not None and latest == state.latest:
-            return parts
-        newest = place.number if state.newest is None else max(place.number, state.newest)
-        blocks = state.blocks if block is not None else {**state.blocks, place.number: counting}
-        return [*parts, self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest)))]
+        if block is None:
+            newest = place.number if state.newest is None else max(place.number, state.newest)
+            blocks = {**state.blocks, place.number: counting}
+            parts.append(self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest))))
+        elif latest != state.latest:
+            parts.append(self._cell.prepare_store(WindowState(state.newest, state.blocks, aware, latest)))
+        return parts
 
     def update_many(
         self,
@@ -236,8 +242,6 @@ class Blocks(Window[A]):
 
         Parameters
         ----------
-        y_true, y_pred, weights, mask
-            As for `Evaluator.update_many`.
         times
             One time per example, as for `update`, if windows are of time.
 

@@ -1,7 +1,6 @@
-"""Powers of two between whole ones, the same on every machine.
+"""``2**x`` for x in [0, 1], the same on every machine: a table entry times a polynomial, so no library is asked.
 
-``2**x`` for x in [0, 1] is a table entry times a polynomial, in additions and multiplications alone, so no library of
-the machine is asked. The relative error is below 2**-51.
+The relative error is below 2**-51.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import timedelta
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class _Read(NamedTuple):
     blocks: object
     examples: int
     at: tuple[int, float]
-    made: object
+    made: Any
 
 
 @public
@@ -85,10 +85,8 @@ class Fading(Blocks[A]):
             clock = clock_of(half_life, "half_life")
         self._begin(evaluator, clock, _KEEP)
 
-    # -- weights ------------------------------------------------------------------------------------------------------
-
     def _seen(self, latest: int, key: int) -> int:
-        return max(latest, key) if self.timed else latest
+        return max(latest, key) if self._clock.timed else latest
 
     def _weigh(self, key: int, place: Place, weight: float) -> float:
         heavier = checked_weight(weight) * power(self._clock.part(key, place.start))
@@ -104,8 +102,6 @@ class Fading(Blocks[A]):
             if np.isinf(weights).any():
                 raise InputError("weights are too large to fade; divide all weights by some number")
         return replace(batch, weights=weights)
-
-    # -- reading ------------------------------------------------------------------------------------------------------
 
     def _now(self, state: WindowState[A]) -> tuple[int, float]:
         """The block of the latest example, and how far into it that is."""
@@ -123,7 +119,7 @@ class Fading(Blocks[A]):
         examples = past + (0 if block is None else block.examples)
         read: _Read | None = getattr(self, "_read", None)
         if read is not None and read.blocks is state.blocks and (read.examples, read.at) == (examples, now):
-            return read.made  # type: ignore[return-value]
+            return read.made  # type: ignore[no-any-return]
         made = self._before(state, past, now[0])
         if block is not None:
             made.merge(block)
@@ -137,7 +133,7 @@ class Fading(Blocks[A]):
         """All blocks but the newest, in weights that hold at its start."""
         past: _Read | None = getattr(self, "_past", None)
         if past is not None and past.blocks is state.blocks and (past.examples, past.at) == (examples, (newest, 0.0)):
-            return past.made.copy()  # type: ignore[attr-defined,no-any-return]
+            return past.made.copy()  # type: ignore[no-any-return]
         made = self._template.copy()
         for index, block in state.blocks.items():
             if index != newest:
@@ -150,8 +146,6 @@ class Fading(Blocks[A]):
         if (numerator, scale) == (1, 0):
             return block.copy()
         return with_states(block, core_of(block).states.scaled(numerator, scale))
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def _take(self, source: Source, *numbers: int) -> None:
         super()._take(source, *numbers)

@@ -11,6 +11,7 @@ from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import core_of, with_states
 from streameval.evaluation.holding import template_of
+from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
 from streameval.schema.recording import Recording
 from streameval.schema.text import quoted
@@ -63,29 +64,23 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
+    def _slide(
+        self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int, prepare: bool
+    ) -> list[Part]:
+        """Count an example, or ``prepare`` that it is counted; what is returned is still to be committed."""
         history, _, core = self._now
         # As in `Accumulator.update`: the common case in as few steps as can be.
         if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
-            labels = core.labels
-            code = history.tape.slide(
-                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
-            )
-            if code == DONE:
-                return
-        history.states.root.commit(self._prepare_slide(y_true, y_pred, weight, mask, stamp, limit))
-
-    def _prepare_slide(
-        self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int
-    ) -> list[Part]:
-        history, core = self._history()
-        if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
-            labels = core.labels
-            parts: list[Part] | int = history.tape.prepare_slide(
+            labels, tape = core.labels, history.tape
+            slide = tape.prepare_slide if prepare else tape.slide
+            parts: list[Part] | int = slide(
                 history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
             )
             if not isinstance(parts, int):
                 return parts
+            if parts == DONE:
+                return []
+        history, core = self._history()
         example = core.read_one(y_true, y_pred, weight, mask)
         if self._now[0] is not history or stamp < history.latest:
             raise changed_while_reading()
@@ -107,27 +102,18 @@ class _Recent(Window[A]):
         history = self._now[0]
         if stamps is not None and stamps[0] < history.latest:
             raise changed_while_reading()
-        if recent.examples > size or (recent.examples == size and stamps is None):
-            # None of the old ones stays.
+        if recent.examples > size or (recent.examples == size and stamps is None):  # none of the old ones stays
             self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
             return
         limit = self._limit(ALWAYS if stamps is None else int(stamps[-1]))
         history.extend(gathered.states, recent, stamps, self._size, limit)
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
-        """Refused: examples that were evicted when the two were merged are gone.
-
-        Raises
-        ------
-        MergeError
-            Always.
-        """
+        """Always raises `MergeError`: examples that were evicted when the two were merged are gone."""
         raise MergeError(
             "cannot unmerge: examples that were evicted when the two were merged are gone; merge the "
             "windows that should stay instead"
         )
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def _current(self) -> A:
         return self._now[1]
@@ -199,39 +185,22 @@ class Rolling(_Recent[A]):
         return self._size
 
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
-        """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood. Nothing has changed then.
-        """
-        self._slide(y_true, y_pred, weight, mask, 0, ALWAYS)
+        """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``."""
+        if parts := self._slide(y_true, y_pred, weight, mask, 0, ALWAYS, False):
+            commit.Root.commit(parts)
 
     def _prepare(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> list[Part]:
         """Prepare what `update` does, for a commit that follows at once."""
-        return self._prepare_slide(y_true, y_pred, weight, mask, 0, ALWAYS)
+        return self._slide(y_true, y_pred, weight, mask, 0, ALWAYS, True)
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
     ) -> None:
-        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
-
-        Raises
-        ------
-        InputError, LabelError
-            If an argument cannot be understood or lengths differ. Nothing has changed then.
-        """
+        """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if one is wrong."""
         self._extend(y_true, y_pred, weights, mask, None, self._size)
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
-        """Refused: which examples of two streams are the last ones, nobody knows.
-
-        Raises
-        ------
-        MergeError
-            Always.
-        """
+        """Always raises `MergeError`: which examples of two streams are the last ones, nobody knows."""
         raise MergeError(
             "cannot merge: Rolling windows have no common order, so the last examples of both are unknown; merge their "
             "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
@@ -324,8 +293,6 @@ class TimeRolling(_Recent[A]):
 
         Parameters
         ----------
-        y_true, y_pred, weight, mask
-            As for `Evaluator.update`.
         t
             When it was: a datetime, date or numpy.datetime64 if the period is a timedelta, else a number. Not before
             the latest time.
@@ -336,14 +303,15 @@ class TimeRolling(_Recent[A]):
             If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
         """
         key = self._key(t)
-        self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
+        if parts := self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key), False):
+            commit.Root.commit(parts)
 
     def _prepare(
         self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None
     ) -> list[Part]:
         """Prepare what `update` does, for a commit that follows at once."""
         key = self._key(t)
-        return self._prepare_slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
+        return self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key), True)
 
     def _key(self, t: Time) -> int:
         """A time that may come next."""
@@ -367,8 +335,6 @@ class TimeRolling(_Recent[A]):
 
         Parameters
         ----------
-        y_true, y_pred, weights, mask
-            As for `Evaluator.update_many`.
         times
             One time per example, as for `update`, none before the one before.
 

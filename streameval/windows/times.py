@@ -1,8 +1,4 @@
-"""Times and spans of time, as integers that sort alike.
-
-With a period that is a `datetime.timedelta` times are dates, stored as microseconds since 1970; with a number they are
-float64 numbers, stored as their bits, so that nothing is rounded.
-"""
+"""Times as integers that sort alike: dates as microseconds since 1970, numbers as the bits of the float64."""
 
 from __future__ import annotations
 
@@ -30,6 +26,8 @@ _LOW = 2**63 - 1
 _FAR = 2**62
 _DAY = 86_400_000_000
 _FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1  # what a datetime can say: the years from 1 to 9999
+_TOO_FINE = "is finer than a microsecond; round it first, so that it is clear what counts"
+_TOO_FAR = "is not within the years 1 to 9999 (in UTC, if it has a time zone)"
 _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
 
 
@@ -65,13 +63,10 @@ class Clock:
         """The key of the first time that is not before ``exact``."""
         return int(exact)
 
-    def plain(self, start: int | Fraction) -> int | Fraction | float:
-        """The start of a period in the form that `part` takes best."""
-        return start
-
     def part(self, key: int, start: Fraction | float) -> float:
         """How far a time is into the period that starts there, from 0 to 1, correctly rounded."""
-        return float((key - int(start)) / self.period)
+        part: float = (key - int(start)) / self.period
+        return part
 
     def places(self, keys: IntArray, origin: int | Fraction) -> tuple[IntArray, FloatArray]:
         """In which period each time is, and how far into it, from 0 to 1."""
@@ -115,12 +110,12 @@ class _Calendar(Clock):
             if t != t:
                 raise InputError(f"{name} is NaT; give a time")
             if getattr(t, "nanosecond", False):
-                raise _too_fine(t, name)
+                raise InputError(f"{name} {quoted(t)} {_TOO_FINE}")
             aware = t.tzinfo is not None and t.utcoffset() is not None
             since = t - (_EPOCH_UTC if aware else _EPOCH)
             key = since.days * _DAY + since.seconds * 1_000_000 + since.microseconds
             if not self.holds(key):  # by its offset
-                raise _out_of_range(t, name)
+                raise InputError(f"{name} {quoted(t)} {_TOO_FAR}")
             return key, aware
         if isinstance(t, np.datetime64):
             keys = self._of_array(np.asarray(t).reshape(1), name)
@@ -149,11 +144,11 @@ class _Calendar(Clock):
         if np.datetime_data(times.dtype)[0] in ("ns", "ps", "fs", "as"):
             fine = keys.astype("datetime64[us]").astype(times.dtype) != times
             if fine.any():
-                raise _too_fine(times[fine][0], name)
+                raise InputError(f"{name} {quoted(times[fine][0])} {_TOO_FINE}")
         # Years as well, since a number of microseconds may have overflowed.
         far = (np.abs(times.astype("datetime64[Y]").astype(np.int64)) > 10_000) | (keys < _FIRST) | (keys > _LAST)
         if far.any():
-            raise _out_of_range(times[far][0], name)
+            raise InputError(f"{name} {quoted(times[far][0])} {_TOO_FAR}")
         return keys
 
     def holds(self, key: int) -> bool:
@@ -208,10 +203,6 @@ class _Line(Clock):
     def ceil(self, exact: int | Fraction) -> int:
         near = float(exact)
         return _key_of(near) + (near < exact)
-
-    def plain(self, start: int | Fraction) -> int | Fraction | float:
-        near = float(start)
-        return near if near == start else start
 
     def part(self, key: int, start: Fraction | float) -> float:
         now = _number_of(key)
@@ -310,13 +301,3 @@ def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
     if array.ndim != 1 or array.dtype.kind not in "iufMO" or np.ma.is_masked(times):
         raise InputError(f"times must be one time per example, not {quoted(times)}")
     return array
-
-
-def _too_fine(t: object, name: str) -> InputError:
-    return InputError(
-        f"{name} {quoted(t)} is finer than a microsecond; round it first, so that it is clear what counts"
-    )
-
-
-def _out_of_range(t: object, name: str) -> InputError:
-    return InputError(f"{name} {quoted(t)} is not within the years 1 to 9999 (in UTC, if it has a time zone)")
