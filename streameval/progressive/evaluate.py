@@ -209,8 +209,8 @@ def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterat
     """The examples of a stream, with a bar on stderr where it is wanted."""
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"progress must be True, False or None, not {quoted(progress)}")
-    if total is not None and (type(total) is not int or total < 0):
-        raise InputError(f"total must be an integer of at least 0, or None, not {quoted(total)}")
+    if total is not None:
+        check_number("total", total, 0)
     try:
         examples = iter(stream)
     except TypeError:

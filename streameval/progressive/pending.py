@@ -17,7 +17,7 @@ from streameval.errors import InputError, public
 from streameval.inputs.values import array_of
 from streameval.kernel.backend import commit
 from streameval.progressive.target import Target
-from streameval.schema.text import check_choice, quoted
+from streameval.schema.text import check_choice, check_number, quoted
 from streameval.states.base import Part
 
 EvaluatorT = TypeVar("EvaluatorT")
@@ -77,8 +77,8 @@ class Pending(Generic[EvaluatorT]):
         max_age: object = None,
         late: Literal["error", "count"] = "error",
     ) -> None:
-        if max_pending is not None and (type(max_pending) is not int or max_pending < 1):
-            raise InputError(f"max_pending must be an integer of at least 1, or None, not {quoted(max_pending)}")
+        if max_pending is not None:
+            check_number("max_pending", max_pending, 1)
         check_choice("late", late, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)
@@ -90,8 +90,6 @@ class Pending(Generic[EvaluatorT]):
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._labels: tuple[object, ...] = ()
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
-
-    # -- changing -----------------------------------------------------------------------------------------------------
 
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
         """Hold a prediction.
@@ -252,8 +250,6 @@ class Pending(Generic[EvaluatorT]):
                 "give a number for numbers, a timedelta for datetimes"
             ) from None
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
     @property
     def evaluator(self) -> EvaluatorT:
         """What counts the pairs."""
@@ -297,8 +293,6 @@ class Pending(Generic[EvaluatorT]):
     def __repr__(self) -> str:
         return f"<Pending: {self.pending} wait, {self.late} late, evicted {self.evicted}; {self.evaluator!r}>"
 
-    # -- as a value ---------------------------------------------------------------------------------------------------
-
     def copy(self) -> Self:
         """An independent object with the same content, and an evaluator of its own."""
         twin = type(self).__new__(type(self))
@@ -308,8 +302,7 @@ class Pending(Generic[EvaluatorT]):
         twin._cell = commit.Root().cell(self._status)
         return twin
 
-    def __copy__(self) -> Self:
-        return self.copy()
+    __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()

@@ -1,8 +1,4 @@
-"""How an evaluator is called: which keywords its ``update`` takes, by its signature.
-
-An evaluator is anything with ``update(y_true, y_pred)`` and ``get()``: an `Evaluator`, a single metric, a window over
-one of them, a trace, a metric of River. They differ in what else they take: ``weight`` or ``w``, ``mask``, ``t``.
-"""
+"""How evaluators are called: what has ``update`` and ``get``, and may take ``weight`` or ``w``, ``mask`` and ``t``."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ class Target:
     ``prepare`` and ``revert`` are None where it can only count, and where it cannot take back what it counted.
     """
 
-    __slots__ = ("_mask", "_needs_t", "_t", "_weight", "evaluator", "prepare", "revert", "update")
+    __slots__ = ("_mask", "_name", "_needs_t", "_t", "_weight", "evaluator", "prepare", "revert", "update")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -47,7 +43,7 @@ class Target:
                     f"{name} must have update and get, but {quoted(evaluator)} has no {verb}; "
                     "give an Evaluator, a metric object or a window"
                 )
-        self.evaluator = evaluator
+        self.evaluator, self._name = evaluator, type(evaluator).__name__
         self.update: Callable[..., object] = evaluator.update  # type: ignore[attr-defined]
         accepted = _keywords(self.update)
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
@@ -63,13 +59,13 @@ class Target:
     def refuse_weight(self) -> None:
         """Raise unless the evaluator takes a weight."""
         if self._weight is None:
-            raise InputError(f"{self._kind()} takes no weight; leave the weight out, or give an evaluator that does")
+            raise InputError(f"{self._name} takes no weight; leave the weight out, or give an evaluator that does")
 
     def refuse_no_t(self) -> None:
         """Raise if the evaluator is a window over time: it needs the time of every example."""
         if self._needs_t:
             raise InputError(
-                f"{self._kind()} needs the time of each example; give t=, or moment= where examples are read"
+                f"{self._name} needs the time of each example; give t=, or moment= where examples are read"
             )
 
     def keywords(self, weight: object, mask: object, t: object) -> dict[str, object]:
@@ -83,16 +79,13 @@ class Target:
             arguments[str(self._weight)] = weight
         if mask is not None:
             if not self._mask:
-                raise InputError(f"{self._kind()} takes no mask; leave the mask out, or give an evaluator that does")
+                raise InputError(f"{self._name} takes no mask; leave the mask out, or give an evaluator that does")
             arguments["mask"] = mask
         if t is None:
             self.refuse_no_t()
         elif self._t:
             arguments["t"] = t
         return arguments
-
-    def _kind(self) -> str:
-        return type(self.evaluator).__name__
 
 
 def preparing(evaluator: object) -> Callable[..., list[Part] | None] | None:

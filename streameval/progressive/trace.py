@@ -69,8 +69,6 @@ class Trace:
         self._status = commit.Root().cell((0, None))  # how many examples there are, and the time
         self._written: list[_Row] = []
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def update(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
     ) -> None:
@@ -173,8 +171,6 @@ class Trace:
                     row[metric, name, None] = float(value)
         return *self._status.value, row
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
     @property
     def every(self) -> int:
         """After how many examples a row is written."""
@@ -193,15 +189,8 @@ class Trace:
 
     @property
     def reads_scores(self) -> bool:
-        """Whether the evaluators read scores.
-
-        Raises
-        ------
-        InputError
-            If some do and some do not.
-        """
-        kinds = {repr(name): reads_scores(target.evaluator) for name, target in self._targets.items()}
-        return all_read_scores(kinds)
+        """Whether the evaluators read scores, or `InputError` if only some do."""
+        return all_read_scores({repr(name): reads_scores(one) for name, one in self.evaluators.items()})
 
     def get(self) -> Values:
         """The values now, by name, with the evaluator's name in brackets where it has one."""
@@ -240,7 +229,7 @@ class Trace:
         return sorted(keys, key=lambda key: order[key[:2]])
 
     def plot(self, ax: Axes | None = None, metrics: Iterable[str | MetricSpec] | None = None) -> Axes:
-        """Draw the values against the moments, if there are any, or else against the number of examples.
+        """Draw the values against the moments or else the number of examples, on axes: ``trace.plot().figure.show()``.
 
         Parameters
         ----------
@@ -248,11 +237,6 @@ class Trace:
             The axes to draw on; None for new ones.
         metrics
             Which of the metrics that were written down are drawn; None for all.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes, to be changed or saved: ``trace.plot().figure.savefig("trace.png")``.
 
         Raises
         ------
@@ -289,8 +273,7 @@ class Trace:
         """An independent object with the same rows, and evaluators of its own."""
         return copy.deepcopy(self)
 
-    def __copy__(self) -> Self:
-        return self.copy()
+    __copy__ = copy
 
 
 def _targets_of(evaluators: object) -> dict[str, Target]:

@@ -46,12 +46,10 @@ def declared_of(
     for name in values or ():
         if name not in by:
             raise InputError(f"values has {quoted(name)}{suggestion(name, by)}, but slices are by {quoted(by)}")
-    return tuple(_keys((values or {}).get(name), name) for name in by)
+    return tuple(_keys(values[name], name) if values and name in values else None for name in by)
 
 
-def _keys(values: Iterable[Value] | None, name: str) -> tuple[Key, ...] | None:
-    if values is None:
-        return None
+def _keys(values: Iterable[Value], name: str) -> tuple[Key, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"values[{name!r}] must be a list of values, not {quoted(values)}")
     keys = tuple((typed(value, name, "values"),) for value in values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,11 +17,7 @@ _NONE, _FALSE, _TRUE, _LABEL = range(4)
 
 
 def put_names(
-    sink: Sink,
-    by: tuple[str, ...],
-    cross: tuple[tuple[str, ...], ...],
-    most: int,
-    declared: tuple[tuple[Key, ...] | None, ...],
+    sink: Sink, by: Sequence[str], cross: Sequence[Sequence[str]], most: int, declared: Sequence[Sequence[Key] | None]
 ) -> None:
     """Write what examples are sliced by; ``declared`` are for each name the keys of the declared values, or None."""
     sink += (varint(most), varint(len(by)))

@@ -58,15 +58,12 @@ def _gathered(batches: Iterator[Batch], least: int) -> Iterator[Batch]:
             yield batch
             continue
         waiting.append(batch)
-        if sum(one.examples for one in waiting) >= least or sum(map(_entries, waiting)) >= _ENTRIES:
+        entries = sum(len(side.places) for one in waiting for side in one.sides if side is not None)
+        if sum(one.examples for one in waiting) >= least or entries >= _ENTRIES:
             yield concatenate(waiting)
             waiting = []
     if waiting:
         yield concatenate(waiting)
-
-
-def _entries(batch: Ragged) -> int:
-    return sum(len(side.places) for side in batch.sides if side is not None)
 
 
 def _differ(examples: str, values: int) -> InputError:

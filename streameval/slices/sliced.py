@@ -124,8 +124,6 @@ class Sliced(Mergeable, Generic[A]):
     def _become(self, slices: Iterable[AxisSlices[A]], parts: Iterable[Part] = ()) -> None:
         commit.Root.commit([*parts, self._cell.prepare_store(tuple(slices))])
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
     ) -> None:
@@ -287,8 +285,6 @@ class Sliced(Mergeable, Generic[A]):
         values = [typed(value_of(where, name), name) for name in self._by]
         return [tuple(values[place] for place in group.axis.places) for group in self._slices]
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
     @property
     def by(self) -> tuple[str, ...]:
         """The names that slices are by."""
@@ -394,8 +390,6 @@ class Sliced(Mergeable, Generic[A]):
         if not groups:
             raise InputError(f"by must be one of {[one.axis.describe() for one in self._slices]}, not {quoted(by)}")
         return groups
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent object with the same content."""

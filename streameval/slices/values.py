@@ -12,12 +12,9 @@ from streameval.errors import InputError
 from streameval.schema.labels import is_unicode
 from streameval.schema.text import quoted
 
-Value: TypeAlias = str | int | bool | None
-"""None is the value of examples that have none."""
-
-Typed: TypeAlias = tuple[type, Value]
+Value: TypeAlias = str | int | bool | None  # None is the value of examples that have none
+Typed: TypeAlias = tuple[type, Value]  # since True and 1 are one key to Python
 Key: TypeAlias = tuple[Typed, ...]
-"""Values with their types, since True and 1 are one key to Python."""
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _KINDS = {type(None): 0, bool: 1, int: 2, str: 3}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -25,8 +26,6 @@ from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 from streameval.wire.fields import Sink, Source, zigzag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike
 
 
@@ -46,6 +45,10 @@ class Place(NamedTuple):
     end: int
     number: int
     start: int | Fraction | float
+
+
+_Where: TypeAlias = tuple[WindowState[A], int, bool | None, Place]
+"""What is in the window, the key of an example, whether its time has a time zone, and its block."""
 
 
 class Blocks(Window[A]):
@@ -84,8 +87,6 @@ class Blocks(Window[A]):
     def reset(self) -> None:
         """Forget every example, and the time."""
         self._cell = commit.Root().cell(WindowState(None if self.timed else 0, {}))
-
-    # -- where an example belongs -------------------------------------------------------------------------------------
 
     def _edges(self, index: int) -> tuple[int | Fraction, int | Fraction]:
         """Where a block starts and ends."""
@@ -141,8 +142,6 @@ class Blocks(Window[A]):
             "length as a timedelta or a float"
         )
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     @property
     def _state(self) -> WindowState[A]:
         """What is in the window; a block of examples that is full is over."""
@@ -189,8 +188,8 @@ class Blocks(Window[A]):
         """Prepare what `update` does, for a commit that follows at once."""
         return self._prepare_at(self._where(t), y_true, y_pred, weight, mask)
 
-    def _where(self, t: Time | None) -> tuple[WindowState[A], int, bool | None, Place]:
-        """What is in the window, the key of an example, whether its time has a time zone, and its block."""
+    def _where(self, t: Time | None) -> _Where[A]:
+        """Where an example belongs."""
         state: WindowState[A] = self._cell.value
         clock = self._clock
         if (t is None) is clock.timed:
@@ -204,14 +203,7 @@ class Blocks(Window[A]):
         self._check_late(place.number, state.newest, "t")
         return state, key, aware, place
 
-    def _prepare_at(
-        self,
-        where: tuple[WindowState[A], int, bool | None, Place],
-        y_true: object,
-        y_pred: object,
-        weight: float,
-        mask: object,
-    ) -> list[Part]:
+    def _prepare_at(self, where: _Where[A], y_true: object, y_pred: object, weight: float, mask: object) -> list[Part]:
         state, key, aware, place = where
         block = state.blocks.get(place.number)
         counting = self._template.copy() if block is None else block
@@ -377,8 +369,6 @@ class Blocks(Window[A]):
                 "it had evicted, is not known; unmerge older shards only"
             )
         self._become(mine._replace(blocks=blocks))
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
         """An independent window with the same content."""

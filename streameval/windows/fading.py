@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,15 +24,6 @@ from streameval.wire.envelope import FADING
 from streameval.wire.fields import Source
 
 _KEEP = 64
-
-
-class _Read(NamedTuple):
-    """An object that was put together, and from what, so that it is not done twice."""
-
-    blocks: object
-    examples: int
-    at: tuple[int, float]
-    made: Any
 
 
 @public
@@ -75,8 +67,6 @@ class Fading(Blocks[A]):
     _holder: ClassVar[int] = FADING
     _span_name: ClassVar[str] = "half_life"
     _fades: ClassVar[bool] = True
-    _past: _Read  # not there before the first reading
-    _read: _Read
 
     def __init__(self, evaluator: A, half_life: timedelta | float) -> None:
         if number_or_none(half_life) is not None and isinstance(half_life, int | np.integer):
@@ -113,33 +103,35 @@ class Fading(Blocks[A]):
         state = self._state
         if not state.blocks:
             return self._template.copy()
-        now = self._now(state)
-        past = sum(block.examples for index, block in state.blocks.items() if index != now[0])
-        block = state.blocks.get(now[0])
-        examples = past + (0 if block is None else block.examples)
-        read: _Read | None = getattr(self, "_read", None)
-        if read is not None and read.blocks is state.blocks and (read.examples, read.at) == (examples, now):
-            return read.made  # type: ignore[no-any-return]
-        made = self._before(state, past, now[0])
-        if block is not None:
-            made.merge(block)
-        # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
-        numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
-        made = self._scaled(made, numerator, denominator.bit_length() - 1)
-        self._read = _Read(state.blocks, examples, now, made)
-        return made
+        now, blocks = self._now(state), state.blocks
+        newest = blocks.get(now[0])
+        past = sum(block.examples for index, block in blocks.items() if index != now[0])
 
-    def _before(self, state: WindowState[A], examples: int, newest: int) -> A:
-        """All blocks but the newest, in weights that hold at its start."""
-        past: _Read | None = getattr(self, "_past", None)
-        if past is not None and past.blocks is state.blocks and (past.examples, past.at) == (examples, (newest, 0.0)):
-            return past.made.copy()  # type: ignore[no-any-return]
-        made = self._template.copy()
-        for index, block in state.blocks.items():
-            if index != newest:
-                made.merge(self._scaled(block, 1, newest - index))
-        self._past = _Read(state.blocks, examples, (newest, 0.0), made)
-        return made.copy()
+        def before() -> A:
+            """All blocks but the newest, in weights that hold at its start."""
+            made = self._template.copy()
+            for index, block in blocks.items():
+                if index != now[0]:
+                    made.merge(self._scaled(block, 1, now[0] - index))
+            return made
+
+        def whole() -> A:
+            made = self._once("_past", blocks, (past, now[0]), before).copy()
+            if newest is not None:
+                made.merge(newest)
+            # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
+            numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
+            return self._scaled(made, numerator, denominator.bit_length() - 1)
+
+        return self._once("_read", blocks, (past, 0 if newest is None else newest.examples, now), whole)
+
+    def _once(self, name: str, blocks: dict[int, A], of: tuple[object, ...], make: Callable[[], A]) -> A:
+        """What ``make`` puts together, or did the last time, if that was of the same."""
+        memo: tuple[object, object, A] = getattr(self, name, (None, None, self._template))
+        if memo[0] is not blocks or memo[1] != of:
+            memo = blocks, of, make()
+            setattr(self, name, memo)
+        return memo[2]
 
     @staticmethod
     def _scaled(block: A, numerator: int, scale: int) -> A:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
@@ -24,8 +25,6 @@ from streameval.wire.fields import Sink, Source
 from streameval.wire.recordings import put_recording, take_recording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike
 
 _ALL = 2**62

@@ -110,8 +110,8 @@ class Tumbling(Blocks[A]):
     def last(self) -> ClosedWindow[A] | None:
         """The newest of `closed`; None if there is none."""
         state = self._state
-        index = max((index for index in state.blocks if index != state.newest), default=None)
-        return None if index is None else self._closed(state, index)
+        closed = [index for index in state.blocks if index != state.newest]
+        return self._closed(state, max(closed)) if closed else None
 
     def _closed(self, state: WindowState[A], index: int) -> ClosedWindow[A]:
         start, end = (self._clock.value(edge, state.aware) for edge in self._edges(index))
