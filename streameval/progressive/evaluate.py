@@ -81,9 +81,9 @@ def progressive_evaluate(
         scores if the evaluator reads scores: it has a threshold, or a metric of rankings or curves. River's
         probabilities of both outcomes become the one of True.
     unpredicted
-        What to do with an example for which the model predicts nothing (None or an empty mapping), as some do before
-        they have learnt: ``"skip"`` learns from it but does not count it, as River does; ``"count"`` counts it with no
-        label predicted. A label that is predicted as None within an example is not predicted, either way.
+        What to do with an example for which the model predicts nothing (None or an empty mapping): ``"skip"`` learns
+        from it but does not count it, as River does; ``"count"`` counts it with no label predicted. A label that is
+        predicted as None is not predicted, either way.
     weight
         The weight of an example: the name of a field of ``x``, or a callable of ``(x, y)``. None takes the ``"w"`` of
         ``kwargs``, where there is one.

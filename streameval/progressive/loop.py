@@ -126,14 +126,13 @@ class Loop:
                 raise
         if self._learn is None:
             return question
-        if self._weighs_learning and question.weight is not None:
-            try:
-                self._learn(question.x, question.y, w=question.weight, **question.extra)
-            except TypeError as error:
+        weighs = self._weighs_learning and question.weight is not None
+        try:
+            self._learn(question.x, question.y, **({"w": question.weight} if weighs else {}), **question.extra)
+        except TypeError as error:
+            if weighs:
                 error.add_note('learn_one was given the weight as w; if the model takes none, give weigh="metric".')
-                raise
-        else:
-            self._learn(question.x, question.y, **question.extra)
+            raise
         return question
 
 

@@ -34,14 +34,11 @@ class Predictor:
         """The prediction for one example; None where the model predicts nothing."""
         try:
             y_pred: Any = self._predict(x, **extra)
-        except NotImplementedError as error:
-            if not self._scores:
+        except (NotImplementedError, AttributeError) as error:
+            # The last step of a pipeline may lack the method.
+            if not self._scores or getattr(error, "name", "predict_proba_one") != "predict_proba_one":
                 raise
             raise InputError(f"{self._name} does not predict probabilities; {_ADVICE}") from error
-        except AttributeError as error:
-            if error.name != "predict_proba_one":  # what the last step of a pipeline lacks
-                raise
-            raise InputError(f"{self._name} has no predict_proba_one; {_ADVICE}") from error
         if y_pred is None:
             return None
         if isinstance(y_pred, Mapping):

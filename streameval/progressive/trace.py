@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 from collections.abc import Iterable, Mapping
@@ -253,7 +252,7 @@ class Trace:
             raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")
         keys = self._keys()
         if metrics is not None:
-            wanted = {_key_of(metric) for metric in _listed(metrics)}
+            wanted = set(_names_of(metrics))
             if missing := wanted - {metric for metric, _, _ in keys}:
                 known = sorted({metric for metric, _, _ in keys})
                 raise MetricError(f"{min(missing)} was not written down; choose from {known}")
@@ -294,28 +293,27 @@ def _targets_of(evaluators: object) -> dict[str, Target]:
     return targets
 
 
-def _listed(metrics: Iterable[str | MetricSpec]) -> list[str | MetricSpec]:
+def _names_of(metrics: Iterable[str | MetricSpec]) -> tuple[str, ...]:
+    """The names under which values come. Those that are no metrics of ours may be another library's."""
     if isinstance(metrics, str | MetricSpec):
         raise MetricError(f"metrics must be a list, not {quoted(metrics)}; write [{quoted(metrics)}]")
-    return list(metrics)
-
-
-def _key_of(metric: str | MetricSpec) -> str:
-    """The name under which values come. Names that are no metrics of ours may be another library's."""
-    if isinstance(metric, str):
-        with contextlib.suppress(MetricError):
-            return parse_spec(metric).key
-    return str(metric)
+    names: dict[str, None] = {}
+    for metric in map(str, metrics):
+        try:
+            names[parse_spec(metric).key] = None
+        except MetricError:
+            names[metric] = None
+    return tuple(names)
 
 
 def _checked_metrics(metrics: Iterable[str | MetricSpec], targets: dict[str, Target]) -> tuple[str, ...]:
-    keys = tuple(dict.fromkeys(map(_key_of, _listed(metrics))))
-    answered = {name for target in targets.values() for name in values_of(target.evaluator, keys)}
-    for key in keys:
-        if key not in answered:
-            parse_spec(key)  # names the nearest metric, if there is none of this name
-            raise MetricError(f"{key} cannot be had from any of the evaluators; leave it out, or give an Evaluator")
-    return keys
+    names = _names_of(metrics)
+    answered = {name for target in targets.values() for name in values_of(target.evaluator, names)}
+    for name in names:
+        if name not in answered:
+            parse_spec(name)  # names the nearest metric, if there is none of this name
+            raise MetricError(f"{name} cannot be had from any of the evaluators; leave it out, or give an Evaluator")
+    return names
 
 
 def _column(key: Key) -> str:
