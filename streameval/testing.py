@@ -138,20 +138,12 @@ def check_mergeable(
             )
     if unknown := [name for name in names if name not in LAWS]:
         raise InputError(f"laws names {quoted(unknown[0])}; the laws are {', '.join(LAWS)}")
-    plain = update is None and all(len(example) == 2 for example in listed)
-    checks = _Laws[Any](
-        factory,
-        has,
-        update or _method("update"),
-        merge or (lambda state, other: state.merge(other)),
-        revert or (_method("revert") if "revert" in has else None),
-        update_many or (_update_many if plain and "update_many" in has else None),
-        key,
-        refused,
-        ordered,
-        rounds,
-        seed,
-    )
+    if update_many is None and update is None and "update_many" in has and all(len(one) == 2 for one in listed):
+        update_many = _update_many
+    merge = merge or (lambda state, other: state.merge(other))  # type: ignore[attr-defined]  # it has one
+    revert = revert or (_method("revert") if "revert" in has else None)
+    update = update or _method("update")
+    checks = _Laws(factory, has, update, merge, revert, update_many, key, refused, ordered, rounds, seed)
     for law in names:
         reason = checks.broken(law, listed)
         if reason is not None:

@@ -136,8 +136,7 @@ def restored_states(config: Config, contents: Mapping[str, Any]) -> StateSet:
     if not contents:
         return Core.fresh(config).states
     decisions = contents["decisions"]
-    labels = LabelIndex(decisions.labels)
-    labels.fixed = decisions.fixed
+    labels = LabelIndex(decisions.labels, decisions.fixed)
     try:
         return states_of(config, labels, contents)
     except StreamevalError as error:  # such as a state that counts what this configuration does not

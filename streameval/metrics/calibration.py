@@ -107,7 +107,6 @@ class _Bins:
 def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
     """The bins of each label, or once those of all together; scores must be probabilities."""
     offsets, bins, counts, common, words = tables.pool if pooled else tables.read
-    assert words is not None  # noqa: S101  # sums were asked for
     if len(bins) and (int(bins.min()) < _ZERO or int(bins.max()) > _ONE):
         worst = binned.edges_of(np.array([int(bins.min()), int(bins.max())])).tolist()
         raise MetricError(

@@ -15,10 +15,6 @@ _NO_COLUMNS: IntArray = np.zeros(0, np.int64)
 _NO_COLUMNS.flags.writeable = False
 
 
-def _unexpected() -> Exception:
-    return AssertionError("the kernel refused what was checked before")
-
-
 @dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
 class Dense:
     """Matrices, one row an example, whose columns are all mentioned.
@@ -41,8 +37,8 @@ class Dense:
     weights
         None when all are 1.
     refusal
-        Makes the error about a byte above 1 or a score that is not finite, for which only the kernel looks where it
-        reads the values anyway. Batches that hold scores for other states than decisions are checked.
+        Makes the error about a byte above 1 or a score that is not finite, which only the kernel looks for. Batches
+        with scores for other states than decisions are checked.
     """
 
     columns: IntArray
@@ -53,7 +49,7 @@ class Dense:
     ranked: UInt8Array | None = None
     mask: UInt8Array | None = None
     weights: FloatArray | None = None
-    refusal: Callable[[], Exception] = _unexpected
+    refusal: Callable[[], Exception] = AssertionError
 
     @property
     def examples(self) -> int:
@@ -68,10 +64,6 @@ class Dense:
         )
         columns, true = self.columns, self.true[rows]
         return Dense(columns, true, pred, scores, self.threshold, ranked, mask, weights, self.refusal)  # type: ignore[arg-type]  # each of its own type
-
-    def part(self, start: int, stop: int) -> Dense:
-        """The rows from ``start`` to before ``stop``."""
-        return self.take(slice(start, stop))
 
     @property
     def comparable(self) -> bool:
@@ -108,8 +100,7 @@ class Ragged:
         None when all are 1.
     ranked, scores
         The labels that have a score, no column twice in an example, and these scores; None where there are none. With
-        scores, no list has ``columns``, and ``mentioned`` holds what is ranked. A label without a score ranks behind
-        all other labels.
+        scores, no list has ``columns``, and ``mentioned`` holds what is ranked.
     """
 
     examples: int
@@ -127,25 +118,13 @@ class Ragged:
         """The lists from which outcomes of cells follow."""
         return self.true, self.pred, self.mask, self.mentioned
 
-    def take(self, rows: IntArray) -> Ragged:
+    def take(self, rows: slice | IntArray) -> Ragged:
         """These examples, in this order."""
-        true, pred, mask, mentioned = (_taken(side, rows) for side in self.sides)
+        true, pred, mask, mentioned = (None if side is None else _taken(side, rows)[0] for side in self.sides)
         weights = None if self.weights is None else self.weights[rows]
-        ranked, scores = self.ranked, self.scores
-        if ranked is not None and scores is not None:
-            offsets, entries = backend.lists.taken(ranked.offsets, np.arange(len(scores)), rows)
-            ranked, scores = Lists(np.asarray(offsets, np.int64), ranked.places[entries]), scores[entries]
-        return Ragged(len(rows), true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores)
-
-    def part(self, start: int, stop: int) -> Ragged:
-        """The examples from ``start`` to before ``stop``."""
-        true, pred, mask, mentioned = (None if side is None else part_of(side, start, stop)[0] for side in self.sides)
-        weights = None if self.weights is None else self.weights[start:stop]
-        ranked, scores = self.ranked, self.scores
-        if ranked is not None and scores is not None:
-            ranked, span = part_of(ranked, start, stop)
-            scores = scores[span]
-        return Ragged(stop - start, true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores)
+        ranked, scores = (None, None) if self.ranked is None else _taken(self.ranked, rows, self.scores)
+        examples = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        return Ragged(examples, true, pred, mask, mentioned, self.mentioned_by_all, weights, ranked, scores)
 
     def compatible(self, other: Batch) -> bool:
         """Whether the two can be put one after the other by `concatenate`."""
@@ -233,13 +212,6 @@ def _concatenated(sides: tuple[Lists | None, ...]) -> Lists | None:
     return Lists(offsets, np.concatenate([part.flat() for part in parts]).astype(np.int64), distinct=distinct)
 
 
-def _taken(lists: Lists | None, rows: IntArray) -> Lists | None:
-    if lists is None:
-        return None
-    offsets, places = backend.lists.taken(lists.offsets, lists.places, rows)
-    return lists._replace(offsets=offsets, places=places)
-
-
 def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:
     """The lists from ``start`` to before ``stop``, and where their places were."""
     offsets = lists.offsets[start : stop + 1]
@@ -247,6 +219,19 @@ def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:
     if len(offsets) == len(lists.offsets) and span == slice(0, len(lists.places)):
         return lists, span
     return lists._replace(offsets=offsets - offsets[0], places=lists.places[span]), span
+
+
+def _taken(lists: Lists, rows: slice | IntArray, values: FloatArray | None = None) -> tuple[Lists, FloatArray | None]:
+    """The lists of some examples, and the values that belong to their places."""
+    if isinstance(rows, slice):
+        lists, span = part_of(lists, rows.start, rows.stop)
+        return lists, None if values is None else values[span]
+    if values is None:
+        offsets, places = backend.lists.taken(lists.offsets, lists.places, rows)
+    else:
+        offsets, entries = backend.lists.taken(lists.offsets, np.arange(len(values)), rows)
+        places, values = lists.places[entries], values[entries]
+    return lists._replace(offsets=offsets, places=places), values
 
 
 # -- outcomes of cells ------------------------------------------------------------------------------------------------

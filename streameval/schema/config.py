@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
@@ -19,19 +20,25 @@ Nan: TypeAlias = Literal["error", "missing"]
 Ties: TypeAlias = Literal["shared", "last"]
 Threshold: TypeAlias = float | tuple[tuple[Label, float], ...]
 
-_POLICIES = ("error", "ignore", "add")
+_DIFFERENCES = {
+    "labels": "labels differ",
+    "unknown": "unknown differs",
+    "threshold": "thresholds differ",
+    "nan": "nan differs",
+    "states": "states differ",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """What one kind of state counts, as a value; a kind with options of its own adds fields."""
+    """What one kind of state counts, as a value; a kind with options of its own adds fields.
+
+    ``reads`` says which part of an example it counts; ``needs_numbers``, whether the order of labels is not enough.
+    """
 
     kind: ClassVar[str]
-    """The name of the kind."""
     reads: ClassVar[Literal["decisions", "scores"]]
-    """Which part of an example it counts."""
     needs_numbers: ClassVar[bool] = False
-    """Whether it needs the scores themselves, not only the order of labels."""
     parameters: ClassVar[Mapping[str, object]] = {}
     """The arguments of `of` that every metric of this kind has, with their defaults."""
 
@@ -41,14 +48,8 @@ class StateOptions:
     ) -> Self | None:
         """The options that metrics and a user require, or None where nobody requires this kind.
 
-        Parameters
-        ----------
-        needs
-            For each metric that is read from this kind, the options it cannot do without.
-        keep
-            The names in ``keep=`` that are of this kind.
-        arguments
-            The arguments that a user chose, by name.
+        ``needs`` are the options that each metric of this kind cannot do without, ``keep`` the names in ``keep=`` of
+        this kind, and ``arguments`` what a user chose, by name.
         """
         del arguments
         return cls() if needs or keep else None
@@ -79,14 +80,12 @@ class Config:
 
     Attributes
     ----------
-    labels
-        The declared labels in column order, or None when the label set grows with the stream.
-    unknown
-        What happens to a label outside ``labels``: refused, dropped, or added.
-    threshold
-        None when predictions are decisions; a number, or one per label (sorted by label), when they are scores.
-    nan
-        What a score that is NaN means: an error, or a missing score.
+    labels, unknown
+        The declared labels in column order, or None when the label set grows with the stream; whether a label outside
+        them is refused, dropped, or added.
+    threshold, nan
+        None when predictions are binary; a number, or one per label (sorted by label), when they are scores. Whether a
+        score that is NaN is an error, or missing.
     options
         The states besides decisions, by what each counts; in the order of the registry.
     """
@@ -107,7 +106,7 @@ class Config:
         options: tuple[StateOptions, ...] = (),
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
-        policy = cast("Unknown", one_of("unknown", unknown, _POLICIES))
+        policy = cast("Unknown", one_of("unknown", unknown, ("error", "ignore", "add")))
         names = None if labels is None else _label_tuple(labels)
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
@@ -135,25 +134,16 @@ class Config:
 
     @property
     def decides(self) -> bool:
-        """Whether predictions are decisions, or become decisions by a threshold."""
+        """Whether predictions are binary, or become binary by a threshold."""
         return self.threshold is not None or not self.scored
 
     def differences(self, other: Config) -> list[str]:
         """What differs from ``other``, in words."""
         if self is other or self == other:
             return []
-        result = []
-        if self.labels != other.labels:
-            result.append(f"labels differ ({quoted(self.labels)} and {quoted(other.labels)})")
-        if self.unknown != other.unknown:
-            result.append(f"unknown differs ({self.unknown!r} and {other.unknown!r})")
-        if self.threshold != other.threshold:
-            result.append(f"thresholds differ ({quoted(self.threshold)} and {quoted(other.threshold)})")
-        if self.nan != other.nan:
-            result.append(f"nan differs ({self.nan!r} and {other.nan!r})")
-        if self.states != other.states:
-            result.append(f"states differ ({self.states!r} and {other.states!r})")
-        else:
+        pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFERENCES.items()]
+        result = [f"{words} ({quoted(mine)} and {quoted(theirs)})" for words, mine, theirs in pairs if mine != theirs]
+        if self.states == other.states:
             for mine, theirs in zip(self.options, other.options, strict=True):
                 result += mine.differences(theirs)
         return result
@@ -180,11 +170,8 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         raise LabelError(f"labels: {error}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
-    seen: set[Label] = set()
-    for name in names:
-        if name in seen:
-            raise LabelError(f"labels holds {name!r} twice; name each label once")
-        seen.add(name)
+    if len(set(names)) < len(names):
+        raise LabelError(f"labels holds {Counter(names).most_common(1)[0][0]!r} twice; name each label once")
     return names
 
 

@@ -1,7 +1,6 @@
 """Labels and the columns they are counted in.
 
-A label is a ``str`` of valid Unicode or an ``int``. Anything else is refused when it is first seen, so that whatever
-was counted can also be sorted, saved and read back.
+A label is a ``str`` of valid Unicode or an ``int``, so that whatever was counted can be sorted, saved and read back.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from streameval.schema.text import quoted
 Label: TypeAlias = str | int
 
 
-def is_unicode(text: str) -> bool:
+def is_unicode(string: str) -> bool:
     """Whether a string holds no lone surrogate, so that it can be saved."""
     try:
-        text.encode("utf-8")
+        string.encode("utf-8")
     except UnicodeEncodeError:
         return False
     return True
@@ -32,7 +31,7 @@ def normalise(label: object) -> Label:
     if isinstance(label, str):
         if not is_unicode(label):
             raise LabelError(
-                f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode; decode the text properly"
+                f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode; decode the bytes correctly"
             )
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
@@ -40,7 +39,7 @@ def normalise(label: object) -> Label:
     if isinstance(label, float | np.floating):
         raise LabelError(
             f"a label must be a str or an int, not the float {quoted(label)}; "
-            "if these are decisions or scores by position, give a numpy array"
+            "if these are binary predictions or scores by position, give a numpy array"
         )
     raise LabelError(
         f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); "
@@ -56,16 +55,16 @@ def in_order(label: Label) -> tuple[bool, int, str]:
 class LabelIndex:
     """Which column each label is counted in.
 
-    The first ``fixed`` labels were declared by the user and are always present. The rest occurred in the stream: they
-    count as present only while some example mentions them, so registering one changes no result.
+    The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest occurred in the
+    stream: they are present only while some example mentions them, so registering one changes no result.
     """
 
     __slots__ = ("_order", "columns", "fixed", "labels")
 
-    def __init__(self, fixed: Iterable[Label] = ()) -> None:
-        self.labels: list[Label] = list(fixed)
+    def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None) -> None:
+        self.labels: list[Label] = list(labels)
         self.columns: dict[Label, int] = dict(zip(self.labels, range(len(self.labels)), strict=True))
-        self.fixed = len(self.labels)
+        self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Places, ScoreArray
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
 from streameval.schema.labels import Label, LabelIndex
@@ -22,11 +23,6 @@ class ExampleScores(NamedTuple):
     lengths: Int32Array
     columns: Int32Array
     scores: ScoreArray
-
-    @classmethod
-    def nothing(cls, examples: int = 0) -> Self:
-        """Examples that give no score."""
-        return cls(np.zeros(examples, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
     @classmethod
     def of(cls, batch: Batch) -> Self | None:
@@ -68,17 +64,7 @@ class ExampleScores(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Examples one behind the other.
-
-    Attributes
-    ----------
-    lengths, slots
-        How many slots each has, and all slots: truths, binary predictions and masked cells.
-    weights, stamps
-        None if all weights are 1, and if there are no times.
-    scores
-        None unless some state reads scores.
-    """
+    """Examples one behind the other: how many slots each has, all slots, and weights, times and scores if any."""
 
     lengths: Int32Array
     slots: Int32Array
@@ -164,7 +150,7 @@ class Recording(NamedTuple):
     def empty(cls, declared: tuple[Label, ...], *, timed: bool, scored: bool = False) -> Self:
         """Nothing, timed or not, scored or not."""
         nothing, stamps = np.zeros(0, np.int32), np.zeros(0, np.int64) if timed else None
-        scores = ExampleScores.nothing() if scored else None
+        scores = ExampleScores(nothing, nothing, np.zeros(0, np.float32)) if scored else None
         return cls(declared, len(declared), Examples(nothing, nothing, None, stamps, scores))
 
     @classmethod
@@ -181,8 +167,7 @@ class Recording(NamedTuple):
 
     def union(self, other: Self, limit: int) -> Self:
         """The examples of both, which are timed, that are stamped after ``limit``."""
-        labels = LabelIndex(self.labels)
-        labels.fixed = self.fixed
+        labels = LabelIndex(self.labels, self.fixed)
         columns = np.array([labels.add(name) for name in other.labels], np.int64)
         both = Examples.joined([self.examples, other.examples.moved(columns, self.fixed)])
         assert both.stamps is not None  # noqa: S101  # only timed windows are merged
@@ -204,10 +189,10 @@ def rows_of(lengths: Int32Array | IntArray) -> IntArray:
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
-def _entries(lengths: Int32Array, order: IntArray) -> IntArray:
+def _entries(lengths: Int32Array, order: IntArray) -> Places:
     """Where the entries of some examples stand among all entries, in this order of the examples."""
-    taken = offsets_of(lengths[order])
-    return np.repeat(offsets_of(lengths)[order] - taken[:-1], lengths[order]) + np.arange(taken[-1])
+    offsets = offsets_of(lengths)
+    return backend.lists.taken(offsets, np.arange(offsets[-1]), order)[1]
 
 
 def _split(entries: np.ndarray[Any, Any], lengths: Int32Array) -> list[list[Any]]:

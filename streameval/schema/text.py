@@ -36,19 +36,19 @@ def check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
 def printable(label: object) -> str:
     """A label on one line, whatever it holds."""
     try:
-        text = str(label)
+        string = str(label)
     except ValueError:  # Python does not write integers of many thousand digits
-        text = quoted(label)
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
+        string = quoted(label)
+    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in string)
 
 
 def quoted(value: object, limit: int = 60) -> str:
     """A short ``repr`` for messages: never fails, never floods a log."""
     try:
-        text = repr(value)
+        string = repr(value)
     except Exception:  # a foreign __repr__ may raise anything; the message matters more
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+        string = f"<{type(value).__name__}>"
+    return string if len(string) <= limit else string[: limit - 3] + "..."
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:

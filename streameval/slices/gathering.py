@@ -84,5 +84,5 @@ def _parted(batch: Batch, codes: IntArray, groups: int) -> Iterator[tuple[int, B
     present = np.flatnonzero(np.diff(ends, prepend=0))
     start = 0
     for group, stop in zip(present.tolist(), ends[present].tolist(), strict=True):
-        yield group, batch.part(start, stop)
+        yield group, batch.take(slice(start, stop))
         start = stop

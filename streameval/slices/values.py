@@ -41,7 +41,7 @@ def typed(value: object, name: str, argument: str = "where") -> Typed:
     if isinstance(value, str):
         if not is_unicode(value):
             raise InputError(
-                f"{argument}[{name!r}] is {quoted(value)}, which holds a lone surrogate; decode the text properly"
+                f"{argument}[{name!r}] is {quoted(value)}, which holds a lone surrogate; decode the bytes correctly"
             )
         return str, str.__str__(value)
     if value is None or isinstance(value, bool):

@@ -8,9 +8,8 @@ which may fail and shows nothing; then the root of the set of states commits all
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from itertools import pairwise
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -18,9 +17,8 @@ import numpy as np
 from streameval.errors import CounterOverflowError, RevertError, StreamevalError
 from streameval.kernel import backend
 from streameval.kernel.backend import commit
-from streameval.kernel.types import FULL, FloatArray, IntArray, Lists
-from streameval.kernel.types import Ragged as Offsets
-from streameval.schema.batch import Batch, Dense, Example, Ragged, cells_of, ragged
+from streameval.kernel.types import FULL, FloatArray, IntArray
+from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import (
     ExactSums,
@@ -34,7 +32,6 @@ from streameval.states.weights import (
 )
 
 COUNT_MAX = 2**63 - 1
-_PER_THREAD = 255  # examples, below which a thread of its own does not pay
 
 K = TypeVar("K", bound=Hashable)
 
@@ -50,11 +47,11 @@ Added: TypeAlias = tuple[ExactSums[K], int]
 
 
 class Content:
-    """What a state holds, in canonical order: equal states have equal contents, whatever their history.
+    """What a state holds, in canonical order, as a dataclass: equal states have equal contents, whatever their history.
 
-    Every kind has a dataclass of its own. Among its fields are ``examples``; ``labels``, the declared ones in their
-    order, then the mentioned others, sorted; ``fixed``, how many of them are declared; and ``scale``, in units of
-    ``2**-scale`` of which the weight sums are, as small as it can be, or None if every weight sum equals its count.
+    Each has ``examples``; ``labels``, the declared ones in their order, then the rest that is mentioned, sorted;
+    ``fixed``, how many are declared; and ``scale``: weight sums are in units of ``2**-scale``, which is as small as can
+    be, and None if every weight sum equals its count; sums and scale are then None.
     """
 
     __slots__ = ()
@@ -63,13 +60,10 @@ class Content:
         if type(other) is not type(self):
             return NotImplemented
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # of every subclass
-        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other)
 
 
 class State(ABC, Generic[K]):
@@ -77,28 +71,23 @@ class State(ABC, Generic[K]):
 
     Attributes
     ----------
-    labels
-        In which column each label is counted; shared by all states of a set.
-    root
-        What commits changes; shared likewise.
+    labels, root
+        In which column each label is counted, and what commits changes; shared by all states of a set.
     decisions
         The decisions of the same examples, for states that read them too; of decisions themselves None.
     options
         What the state counts, of those kinds that have a choice.
-    table
-        The counts of the kernel; None for a kind that counts in ``extra`` all there is.
-    extra
-        Sums by key that the table has no place for; None if there are none. What one commit changes is one part.
+    table, extra
+        The counts of the kernel, None for a kind that has none; and sums by key that the table has no place for, None
+        if there are none, of which all that one commit changes is one part.
     weights
         The weight sums by key. Absent, where every example weighs 1.
     """
 
     reads: ClassVar[Literal["decisions", "scores"]]
-    """Whether it counts binary predictions or scores."""
     too_many: ClassVar[str] = (
         f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits; evaluate in parts, each on its own"
     )
-    """What is wrong where counts would overflow."""
 
     __slots__ = ("_margins", "decisions", "extra", "labels", "options", "root", "table", "weights")
 
@@ -154,9 +143,7 @@ class State(ABC, Generic[K]):
         total: ExactSums[K] = ExactSums(common_scale(scale))
         for keys, which, rows in self._keys(*self._cells(batch)):
             names = list(keys)
-            sums = np.zeros((len(names), digits.shape[1]), np.int64)
-            for place, digit in enumerate(digits[rows].T):
-                sums[:, place] = np.bincount(which, weights=digit, minlength=len(names))
+            sums = np.stack([np.bincount(which, part, len(names)) for part in digits[rows].T], axis=1).astype(np.int64)
             for key, value in zip(names, exact_integers(sums, scale, total.scale), strict=True):
                 total.add(key, value)
         return total
@@ -216,10 +203,7 @@ class State(ABC, Generic[K]):
             weighs = weighs or example.weight != 1.0
         if self.extra is not None:
             parts += self._prepare_extra([(self._extra_of(example), sign) for example, sign in changes])
-        if weighs:
-            units = [self._sums_of_one(example) for example, sign in changes if sign < 0 and not known]
-            parts += self._prepare_weights(self._added(changes), units)
-        return parts
+        return parts + self._prepare_weights(self._added, changes, known=known) if weighs else parts
 
     def _added(self, changes: Sequence[tuple[Example, int]], *, weighted: bool = True) -> list[Added[K]]:
         """What examples add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
@@ -236,9 +220,7 @@ class State(ABC, Generic[K]):
         if self.extra is not None:
             parts += self._prepare_extra([(self._placed(state._extra, at), sign) for state, at, sign in merges])
         if self.weights.present or any(other.weights.present for other, _, _ in merges):
-            removed = [] if known else [(other, columns, sign) for other, columns, sign in merges if sign < 0]
-            units = [sums for sums, _ in self._merged(removed, weighted=False)]
-            parts += self._prepare_weights(self._merged(merges), units)
+            parts += self._prepare_weights(self._merged, merges, known=known)
         return parts
 
     def _merged(self, merges: Sequence[Merge[Self]], *, weighted: bool = True) -> list[Added[K]]:
@@ -272,15 +254,19 @@ class State(ABC, Generic[K]):
         """What is wrong where the kernel answers with a code."""
         return CounterOverflowError(self.too_many) if code == FULL else refusal()
 
-    def _prepare_weights(self, added: list[Added[K]], units: list[ExactSums[K]]) -> list[Part]:
-        """Prepare that sums are added; those taken back come to ``units`` where all weigh 1, unless surely counted."""
-        if len(added) == 1 and not units and (parts := self.weights.prepare_add(*added[0])):
+    def _prepare_weights(
+        self, sums_of: Callable[..., list[Added[K]]], changes: Sequence[Any], *, known: bool
+    ) -> list[Part]:
+        """Prepare that what changes, whose sign stands last, add to the weight sums is added."""
+        added, removed = sums_of(changes), [] if known else [change for change in changes if change[-1] < 0]
+        if len(added) == 1 and not removed and (parts := self.weights.prepare_add(*added[0])):
             return parts
         before = self._weights_at(common_scale(*(sums.scale for sums, _ in added)))
         after = changed(before, added)
-        if units:
-            removed = changed(ExactSums(before.scale), [(sums, -times) for sums, times in added if times < 0])
-            self._check_removal(before, after, removed, joined(units))
+        if removed:
+            gone = changed(ExactSums(before.scale), [(sums, -times) for sums, times in added if times < 0])
+            units = joined(sums for sums, _ in sums_of(removed, weighted=False))
+            self._check_removal(before, after, gone, units)
         return self.weights.prepare_changes(before, after)
 
     def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
@@ -296,49 +282,24 @@ class State(ABC, Generic[K]):
         counted = self._units_at(checked)
         scale = max(counted.scale, units.scale)
         left, gone = counted.at(scale).sums, units.at(scale).sums
-        if any(
-            value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in checked.items()
-        ) or self._outweighs(before, after, removed):
+        if any(value < 0 or (value and left.get(key, 0) <= gone.get(key, 0)) for key, value in checked.items()):
             raise refusal()
+        margins = self._margins
+        if margins is None or margins.scale != before.scale or not margins.lower(*self._by_column(removed)):
+            self._margins = Margins.of(before.scale, *self._by_column({**before.sums, **after}))
+            if self._margins is None:
+                raise refusal()
 
-    def _outweighs(self, before: ExactSums[K], after: dict[K, int], removed: dict[K, int]) -> bool:
-        """Whether a label would weigh more than all examples together, once something is taken back."""
-        margins, scale = self._margins, before.scale
-        gone, total = self._by_column(removed)
-        if margins is None or margins.scale != scale or not margins.lower(gone, total):
-            self._margins = margins = Margins.of(scale, *self._by_column({**before.sums, **after}))
-        return margins is None
-
-    def count(self, batch: Batch, threads: int = 1) -> None:
+    def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
-        if threads > 1 and self._count_in_parts(batch, threads):
-            return
-        factors, before = batch.weights, None
-        if factors is not None or self.weights.present:
-            factors = np.ones(batch.examples) if factors is None else factors
-            before = self._weights_at(0)
+        before = None if batch.weights is None and not self.weights.present else self._weights_at(0)
         self._reserve()
         self._count(batch)
         if self.extra is not None:
             self.root.commit(self._prepare_extra([(self._extra_of(batch), 1)]))
-        if before is not None and factors is not None:
-            self.root.commit(self.weights.prepare(joined([before, self._sums_of(batch, factors)])))
-
-    def _count_in_parts(self, batch: Batch, threads: int) -> bool:
-        """Count a batch in several threads, if it is large enough."""
-        threads = min(threads, batch.examples // _PER_THREAD)
-        if threads < 2:
-            return False
-        from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
-
-        bounds = [batch.examples * part // threads for part in range(threads + 1)]
-        parts = [batch.part(start, stop) for start, stop in pairwise(bounds)]
-        states = [self.empty_like(self.labels, None, self.decisions) for _ in parts]
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(type(self).count, states, parts))
-        for state in states:
-            self.root.commit(self.prepare_merges([(state, None, 1)]))
-        return True
+        if before is not None:
+            weights = np.ones(batch.examples) if batch.weights is None else batch.weights
+            self.root.commit(self.weights.prepare(joined([before, self._sums_of(batch, weights)])))
 
     def _reserve(self) -> None:
         """Make room for a column of every label."""
@@ -393,13 +354,17 @@ class State(ABC, Generic[K]):
         """The labels of columns."""
         return tuple(map(self.labels.labels.__getitem__, columns.tolist()))
 
+    def _head(self, columns: IntArray) -> tuple[int, tuple[Label, ...], int]:
+        """The first fields of every content."""
+        return self.examples, self.labels_of(columns), self.labels.fixed
+
     @abstractmethod
     def content(self) -> Any:
         """What is held, in canonical order."""
 
     @abstractmethod
     def _fill(self, content: Any) -> None:
-        """Take over what a content says whose labels are those here."""
+        """Take over what a content says whose labels are those of this state."""
 
     def restore(self, content: Any) -> None:
         """Take over what a content says, whose labels are among those of a state that has counted nothing."""
@@ -407,9 +372,7 @@ class State(ABC, Generic[K]):
         if list(content.labels) == self.labels.labels:
             self._fill(content)
             return
-        own = LabelIndex(content.labels)
-        own.fixed = content.fixed
-        state = self.empty_like(own, None, None)
+        state = self.empty_like(LabelIndex(content.labels, content.fixed), None, None)
         state.restore(content)
         columns = np.array([self.labels.columns[label] for label in content.labels], np.int64)
         self.root.commit(self.prepare_merges([(state, columns, 1)]))
@@ -446,21 +409,12 @@ class State(ABC, Generic[K]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def offsets_of_lists(batch: Ragged) -> tuple[Offsets, Offsets, Offsets | None]:
-    """The true, ranked and masked labels of each example, as states read them that read scores."""
-
-    def listed(lists: Lists | None) -> Offsets:
-        return ragged(lists) or (np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64))
-
-    return listed(batch.true), listed(batch.ranked), ragged(batch.mask)
-
-
 def scored(batch: Batch, fixed: int) -> tuple[Any, ...]:
     """What tables of scores take of a batch: `ScoredRows` or `ScoredLists`."""
     if isinstance(batch, Dense):
         return batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask
-    true, ranked, mask = offsets_of_lists(batch)
-    return fixed, true, ranked, batch.scores, mask
+    none = np.zeros(batch.examples + 1, np.int64), np.zeros(0, np.int64)
+    return fixed, ragged(batch.true) or none, ragged(batch.ranked) or none, batch.scores, ragged(batch.mask)
 
 
 def refusal() -> RevertError:

@@ -1,7 +1,7 @@
 """What metrics of scores read: for each label, from the lowest score up, how many negatives and positives there are.
 
-A step is a bin, or all examples without a score, which come below every bin. Bins in which the scores of each class
-are known, but differ, are two steps. So within a step either all scores are equal, or nothing is known of their order.
+A step is a bin, or all examples without a score, below every bin. A bin in which each class has one score, but not the
+same, is two steps; so within a step all scores are equal, or nothing is known of their order.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from streameval.kernel.curves import bins as binning
-from streameval.kernel.types import Flags, FloatArray, IntArray, WordArray
-from streameval.states.curves import Curves
+from streameval.kernel.types import Flags, FloatArray, IntArray
+from streameval.states.curves import Curves, Read
 from streameval.states.views import Arrays, Integers, View, total
 
 # Below this many examples, products of two counts stay within int64, also doubled.
@@ -24,16 +24,9 @@ _SMALL = 2**30
 class Steps:
     """The steps of several labels, one after the other; the first step of each has no score.
 
-    Attributes
-    ----------
-    starts
-        Where the steps of each label begin, and the end.
-    bins, residuals
-        The bin (-1: no score) and the residual of the scores, -1 where they differ.
-    neg, pos
-        The weight of negatives and positives, in units of the tables.
-    mixed
-        Whether the scores differ, so that nothing is known of their order.
+    ``starts`` says where the steps of each label begin, and the end; ``bins`` (-1: no score) and ``residuals`` (-1:
+    they differ) are those of the scores; ``neg`` and ``pos`` weigh negatives and positives, in units of the tables;
+    ``mixed`` says whether the scores differ, so that nothing is known of their order.
     """
 
     starts: IntArray
@@ -94,24 +87,22 @@ class CurveTables(View[Curves]):
     """The scores of a state."""
 
     @cached_property
-    def read(self) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+    def read(self) -> Read:
         """The bins of each label with their sums."""
-        return self._state.read(self._columns, sums=True)
+        return self._state.bins.read(self._columns, True)  # type: ignore[no-any-return]
 
     @cached_property
-    def pool(self) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+    def pool(self) -> Read:
         """The bins of all labels together with their sums."""
         return self._state.pooled(self._columns)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int, int, int, int]]:
         """For each label, if unweighted: negatives, positives, and twice the pairs in order: least, tied, most."""
-        counts, sums = self._state.pairs(self._columns)
+        counts, sums = self._state.bins.pairs(self._columns)
         rows = []
-        for (neg, pos), triple, (bare, bare_pos, masked) in zip(
-            counts.tolist(), sums.tolist(), self._state.sides(self._columns).tolist(), strict=True
-        ):
-            del bare  # as many as the rest leaves
+        sides = self._state.bins.sides(self._columns)[:, 1:]
+        for (neg, pos), triple, (bare_pos, masked) in zip(counts.tolist(), sums.tolist(), sides.tolist(), strict=True):
             bare_neg = self.examples - masked - bare_pos - neg - pos
             more = bare_neg * (2 * pos + bare_pos)
             least, tied, most = (low + (high << 64) + more for low, high in triple)
@@ -142,7 +133,7 @@ class CurveTables(View[Curves]):
 
     def _bare(self, offsets: IntArray, weights: Integers) -> tuple[Integers, Integers]:
         """The weight of negatives and positives without a score, by label."""
-        sides = self._state.sides(self._columns)
+        sides = self._state.bins.sides(self._columns)
         whole = np.zeros(len(weights) + 1, weights.dtype)
         whole[1:] = np.cumsum(weights.sum(axis=1))
         binned = whole[offsets[1:]] - whole[offsets[:-1]]

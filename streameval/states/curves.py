@@ -3,15 +3,12 @@
 A bin is a fixed function of the score (`streameval.kernel.curves.numpy`), so no range is declared in advance, shards
 merge exactly, and nothing depends on the order of examples. What a bin holds is the number of its scores, the sum of
 their residuals and the sum of the squares, for each class; from these follow the exact sum of the scores and of their
-squares, and whether they are all equal.
+squares, and whether they are all equal. Where an example gives a label no score, it counts below all bins; how often a
+label was negative without a score is derived when reading.
 
-Where an example gives a label no score, it counts below all bins. Declared labels are mentioned by every example, so
-how often one was negative without a score is derived when reading; for other labels as well, from the number of
-examples, so that a label first met late has the right number of them.
-
-A label takes at most about 100 bytes for each bin and class it has met, and while scores wait to be put into bins no
+A label takes at most about 100 bytes for each of its bins and classes, and while scores wait to be put into bins no
 more than that again, or 64 KB if that is more, besides the last batch. There are 10,475,521 bins; scores between 0 and
-1 in float32 can meet at most some 330,000, and a model's scores meet a few thousand.
+1 in float32 fall into at most some 330,000, and a model's scores into a few thousand.
 """
 
 from __future__ import annotations
@@ -27,13 +24,17 @@ from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
-from streameval.schema.batch import Batch, Dense, Example
+from streameval.schema.batch import Batch, Dense, Example, cells_of
 from streameval.schema.labels import Label
-from streameval.states.base import COUNT_MAX, Content, Part, State, offsets_of_lists, scored
+from streameval.schema.recording import ExampleScores, rows_of
+from streameval.states.base import COUNT_MAX, Content, Part, State, scored
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Place = tuple[int, int]
 """Column and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
+Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
+"""Offsets, bins, counts, common residuals and sums; see `streameval.kernel.curves.numpy.Bins.read`."""
+
 _ALL: Place = (-1, 0)
 _POSITIVE, _MASKED, _FIRST = range(3)
 
@@ -49,14 +50,12 @@ class CurveContent(Content):
         positive, and masked. Shape (labels, 3).
     offsets, bins
         The bins of each label that hold a score, in order: those of label i stand from offsets[i] to offsets[i + 1].
-    counts
-        How many negatives and positives each holds, shape (bins, 2).
-    sums
-        The sums of their residuals and of the squares, as 64-bit words, low word first: shape (bins, 2, 4).
+    counts, sums
+        How many negatives and positives each holds, shape (bins, 2); the sums of their residuals and of the squares, as
+        64-bit words, low word first, shape (bins, 2, 4).
     weight, side_weights, bin_weights
-        None when every weight sum equals its count. Otherwise sums in units of ``2**-scale``: of all examples; for
-        each label of those where it is a positive without a score, and masked; for each bin and class of the scores,
-        of the residuals times weight, and of their squares times weight.
+        Of all examples; for each label where it is a positive without a score, and masked; for each bin and class of
+        the scores, of the residuals times weight, and of their squares times weight.
     """
 
     examples: int
@@ -94,13 +93,9 @@ class Curves(State[Place]):
         prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
         return prepare(scored(batch, self.labels.fixed), sign)
 
-    def count(self, batch: Batch, threads: int = 1) -> None:  # noqa: ARG002  # it is faster than memory as it is
-        """Count a batch of examples. Only for states that are thrown away if this raises."""
-        super().count(batch)
-
     def _count(self, batch: Batch) -> None:
-        given, dense = scored(batch, self.labels.fixed), isinstance(batch, Dense)
-        code = self.table.count_rows(given) if dense else self.table.count_lists(batch.examples, given)
+        read, dense = scored(batch, self.labels.fixed), isinstance(batch, Dense)
+        code = self.table.count_rows(read) if dense else self.table.count_lists(batch.examples, read)
         if code != DONE:
             self._part(code)
 
@@ -115,10 +110,9 @@ class Curves(State[Place]):
 
     def _units_of(self, columns: IntArray, only: IntArray | None = None) -> ExactSums[Place]:
         """The sums of some columns, or of a few of their bins, and of all examples."""
-        offsets, bins, counts, _, words = self.read(columns, sums=True)
-        assert words is not None  # noqa: S101  # sums were asked for
+        offsets, bins, counts, _, words = self.bins.read(columns, True)
         sums: dict[Place, int] = {_ALL: self.examples}
-        for column, (_, *sides) in zip(columns.tolist(), self.sides(columns).tolist(), strict=True):
+        for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
             sums.update(((column, what), value) for what, value in enumerate(sides))
         owners, moments = np.repeat(columns, np.diff(offsets)), moments_of(counts, words)
         if only is not None:
@@ -128,7 +122,7 @@ class Curves(State[Place]):
         return ExactSums(0, {place: value for place, value in sums.items() if value})
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
-        rows, columns, kinds, scores = _mentions(batch)
+        rows, columns, kinds, scores = _mentions(batch, self.labels.fixed)
         scale, digits = backend.decisions.limbs(weights)
         target = common_scale(scale)
         worth: np.ndarray[Any, np.dtype[Any]] = np.array(exact_integers(digits.astype(np.int64), scale, target), object)
@@ -159,23 +153,14 @@ class Curves(State[Place]):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def sides(self, columns: IntArray) -> IntArray:
-        """In how many examples columns had no score: as negatives, as positives, masked. Shape (columns, 3)."""
+    @property
+    def bins(self) -> Any:
+        """The table (`streameval.kernel.curves.numpy.Bins`), with a column for every label."""
         self._reserve()
-        return self.table.sides(columns)  # type: ignore[no-any-return]
+        return self.table
 
-    def read(self, columns: IntArray, *, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
-        """The bins of columns that hold a score; see `streameval.kernel.curves.numpy.Bins.read`."""
-        self._reserve()
-        return self.table.read(columns, sums)  # type: ignore[no-any-return]
-
-    def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
-        """The scores of columns and their pairs in order; see `streameval.kernel.curves.numpy.Bins.pairs`."""
-        self._reserve()
-        return self.table.pairs(columns)  # type: ignore[no-any-return]
-
-    def pooled(self, columns: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
-        """As `read` with sums, of the scores of several columns taken together."""
+    def pooled(self, columns: IntArray) -> Read:
+        """What the table reads, of the scores of several columns taken together."""
         bins = self.table
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
@@ -189,7 +174,7 @@ class Curves(State[Place]):
             bins, width = fresh, -(-width // 4)
             place = np.arange(width)
             if width <= 1:
-                return bins.read(np.zeros(1, np.int64), True)
+                return bins.read(np.zeros(1, np.int64), True)  # type: ignore[return-value]  # sums are asked for
 
     def read_weights(
         self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int
@@ -209,9 +194,8 @@ class Curves(State[Place]):
     def content(self) -> CurveContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
-        offsets, bins, counts, _, words = self.read(columns, sums=True)
-        assert words is not None  # noqa: S101  # sums were asked for
-        held = (self.examples, self.labels_of(columns), self.labels.fixed, self.sides(columns))
+        offsets, bins, counts, _, words = self.bins.read(columns, True)
+        held = (*self._head(columns), self.bins.sides(columns))
         if scale is None:
             return CurveContent(*held, offsets, bins, counts, words, None, None, None, None)
         weight, *weights = self.read_weights(columns, offsets, bins, scale)
@@ -241,30 +225,18 @@ def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, moments: li
         sums.update(((column, _FIRST + 6 * bin_ + at), value) for at, value in enumerate(chain.from_iterable(pair)))
 
 
-def _mentions(batch: Batch) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
+def _mentions(batch: Batch, fixed: int) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
     """What a batch says that weighs: row, column, kind (0 and 1 scores, 2 a positive without, 3 masked), and score."""
-    assert batch.scores is not None  # noqa: S101  # it is for states that read scores
-    if isinstance(batch, Dense):
-        visible = np.ones(batch.true.shape, np.bool_) if batch.mask is None else batch.mask == 0
-        scored = visible if batch.ranked is None else visible & (batch.ranked != 0)
-        kinds = np.where(visible, np.where(scored, batch.true, np.uint8(2)), np.uint8(3))
-        weighed = scored | ~visible | (batch.true != 0)
-        rows, places = np.nonzero(weighed)
-        scores = np.where(scored, batch.scores, 0)[weighed].astype(np.float64)
-        return rows, batch.columns[places], kinds[weighed].astype(np.uint8), scores
-    lists = offsets_of_lists(batch)
-    width = 1 + int(max(part[1].max(initial=0) for part in lists if part is not None))
-    row_of = np.arange(batch.examples)
-    true, ranked, masked = (
-        np.zeros(0, np.int64) if part is None else np.repeat(row_of, np.diff(part[0])) * width + part[1]
-        for part in lists
-    )
-    masked = np.unique(masked)
-    seen = ~np.isin(ranked, masked)
-    scored_cells, scores = ranked[seen], batch.scores[seen]
-    unscored = np.setdiff1d(np.setdiff1d(true, masked), scored_cells)
-    cells = np.concatenate([scored_cells, unscored, masked])
-    kinds = np.concatenate([np.isin(scored_cells, true), np.full(len(unscored), 2), np.full(len(masked), 3)])
-    rows, columns = np.divmod(cells, width)
-    blank = np.zeros(len(unscored) + len(masked))
-    return rows, columns, kinds.astype(np.uint8), np.concatenate([scores, blank])
+    scored = ExampleScores.of(batch)
+    assert scored is not None  # noqa: S101  # it is for states that read scores
+    rows, slots = cells_of(batch, fixed)
+    columns, outcomes = np.divmod(slots, 5)
+    width = 1 + max(int(columns.max(initial=0)), int(scored.columns.max(initial=0)))
+    cells, true = rows * width + columns, outcomes % 2 == 1
+    ranked = rows_of(scored.lengths) * width + scored.columns
+    unscored, masked = np.setdiff1d(cells[true], ranked), cells[outcomes == 4]
+    kinds = np.concatenate([np.isin(ranked, cells[true]), np.full(len(unscored), 2), np.full(len(masked), 3)])
+    rows, columns = np.divmod(np.concatenate([ranked, unscored, masked]), width)
+    scores = np.zeros(len(kinds))
+    scores[: len(ranked)] = scored.scores
+    return rows, columns, kinds.astype(np.uint8), scores

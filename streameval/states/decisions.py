@@ -2,8 +2,7 @@
 
 - By label: five disjoint counts, one for each outcome of a cell that an example mentions (true negative, false
   negative, false positive, true positive, masked). True negatives in examples that do not mention the label are derived
-  when reading, so a label first met late has the right number of them. Declared labels are mentioned by every example,
-  so their true negatives are always derived.
+  when reading, and those of declared labels always, since every example mentions them.
 - By example: how many examples had each row key (labels true, predicted, both, masked).
 
 Weight sums are by slot (5 * column + outcome; true negatives are always derived) and by row key.
@@ -14,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self, TypeAlias, TypeGuard
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -27,8 +26,6 @@ from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
 
-_AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecisionContent(Content):
@@ -36,13 +33,10 @@ class DecisionContent(Content):
 
     Attributes
     ----------
-    cells
-        Shape (labels, 5).
-    keys, times
+    cells, cell_weights
+        Shape (labels, 5); the weight sums of true negatives are 0.
+    keys, times, key_weights
         The row keys in lexicographic order, shape (distinct, 4), and how many examples had each.
-    cell_weights, key_weights
-        None when every weight sum equals its count. Otherwise the sums in units of ``2**-scale``, for each label a
-        list over its outcomes (the first, true negatives, is 0), and for each row key.
     """
 
     examples: int
@@ -83,8 +77,7 @@ class Decisions(State[Key]):
             weighed = kernel.weigh_dense(batch.true, batch.binary(), batch.mask, weights)
         else:
             columns = np.arange(len(self.labels))
-            lists = (batch.true, batch.pred, batch.mask, batch.mentioned)
-            weighed = kernel.weigh_lists(batch.examples, len(columns), *lists, weights)
+            weighed = kernel.weigh_lists(batch.examples, len(columns), *batch.sides, weights)
         target = common_scale(weighed.scale)
         place, outcome = np.nonzero(weighed.cells.any(axis=2))
         by_slot = exact_integers(weighed.cells[place, outcome], weighed.scale, target)
@@ -96,8 +89,7 @@ class Decisions(State[Key]):
     def _count(self, batch: Batch) -> None:
         fixed = self.labels.fixed
         if isinstance(batch, Ragged):
-            lists = (batch.true, batch.pred, batch.mask, batch.mentioned)
-            self.table.count_lists(batch.examples, fixed, *lists, batch.mentioned_by_all)
+            self.table.count_lists(batch.examples, fixed, *batch.sides, batch.mentioned_by_all)
             return
         if batch.comparable:
             scores = (batch.true, batch.scores, batch.threshold, batch.mask)
@@ -107,23 +99,6 @@ class Decisions(State[Key]):
             seen, finite = self.table.count_dense(batch.columns, fixed, *rows), True
         if seen > 1 or not finite:
             raise batch.refusal()
-
-    @staticmethod
-    def count_groups(states: list[Decisions], codes: IntArray, batch: Batch) -> bool:
-        """Count each example of a batch in one of several states over the same labels, if the batch is a common one.
-
-        Only for states that are thrown away if this raises.
-        """
-        labels = states[0].labels
-        if not isinstance(batch, Ragged) or batch.true is None or batch.pred is None or len(batch.mentioned_by_all):
-            return False
-        if batch.weights is not None or batch.mask is not None or batch.mentioned is not None:
-            return False
-        if len(states) * len(labels) > _AT_ONCE:
-            return False
-        tables = [state.table for state in states]
-        kernel.count_groups(tables, codes, batch.examples, len(labels), batch.true, batch.pred)
-        return True
 
     # -- weights ------------------------------------------------------------------------------------------------------
 
@@ -145,7 +120,7 @@ class Decisions(State[Key]):
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = columns.tolist()
-        return {key if _is_row_key(key) else 5 * place[key // 5] + key % 5: value for key, value in sums.items()}  # type: ignore[operator]
+        return {5 * place[key // 5] + key % 5 if isinstance(key, int) else key: value for key, value in sums.items()}
 
     def _by_column(self, sums: dict[Key, int]) -> tuple[dict[int, int], int]:
         columns: dict[int, int] = {}
@@ -182,27 +157,16 @@ class Decisions(State[Key]):
         cells, cell_weights = self.by_label(columns, scale)
         keys, times, key_weights = self.by_example(scale)
         order = np.lexsort(keys.T[::-1])
-        return DecisionContent(
-            self.examples,
-            self.labels_of(columns),
-            self.labels.fixed,
-            cells.T,
-            keys[order],
-            times[order],
-            scale,
-            None if cell_weights is None else cell_weights.T.tolist(),
-            None if key_weights is None else key_weights[order].tolist(),
-        )
+        weights: tuple[Any, Any] = None, None
+        if cell_weights is not None and key_weights is not None:
+            weights = cell_weights.T.tolist(), key_weights[order].tolist()
+        return DecisionContent(*self._head(columns), cells.T, keys[order], times[order], scale, *weights)
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
         sums: dict[Key, int] = dict(enumerate(chain.from_iterable(content.cell_weights or ())))
         sums.update(zip(_tuples(content.keys), content.key_weights or (), strict=content.key_weights is not None))
         self._fill_weights(content.scale, sums)
-
-
-def _is_row_key(key: Key) -> TypeGuard[RowKey]:
-    return isinstance(key, tuple)
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

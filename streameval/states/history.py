@@ -1,7 +1,4 @@
-"""States of which the examples are remembered, oldest first, so that the oldest can be taken back.
-
-What is counted, what is taken back, and the tape itself change by one commit.
-"""
+"""States of which the examples are remembered, so that the oldest can be taken back; all changes by one commit."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ class RecentExamples:
         """Remember a batch that was counted, hence checked."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self._size)
-        newest = batch.part(surplus, batch.examples) if surplus else batch
+        newest = batch.take(slice(surplus, batch.examples)) if surplus else batch
         self._parts.append(Examples.of(newest, self._labels.fixed, scored=self._scored))
         self._stored += newest.examples
         while self._stored - self._parts[0].size >= self._size:
@@ -64,26 +61,15 @@ class RecentExamples:
 
 
 class History:
-    """Examples on a tape and their states.
+    """Examples on a tape, their states, and a ``clock``: the time so far where it is later than the newest example.
 
-    Attributes
-    ----------
-    labels, states
-        What the examples come to.
-    tape
-        The examples. Where the decisions are the only state, it can count in them by itself.
-    counts
-        The table of the decisions.
-    clock
-        A cell. Of a timed tape: the time so far, where it is later than that of the newest example.
+    Where the decisions are the only state, the tape can count in their table, ``counts``, by itself.
     """
 
     __slots__ = ("_look", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
-        labels = LabelIndex(recording.labels)
-        labels.fixed = recording.fixed
-        examples = recording.examples
+        labels, examples = LabelIndex(recording.labels, recording.fixed), recording.examples
         self._start(like.empty_like(labels), clock, timed=examples.stamps is not None)
         self._scored = examples.scores is not None
         self.states.root.commit([self.tape.prepare_append(*examples)])
@@ -127,14 +113,11 @@ class History:
             added.count_one(example, 1)
             parts = self._prepare_merges([(added, None, 1)], oldest)
         if example.scored is None:
-            append = self.tape.prepare_one(example.slots, example.weight, stamp)
-        else:
-            lengths, slots = np.array([len(example.slots)], np.int32), example.slots.astype(np.int32)
-            stamps = np.array([stamp], np.int64) if self.tape.timed else None
-            append = self.tape.prepare_append(
-                lengths, slots, np.array([example.weight]), stamps, ExampleScores.of(example.scored)
-            )
-        return [*parts, append, *drop]
+            return [*parts, self.tape.prepare_one(example.slots, example.weight, stamp), *drop]
+        lengths, weights = np.array([len(example.slots)], np.int32), np.array([example.weight])
+        stamps = np.array([stamp], np.int64) if self.tape.timed else None
+        one = Examples(lengths, example.slots.astype(np.int32), weights, stamps, ExampleScores.of(example.scored))
+        return [*parts, self.tape.prepare_append(*one), *drop]
 
     def extend(
         self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int
@@ -156,10 +139,7 @@ class History:
         self.states.root.commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop])
 
     def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
-        """Take the oldest examples off the tape, and how many of them are still to be taken back from the states.
-
-        ``weighted``: whether what is appended in the same commit is.
-        """
+        """Take the oldest examples off the tape, and how many of them are still to be taken back from the states."""
         if len(self.states.states) > 1:
             if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
                 self.states.compact()
@@ -189,7 +169,7 @@ class History:
     def _count(states: StateSet, batch: Batch) -> None:
         size = _PIECE if len(states.states) == 1 else _SMALL_PIECE
         for start in range(0, batch.examples, size):
-            states.count(batch.part(start, min(start + size, batch.examples)))
+            states.count(batch.take(slice(start, min(start + size, batch.examples))))
 
     def _examples(self, start: int, stop: int) -> Examples:
         scores = ExampleScores(*self.tape.scores_of(start, stop)) if self._scored else None
@@ -201,7 +181,7 @@ class History:
         if not self._scored or not size:
             return examples
         batch = self._examples(0, size).batch()
-        return [one._replace(scored=batch.part(row, row + 1)) for row, one in enumerate(examples)]
+        return [one._replace(scored=batch.take(slice(row, row + 1))) for row, one in enumerate(examples)]
 
     def _require_room(self) -> None:
         if len(self.labels) >= _COLUMNS:

@@ -33,14 +33,10 @@ class RankingOptions(StateOptions):
     ties
         ``"shared"``: labels with equal scores share their ranks. ``"last"``: of two labels with equal scores the later
         one, in the order of the labels, ranks better (MULAN's rule).
-    label_ranks
-        Up to which rank hits are counted for each label.
-    hit_cutoffs
-        For which k average precision at k can be divided by the number of hits.
-    propensities
-        Inverse propensities; every true label must have one if there are any.
-    gain_ranks
-        Up to which rank propensity-scored gains are summed.
+    label_ranks, hit_cutoffs
+        Up to which rank hits are counted for each label; for which k average precision at k can be divided by hits.
+    propensities, gain_ranks
+        Inverse propensities, one for every true label; up to which rank propensity-scored gains are summed.
     """
 
     kind: ClassVar[str] = "rankings"
@@ -54,28 +50,22 @@ class RankingOptions(StateOptions):
     gain_ranks: int = 0
 
     def __post_init__(self) -> None:
-        if self.ties not in ("shared", "last"):
-            raise InputError(f'ties must be "shared" or "last", not {quoted(self.ties)}')
-        for name, ranks in (("label_ranks", self.label_ranks), ("gain_ranks", self.gain_ranks)):
-            check_number(name, ranks, 0)
+        one_of("ties", self.ties, ("shared", "last"))
+        check_number("label_ranks", self.label_ranks, 0)
+        check_number("gain_ranks", self.gain_ranks, 0)
         for cutoff in self.hit_cutoffs:
-            if type(cutoff) is not int or cutoff < 1:
-                raise InputError(f"hit_cutoffs must be integers of at least 1, not {quoted(cutoff)}")
+            check_number("each of hit_cutoffs", cutoff, 1)
         if bool(self.propensities) != bool(self.gain_ranks):
             raise InputError("propensities and gain_ranks belong together; give both or neither")
-        inverse_of: dict[Label, float] = {}
+        inverse_of = {label: number_or_none(inverse) or 0.0 for label, inverse in self.propensities}
         for label, inverse in self.propensities:
-            value = number_or_none(inverse)
-            if value is None or not 0 < value < math.inf:
+            if not 0 < inverse_of[label] < math.inf:
                 raise InputError(
                     f"the inverse propensity of {quoted(label)} must be a positive number, not {quoted(inverse)}"
                 )
-            inverse_of[label] = value
         # The same choices in another order are the same choices.
         object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
-        object.__setattr__(
-            self, "propensities", tuple((label, inverse_of[label]) for label in sorted(inverse_of, key=in_order))
-        )
+        object.__setattr__(self, "propensities", tuple(sorted(inverse_of.items(), key=lambda pair: in_order(pair[0]))))
 
     @classmethod
     def of(
@@ -83,7 +73,10 @@ class RankingOptions(StateOptions):
     ) -> RankingOptions | None:
         """Up to the greatest rank that some metric needs; ties and propensities are checked in any case."""
         ties = cast("Ties", one_of("ties", arguments.get("ties", "shared"), ("shared", "last")))
-        propensities = _propensities(arguments.get("inverse_propensities"))
+        inverse = {} if arguments.get("inverse_propensities") is None else arguments["inverse_propensities"]
+        if not isinstance(inverse, Mapping):
+            raise InputError(f"inverse_propensities must be a mapping label -> number, not {quoted(inverse)}")
+        propensities = tuple((normalise(label), value) for label, value in inverse.items())
         gain_ranks = max((need.get("gain_ranks", 0) for need in needs), default=0)
         if bool(gain_ranks) != bool(propensities):
             raise MetricError(
@@ -144,11 +137,3 @@ class PairOptions(StateOptions):
         if self == other:
             return []
         return [f"parts of pairs differ ({', '.join(self.parts)} and {', '.join(other.parts)})"]
-
-
-def _propensities(inverse: object) -> Propensities:
-    if inverse is None:
-        return ()
-    if not isinstance(inverse, Mapping):
-        raise InputError(f"inverse_propensities must be a mapping label -> number, not {quoted(inverse)}")
-    return tuple((normalise(label), value) for label, value in inverse.items())

@@ -1,7 +1,7 @@
 """The state of label pairs: which labels stand for which, which occur together, and which sets of them occur.
 
-- Confusions: the multi-label confusion matrix of Heydarian et al. 2022, kept per denominator, so that the counts and
-  the shares of it are both sums of integers; and the contributions of Krstinić et al. 2020, likewise.
+- Confusions: the multi-label confusion matrix of Heydarian et al. 2022, by denominator, so that its counts and
+  its fractions are both sums of integers; and the contributions of Krstinić et al. 2020, likewise.
 - Co-occurrence: in how many examples two labels are both true, one true and the other predicted, or both predicted.
 - Label sets: how many examples have each set of true labels.
 
@@ -49,17 +49,15 @@ class PairContent(Content):
     ----------
     parts
         What is counted, in the order of `PARTS`.
-    cells
+    cells, cell_weights
         As of the decisions.
-    pairs, times
+    pairs, times, pair_weights
         The pairs in lexicographic order, shape (distinct, 5): kind, row, column, numerator, denominator, where -1 is no
         label and labels are positions in ``labels``; and how many examples had each.
-    sets, set_times
+    sets, set_times, set_weights
         The sets of true labels, each increasing, in lexicographic order, and how many examples had each.
-    cell_weights, pair_weights, set_weights, weight
-        None when every weight sum equals its count. Otherwise the sums in units of ``2**-scale``, for each label a
-        list over its outcomes (the first, true negatives, is 0), for each pair, for each label set, and of all
-        examples.
+    weight
+        Of all examples.
     """
 
     parts: tuple[CountedPart, ...]
@@ -82,10 +80,11 @@ class Pairs(State[Key]):
     """Counts of pairs and sets of labels, exact under any order, batching, merging and reverting."""
 
     reads = "decisions"
-    __slots__ = ()
+    __slots__ = ("_bits",)
 
     def _empty_table(self) -> Any:
         self.options = self.options or PairOptions()
+        self._bits = sum(_BITS[part] for part in self.parts)
         return backend.pairs.Pairs(self.root, self._bits)
 
     def _has_extra(self) -> bool:
@@ -94,12 +93,7 @@ class Pairs(State[Key]):
     @property
     def parts(self) -> tuple[CountedPart, ...]:
         """What is counted."""
-        parts: tuple[CountedPart, ...] = self.options.parts
-        return parts
-
-    @property
-    def _bits(self) -> int:
-        return sum(_BITS[part] for part in self.parts)
+        return self.options.parts  # type: ignore[no-any-return]
 
     def _reserve(self) -> None:
         """Nothing is counted by column."""
@@ -128,31 +122,24 @@ class Pairs(State[Key]):
 
         ``added``: what is added to the sums of a state, weighted or not.
         """
-        decisions = self._cell_state
+        decisions, width = self._cell_state, len(self.labels)
         units = added(self, False), added(decisions, False)
-        touched = np.zeros(len(self.labels) + 1, np.bool_)
+        touched = np.zeros(width + 1, np.bool_)
         touched[-1] = True  # of pairs with no label, which is at -1
         touched[[slot // 5 for cells, _ in units[1] for slot in cells.sums if isinstance(slot, int)]] = True
         keys, _ = self.table.items()
         chosen = [tuple(key) for key in keys[touched[keys[:, 1]] | touched[keys[:, 2]]].tolist()]
-        self._check_fit(chosen, units, self._units_at([_ALL, *chosen]), decisions._unit_sums())
+        checks = [(units, self._units_at([_ALL, *chosen]), decisions._unit_sums())]
         if self.weights.present or decisions.weights.present:
             weighted = added(self, True), added(decisions, True)
-            self._check_fit(chosen, weighted, self._weights_at(0), decisions._weights_at(0))
-
-    def _check_fit(
-        self,
-        chosen: list[Key],
-        added: tuple[list[Added[Any]], list[Added[Any]]],
-        pairs: ExactSums[Key],
-        cells: ExactSums[Any],
-    ) -> None:
-        scale = common_scale(pairs.scale, cells.scale, *(sums.scale for part in added for sums, _ in part))
-        pairs, cells = pairs.at(scale), cells.at(scale)
-        left, of_cells = {**pairs.sums, **changed(pairs, added[0])}, {**cells.sums, **changed(cells, added[1])}
-        rows = [[of_cells.get(5 * column + part, 0) for part in range(1, 5)] for column in range(len(self.labels))]
-        if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
-            raise refusal()
+            checks.append((weighted, self._weights_at(0), decisions._weights_at(0)))
+        for change, pairs, cells in checks:
+            scale = common_scale(pairs.scale, cells.scale, *(sums.scale for part in change for sums, _ in part))
+            left = {**pairs.at(scale).sums, **changed(pairs.at(scale), change[0])}
+            of_cells = {**cells.at(scale).sums, **changed(cells.at(scale), change[1])}
+            rows = [[of_cells.get(5 * column + part, 0) for part in range(1, 5)] for column in range(width)]
+            if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
+                raise refusal()
 
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
         return self.table.prepare_example(example.slots, sign)
@@ -261,18 +248,10 @@ class Pairs(State[Key]):
                 sums.read(map(by_place.__getitem__, sets), scale).tolist(),
                 *sums.read([_ALL], scale).tolist(),
             )
+        cells = self._cell_state.table.cells(len(self.labels))[columns]
+        set_times = [extra[by_place[true]] for true in sets]
         return PairContent(
-            self.parts,
-            self.examples,
-            self.labels_of(columns),
-            self.labels.fixed,
-            self._cell_state.table.cells(len(self.labels))[columns],
-            moved[order],
-            times[order],
-            sets,
-            [extra[by_place[true]] for true in sets],
-            scale,
-            *weighed,
+            self.parts, *self._head(columns), cells, moved[order], times[order], sets, set_times, scale, *weighed
         )
 
     def _fill(self, content: PairContent) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, IntArray, Records
 from streameval.states.options import RankingOptions
-from streameval.states.weights import ExactSums, common_scale, units_of
+from streameval.states.weights import ExactSums, common_scale, exact_integers, units_of
 
 Key: TypeAlias = tuple[int, ...]
 """Number of the table, key within the table, number of the sum."""
@@ -27,10 +27,7 @@ LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
 
 
 class Part(NamedTuple):
-    """What examples add to one sum of one table.
-
-    ``digits`` are integers in base 2**32, in units of ``2**-scale``: one column for counts, several for gains.
-    """
+    """What examples add to one sum of one table: ``digits`` in base 2**32, in units of ``2**-scale``."""
 
     table: int
     part: int
@@ -129,9 +126,9 @@ def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:
     spans = [int(top) + 1 for top in part.keys.max(axis=0)]
     room = math.prod(spans)
     if weights is None and room <= 4 * length + 1024 and int(digits.max()) * length < 2**53:
-        return _tabled(_packed(part.keys, spans), room, spans, digits)
+        return _tabled(np.ravel_multi_index((*part.keys.T,), spans), room, spans, digits)
     if room < 2**62:
-        packed = _packed(part.keys, spans)
+        packed = np.ravel_multi_index((*part.keys.T,), spans)
         order = np.argsort(packed, kind="stable")
         starts = np.flatnonzero(np.diff(packed[order], prepend=-1))
     else:
@@ -140,51 +137,26 @@ def _totals(part: Part, weights: IntArray | None) -> tuple[IntArray, list[int]]:
     distinct, digits = part.keys[order[starts]], digits[order]
     if weights is None:
         wide = int(digits.max()) * length >= 2**62
-        return distinct, _joined(np.add.reduceat(digits.astype(object) if wide else digits, starts, axis=0))
+        return distinct, exact_integers(np.add.reduceat(digits.astype(object) if wide else digits, starts, axis=0))
     factors = weights[part.rows[order]]
     if digits.shape[1] == 1 and int(digits.max()) * length < 2**30:
-        return distinct, _joined(np.add.reduceat(digits * factors, starts, axis=0))
-    product = np.array(_joined(digits), object) * np.array(_joined(factors), object)
+        return distinct, exact_integers(np.add.reduceat(digits * factors, starts, axis=0))
+    product = np.array(exact_integers(digits), object) * np.array(exact_integers(factors), object)
     return distinct, np.add.reduceat(product, starts).tolist()
-
-
-def _packed(keys: IntArray, spans: list[int]) -> IntArray:
-    """Each key as one integer, in the same order."""
-    packed = np.zeros(len(keys), np.int64)
-    for part, span in enumerate(spans):
-        packed = packed * span + keys[:, part]
-    return packed
 
 
 def _tabled(packed: IntArray, room: int, spans: list[int], digits: IntArray) -> tuple[IntArray, list[int]]:
     """Sums of digits without sorting: a float64 holds them exactly."""
     present = np.flatnonzero(np.bincount(packed, minlength=room))
     sums = [np.bincount(packed, weights=column, minlength=room)[present] for column in digits.T]
-    distinct, rest = np.empty((len(present), len(spans)), np.int64), present
-    for part in range(len(spans) - 1, -1, -1):
-        rest, distinct[:, part] = np.divmod(rest, spans[part])
-    return distinct, _joined(np.stack(sums, axis=1).astype(np.int64))
-
-
-def _joined(digits: IntArray) -> list[int]:
-    """Rows of digits as integers."""
-    if digits.shape[1] == 1:
-        single: list[int] = digits[:, 0].tolist()
-        return single
-    total = np.zeros(len(digits), object)
-    for place in range(digits.shape[1]):
-        total += digits[:, place].astype(object) << 32 * place
-    values: list[int] = total.tolist()
-    return values
+    distinct = np.stack(np.unravel_index(present, spans), axis=1)
+    return distinct, exact_integers(np.stack(sums, axis=1).astype(np.int64))
 
 
 def summed_few(
     records: Records, options: RankingOptions, inverse: Callable[[int], float], weights: FloatArray | None
 ) -> tuple[ExactSums[Key], ExactSums[Key] | None]:
-    """The sums of what is optional for, and all weighted sums, of a few examples: the same by plain loops, much sooner.
-
-    ``inverse`` gives the inverse propensity of a column.
-    """
+    """The sums of optional tables, and all weighted sums, of a few examples: the same by plain loops, much sooner."""
     optional = list(_few_optional(records, options, inverse))
     sums = _collected(optional, None)
     if weights is None:

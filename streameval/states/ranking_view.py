@@ -93,7 +93,7 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def rows(self) -> Rows:
-        """All examples but those whose every label is hidden, which tell nothing."""
+        """All examples but those whose every label is masked."""
         table = self._table(2)
         m, labels, u, h = _columns(table.keys)
         rows = Rows(m, labels, u, self.size - h, *self._sums(table))
@@ -101,10 +101,7 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def label_hits(self) -> Mapping[int, Mapping[int, int]]:
-        """For each position in ``labels`` how many examples have the label at which rank; rank 0: in which it is true.
-
-        Examples are counted, whatever their weights.
-        """
+        """For each position in ``labels``, how many examples (unweighted) have it at which rank; rank 0: in all."""
         place = dict(zip(self._columns.tolist(), range(self.size), strict=True))
         hits: dict[int, dict[int, int]] = {}
         table = self._table(LABELS)

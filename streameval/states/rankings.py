@@ -1,8 +1,8 @@
 """The state of rankings: integers by what examples have in common, from which every ranking metric can be read.
 
-What is always kept is described in `streameval.kernel.rankings.numpy`: tie groups that hold a true label, the first
+What is always counted is described in `streameval.kernel.rankings.numpy`: tie groups that hold a true label, the first
 such group of an example, and examples by how many labels they have. How many labels there are is known only when
-reading, so no key depends on it. Four further tables are kept where `RankingOptions` ask for them::
+reading, so no key depends on it. Four further tables are counted where `RankingOptions` ask for them::
 
     labels  column, rank -> examples in which the label is true and its group ends at this rank; rank 0: is true
     hits    k, T, s, g', t', a, g -> sums of t, t L and t², for average precision divided by the number of hits
@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from streameval.errors import LabelError
 from streameval.kernel import backend
-from streameval.kernel.types import FloatArray, IntArray, Records
+from streameval.kernel.types import FloatArray, IntArray, Integers, Records
 from streameval.schema.batch import Batch, Dense, Example
-from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal, scored
 from streameval.states.options import RankingOptions
@@ -47,22 +47,16 @@ from streameval.states.weights import ExactSums, common_scale, joined
 _FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Table(Content):
     """One table in lexicographic order: keys, their sums, and their weighted sums (None if every weight is 1).
 
     Sums are int64, or Python integers for gains.
     """
 
     keys: IntArray
-    sums: np.ndarray[Any, np.dtype[Any]]
+    sums: Integers
     weights: list[list[int]] | None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and (
-            np.array_equal(self.keys, other.keys)
-            and self.sums.tolist() == other.sums.tolist()
-            and self.weights == other.weights
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +86,7 @@ class RankingContent(Content):
 
 
 class Rankings(State[Key]):
-    """Sums over examples that all ranking metrics share, exact under any order, batching, merging and reverting.
-
-    ``extra`` are the sums of the tables that only some options ask for.
-    """
+    """Sums over examples that all ranking metrics share; ``extra`` are those of tables that some options ask for."""
 
     reads = "scores"
     too_many = f"a sum over the examples would pass {COUNT_MAX}; evaluate in parts, each on its own"
@@ -116,7 +107,7 @@ class Rankings(State[Key]):
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1), those of each sign as a state."""
+        """As in `State`, where details are counted with the examples of each sign as a state."""
         detailed = self.weights.present or self.extra is not None
         if not detailed and all((known or sign > 0) and example.weight == 1.0 for example, sign in changes):
             return super().prepare(changes, known=known)
@@ -146,7 +137,9 @@ class Rankings(State[Key]):
         return scratch
 
     def _empty(self) -> Rankings:
-        return self.empty_like(self.labels, None, None)
+        state = self.empty_like(self.labels, None, None)
+        state._inverse = self._inverse
+        return state
 
     def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
@@ -170,30 +163,30 @@ class Rankings(State[Key]):
         wide = keys[:, 1:].sum(axis=1)[sums[:, 0] > gone[:, 0]]
         return int(wide.max(initial=0)) <= present
 
-    def count(self, batch: Batch, threads: int = 1) -> None:
+    def count(self, batch: Batch) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises."""
         detailed = batch.weights is not None or self.extra is not None or self.weights.present
-        if threads > 1 and self._count_in_parts(batch, threads):
-            return
         if detailed and self.examples:
             fresh = self._empty()
             fresh.count(batch)
             self.root.commit(self.prepare_merges([(fresh, None, 1)]))
             return
         self._reserve()
-        records = self._rank(batch, detailed)
+        rows = self._read(batch)
+        if isinstance(batch, Dense):
+            records = self.table.count_rows(*rows, detailed)
+        else:
+            records = self.table.count_lists(batch.examples, *rows, detailed)
         if records is not None:
             self._add(records, batch.weights)
 
-    def _rank(self, batch: Batch, detailed: bool) -> Records | None:
-        """Count a batch; what its examples are by themselves, where more than counts is wanted."""
-        if isinstance(batch, Dense):
-            return self.table.count_rows(*self._read(batch), detailed)  # type: ignore[no-any-return]
-        return self.table.count_lists(batch.examples, *self._read(batch), detailed)  # type: ignore[no-any-return]
-
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         """What the table takes of a batch, of rows or of lists."""
-        place, fixed = self._places() if self.options.ties == "last" else None, self.labels.fixed
+        place, fixed = None, self.labels.fixed
+        if self.options.ties == "last":  # the order of known labels does not change when labels are added
+            order = self.labels.order()
+            place = np.empty(len(order), np.int64)
+            place[order] = np.arange(len(order))
         if isinstance(batch, Dense):
             batch = batch if place is None else _in_order(batch, place)
             return scored(batch, fixed), place is not None
@@ -207,9 +200,7 @@ class Rankings(State[Key]):
             return
         inverse = np.ones(len(self.labels), np.float64)
         if self.options.gain_ranks:
-            occurs = np.zeros(len(self.labels), np.bool_)
-            occurs[records.labels[:, 1]] = True
-            for column in np.flatnonzero(occurs).tolist():
+            for column in np.unique(records.labels[:, 1]).tolist():
                 inverse[column] = self._inverse_of(column)
         parts = optional_parts(records, self.options, inverse)
         weighed = None if weights is None else summed([*main_parts(records), *parts], weights)
@@ -220,13 +211,6 @@ class Rankings(State[Key]):
             self.root.commit(self.extra.prepare(optional))
         if weights is not None or self.weights.present:
             self.root.commit(self.weights.prepare(weights))
-
-    def _places(self) -> IntArray:
-        """The position of each column in the order of the labels, which does not change when others are met."""
-        order = self.labels.order()
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return place
 
     def _inverse_of(self, column: int) -> float:
         """The inverse propensity of the label of a column."""
@@ -296,30 +280,31 @@ class Rankings(State[Key]):
         place[columns] = np.arange(len(columns))
         tables = []
         for which in range(len(NAMES)):
-            keys, sums, weights = self.read_table(which, scale, gain_scale)
+            table = self.read_table(which, scale, gain_scale)
+            keys, weights = table.keys, table.weights
             if which == LABELS:
                 keys[:, 0] = place[keys[:, 0]]
             order = np.lexsort(keys.T[::-1])
             if weights is not None:
                 weights = [weights[position] for position in order.tolist()]
-            tables.append(Table(keys[order], sums[order], weights))
-        labels, mentions = self.labels_of(columns), self.table.mentions(len(self.labels))[columns]
-        return RankingContent(
-            self.options, self.examples, labels, self.labels.fixed, mentions, tuple(tables), gain_scale, scale
-        )
+            tables.append(Table(keys[order], table.sums[order], weights))
+        mentions = self.table.mentions(len(self.labels))[columns]
+        return RankingContent(self.options, *self._head(columns), mentions, tuple(tables), gain_scale, scale)
 
     def _fill(self, content: RankingContent) -> None:
-        tables = content.tables
-        self.table.restore(content.examples, content.mentions, [table[:2] for table in tables[:MAIN]])
-        optional, weights = _sums_of(tables, content.gain_scale)
-        self._store(ExactSums(content.gain_scale, optional).at(common_scale(content.gain_scale)), None)
-        self._fill_weights(content.scale, weights, content.gain_scale)
-
-    def empty_like(self, labels: LabelIndex, root: Any, decisions: State[Any] | None) -> Rankings:
-        """A state of the same kind and options that has counted nothing."""
-        state = super().empty_like(labels, root, decisions)
-        state._inverse = self._inverse
-        return state
+        main = [(table.keys, table.sums) for table in content.tables[:MAIN]]
+        self.table.restore(content.examples, content.mentions, main)
+        extra: dict[Key, int] = {}
+        weighted: dict[Key, int] = {}
+        for which, table in enumerate(content.tables):
+            names = table.keys.tolist()
+            if which >= MAIN:
+                shift = 0 if which >= GAINS else content.gain_scale
+                _enter(extra, which, names, (table.sums.astype(object) << shift).tolist())
+            if table.weights is not None:
+                _enter(weighted, which, names, table.weights)
+        self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
+        self._fill_weights(content.scale, weighted, content.gain_scale)
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:
@@ -340,18 +325,3 @@ def _in_order(batch: Dense, place: IntArray) -> Dense:
     scores = None if batch.scores is None else batch.scores[:, order].copy()
     true = batch.true[:, order].copy()
     return replace(batch, columns=batch.columns[order], true=true, scores=scores, ranked=ranked, mask=mask)
-
-
-def _sums_of(tables: tuple[Table, ...], gain_scale: int) -> tuple[dict[Key, int], dict[Key, int]]:
-    """The sums that are kept as Python integers, counts in units of ``2**-gain_scale`` too, and the weighted ones."""
-    optional: dict[Key, int] = {}
-    weighted: dict[Key, int] = {}
-    for which, (keys, sums, weights) in enumerate(tables):
-        names = [(which, *key) for key in keys.tolist()]
-        if which >= MAIN:
-            shift = 0 if which >= GAINS else gain_scale
-            for name, values in zip(names, sums.tolist(), strict=True):
-                optional.update(((*name, part), value << shift) for part, value in enumerate(values) if value)
-        for name, heavy in zip(names, weights or (), strict=weights is not None):
-            weighted.update(((*name, part), value) for part, value in enumerate(heavy) if value)
-    return optional, weighted

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from streameval.errors import MergeError, RevertError
 from streameval.kernel.backend import commit
+from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import Batch, Example
+from streameval.schema.batch import Batch, Example, Ragged
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
@@ -22,62 +24,50 @@ _NOT_PART = (
 )
 
 
-class StateSet:
-    """The states of one object, over one `LabelIndex`: the decisions, and what else is asked for.
+_PER_THREAD = 255  # examples, below which a thread of its own does not pay
+_AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
 
-    A change has two phases. What every state needs is prepared first, as parts: this may fail, and nothing of it shows.
-    Then all parts are committed at once, which cannot fail.
+
+class StateSet:
+    """The states of one object by name, over one `LabelIndex`; first the decisions, which mention every label.
 
     A label that is registered for a change that is refused is a column that no example mentions: it is in no reading.
-
-    Attributes
-    ----------
-    labels
-        In which column each label is counted.
-    decisions
-        The state of binary predictions. It mentions every label that any state mentions.
-    states
-        All states by name, the decisions first.
-    root
-        What commits changes of them.
     """
 
     __slots__ = ("decisions", "labels", "root", "states")
+    decisions: Decisions
 
-    def __init__(self, decisions: Decisions, others: Mapping[str, State[Any]]) -> None:
-        self.decisions, self.labels, self.root = decisions, decisions.labels, decisions.root
-        self.states: dict[str, Any] = {"decisions": decisions, **others}
+    def __init__(self, states: dict[str, Any]) -> None:
+        self.states, self.decisions = states, states["decisions"]
+        self.labels, self.root = self.decisions.labels, self.decisions.root
 
     @classmethod
     def of(
         cls, labels: LabelIndex, kinds: Iterable[tuple[type[State[Any]], Any]], contents: Mapping[str, Any]
     ) -> StateSet:
-        """States over these labels: the decisions, and those of some kinds with their options.
-
-        They hold what ``contents`` say, by name; those that it lacks have counted nothing.
-        """
+        """The decisions, and states of some kinds with their options; they hold what ``contents`` say, by name."""
         root = commit.Root()
         decisions = Decisions(labels, root=root)
-        others = {options.kind: kind(labels, options, root, decisions) for kind, options in kinds}
-        made = cls(decisions, others)
+        rest = {options.kind: kind(labels, options, root, decisions) for kind, options in kinds}
+        made = cls({"decisions": decisions, **rest})
         for name, state in made.states.items():
             if name in contents:
                 state.restore(contents[name])
         return made
 
-    def _derived(self, labels: LabelIndex, derive: Callable[[Any, LabelIndex, Any, Any], Any]) -> StateSet:
-        root = commit.Root()
-        decisions = derive(self.decisions, labels, root, None)
-        others = {name: state for name, state in self.states.items() if state is not self.decisions}
-        return StateSet(decisions, {name: derive(state, labels, root, decisions) for name, state in others.items()})
+    def _derived(self, labels: LabelIndex, method: str) -> StateSet:
+        root, states = commit.Root(), dict[str, Any]()
+        for name, state in self.states.items():
+            states[name] = getattr(state, method)(labels, root, states.get("decisions"))
+        return StateSet(states)
 
     def empty_like(self, labels: LabelIndex | None = None) -> StateSet:
-        """The same states, which have counted nothing, over the same labels or others."""
-        return self._derived(self.labels if labels is None else labels, State.empty_like)
+        """The same states, which have counted nothing, over the same labels or these."""
+        return self._derived(self.labels if labels is None else labels, "empty_like")
 
     def copy(self) -> StateSet:
         """An independent copy."""
-        return self._derived(self.labels.copy(), lambda state, *over: state.copy(*over))
+        return self._derived(self.labels.copy(), "copy")
 
     def scaled(self, numerator: int, scale: int) -> StateSet:
         """A copy in which every example weighs ``numerator / 2**scale`` as much, exactly."""
@@ -106,18 +96,34 @@ class StateSet:
 
     def count(self, batch: Batch, threads: int = 1) -> None:
         """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
-        for state in self.states.values():
-            state.count(batch, threads)
+        threads = min(threads, batch.examples // _PER_THREAD)
+        if threads < 2:
+            for state in self.states.values():
+                state.count(batch)
+            return
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
+
+        bounds = [batch.examples * part // threads for part in range(threads + 1)]
+        parts = [batch.take(slice(start, stop)) for start, stop in pairwise(bounds)]
+        sets = [self.empty_like() for _ in parts]
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(StateSet.count, sets, parts))
+        for one in sets:
+            self.merge(one)
 
     @staticmethod
     def count_groups(sets: list[StateSet], codes: IntArray, batch: Batch) -> bool:
-        """Count each example of a batch in the set that its code says, if that can be done in one pass.
-
-        The sets share their labels. Only for states that are thrown away if this raises.
-        """
-        if len(sets) == 1 or len(sets[0].states) > 1:
+        """Count each example of a batch in the set of its code, over the same labels, if the batch is a common one."""
+        labels = sets[0].labels
+        if len(sets) == 1 or len(sets[0].states) > 1 or len(sets) * len(labels) > _AT_ONCE:
             return False
-        return Decisions.count_groups([one.decisions for one in sets], codes, batch)
+        if not isinstance(batch, Ragged) or batch.true is None or batch.pred is None or len(batch.mentioned_by_all):
+            return False
+        if batch.weights is not None or batch.mask is not None or batch.mentioned is not None:
+            return False
+        tables = [one.decisions.table for one in sets]
+        kernel.count_groups(tables, codes, batch.examples, len(labels), batch.true, batch.pred)
+        return True
 
     def merge(self, other: StateSet) -> None:
         """Add all that ``other`` has counted. ``other`` may be this very object."""
@@ -129,13 +135,7 @@ class StateSet:
         return self.prepare_merges([(other, self.columns_of(other), 1)]) if other.examples else []
 
     def unmerge(self, other: StateSet) -> None:
-        """Take back all that ``other`` has counted: the exact inverse of `merge`.
-
-        Raises
-        ------
-        RevertError
-            If the counts show that its examples are not among these. Nothing has changed then.
-        """
+        """Take back all that ``other`` has counted, or raise `RevertError` if its examples cannot be among these."""
         self._check_options(other)
         if not other.examples:
             return
@@ -157,10 +157,7 @@ class StateSet:
             raise MergeError(f"cannot merge: {'; '.join(differing)}; construct both with the same configuration")
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
-        """Prepare that all that other sets have counted is added (sign 1) or taken back (sign -1), all of it at once.
-
-        For each other set, of the same options, it is said where its columns are here, as by `columns_of`.
-        """
+        """Prepare that all that other sets, of the same options, have counted is added (sign 1) or taken back (-1)."""
         parts: list[Part] = []
         for name, state in self.states.items():
             ofs = [(other.states[name], columns, sign) for other, columns, sign in merges]
@@ -168,7 +165,7 @@ class StateSet:
         return parts
 
     def columns_of(self, other: StateSet) -> IntArray | None:
-        """Where the columns of another set are here, its labels registered; None if they are the same."""
+        """Where the columns of another set stand in this one, its labels registered; None if they are the same."""
         theirs, ours = other.labels, self.labels
         if theirs.labels is ours.labels or (theirs.fixed == ours.fixed and theirs.labels == ours.labels):
             return None

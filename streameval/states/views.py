@@ -56,10 +56,9 @@ S = TypeVar("S", bound=State[Any])
 
 
 class View(Generic[S]):
-    """What metrics read of a state, in units of ``unit`` examples: 1, or a power of two when examples are weighted.
+    """What metrics read of a state, which must not change meanwhile, in units of ``unit`` examples.
 
-    Each part is read when it is first asked for; the state must not change meanwhile. ``columns`` are those of all
-    labels there are, where more are known than the state mentions.
+    ``columns`` are those of all labels there are, where more are known than the state mentions.
     """
 
     def __init__(self, state: S, columns: IntArray | None = None) -> None:
@@ -144,10 +143,7 @@ class Tables(View[Decisions]):
 
     @cached_property
     def informative(self) -> Flags | None:
-        """For each row key, whether any cell is known, since an example that is wholly masked tells nothing.
-
-        None where all are informative.
-        """
+        """For each row key, whether some cell is not masked; None where that holds of all."""
         masked = self._rows[0][:, 3]
         return np.asarray((masked < self.size) | (masked == 0)) if masked.any() else None
 

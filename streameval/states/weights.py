@@ -78,7 +78,7 @@ def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
 
 
 def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> dict[K, int]:
-    """New values of the sums that change where others, no finer, are added, or taken away with sign -1."""
+    """New values of the sums that change where these, no finer, are added so many times."""
     after: dict[K, int] = {}
     get = before.sums.get
     for part, sign in added:
@@ -142,8 +142,11 @@ def units_of(weight: float) -> tuple[int, int]:
     return numerator, denominator.bit_length() - 1
 
 
-def exact_integers(digits: IntArray, scale: int, target: int) -> list[int]:
+def exact_integers(digits: IntArray, scale: int = 0, target: int = 0) -> list[int]:
     """Join rows of base 2**32 digits in units of ``2**-scale`` into integers in units of ``2**-target``."""
+    if digits.shape[1] == 1 and scale == target:
+        single: list[int] = digits[:, 0].tolist()
+        return single
     total = np.zeros(len(digits), object)
     for place in range(digits.shape[1]):
         total += digits[:, place].astype(object) << 32 * place
@@ -162,10 +165,9 @@ def trailing_zeros(values: Iterable[int]) -> int | None:
 class Margins:
     """By how much, at least, all examples together outweigh each label; no revert may leave a label that weighs more.
 
-    A label of more than half the total weight has a margin of its own, the others share one. Taking an example back
-    lowers the margins of the labels that it does not mention, so it is only when a margin is used up that all sums need
-    a look: at the earliest when half the total weight is gone, or a heavy label is in all examples that are left.
-    Counting an example lowers no margin.
+    A label of more than half the total weight has a margin of its own, the rest share one. Reverting an example lowers
+    the margins of the labels that it does not mention; only when one is used up all sums need a look: at the earliest
+    when half the total weight is gone, or a heavy label is in all examples that are left.
     """
 
     __slots__ = ("_own", "_shared", "scale")

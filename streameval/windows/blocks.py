@@ -268,7 +268,7 @@ class Blocks(Window[A]):
                 if number not in states:
                     self._edges(number)
                     states[number] = gathered.states.empty_like()
-                states[number].count(batch.part(low, high))
+                states[number].count(batch.take(slice(low, high)))
         if keys is not None and examples != len(keys):
             raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
         if self._cell.value is not state or _examples(state) != before:
