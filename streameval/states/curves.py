@@ -24,9 +24,8 @@ from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
-from streameval.schema.batch import Batch, Dense, Example, cells_of
+from streameval.schema.batch import Batch, Dense, Example
 from streameval.schema.labels import Label
-from streameval.schema.recording import ExampleScores, rows_of
 from streameval.states.base import COUNT_MAX, Content, Part, State, scored
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
@@ -114,15 +113,15 @@ class Curves(State[Place]):
         sums: dict[Place, int] = {_ALL: self.examples}
         for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
             sums.update(((column, what), value) for what, value in enumerate(sides))
-        owners, moments = np.repeat(columns, np.diff(offsets)), moments_of(counts, words)
+        owners = np.repeat(columns, np.diff(offsets))
         if only is not None:
             chosen = np.isin(bins, only)
-            owners, bins, moments = owners[chosen], bins[chosen], moments[chosen]
-        _enter(sums, owners, bins, moments.tolist())
+            owners, bins, counts, words = owners[chosen], bins[chosen], counts[chosen], words[chosen]
+        _enter(sums, owners, bins, moments_of(counts, words).tolist())
         return ExactSums(0, {place: value for place, value in sums.items() if value})
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
-        rows, columns, kinds, scores = _mentions(batch, self.labels.fixed)
+        rows, columns, kinds, scores = _mentions(batch)
         scale, digits = backend.decisions.limbs(weights)
         target = common_scale(scale)
         worth: np.ndarray[Any, np.dtype[Any]] = np.array(exact_integers(digits.astype(np.int64), scale, target), object)
@@ -225,18 +224,28 @@ def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, moments: li
         sums.update(((column, _FIRST + 6 * bin_ + at), value) for at, value in enumerate(chain.from_iterable(pair)))
 
 
-def _mentions(batch: Batch, fixed: int) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
+def _mentions(batch: Batch) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:
     """What a batch says that weighs: row, column, kind (0 and 1 scores, 2 a positive without, 3 masked), and score."""
-    scored = ExampleScores.of(batch)
-    assert scored is not None  # noqa: S101  # it is for states that read scores
-    rows, slots = cells_of(batch, fixed)
-    columns, outcomes = np.divmod(slots, 5)
-    width = 1 + max(int(columns.max(initial=0)), int(scored.columns.max(initial=0)))
-    cells, true = rows * width + columns, outcomes % 2 == 1
-    ranked = rows_of(scored.lengths) * width + scored.columns
-    unscored, masked = np.setdiff1d(cells[true], ranked), cells[outcomes == 4]
-    kinds = np.concatenate([np.isin(ranked, cells[true]), np.full(len(unscored), 2), np.full(len(masked), 3)])
+    assert batch.scores is not None  # noqa: S101  # it is for states that read scores
+    if isinstance(batch, Dense):
+        visible = np.ones(batch.true.shape, np.bool_) if batch.mask is None else batch.mask == 0
+        ranks = visible if batch.ranked is None else visible & (batch.ranked != 0)
+        kinds = np.where(visible, np.where(ranks, batch.true, np.uint8(2)), np.uint8(3))
+        weighed = ranks | ~visible | (batch.true != 0)
+        rows, places = np.nonzero(weighed)
+        scores = np.where(ranks, batch.scores, 0)[weighed].astype(np.float64)
+        return rows, batch.columns[places], kinds[weighed].astype(np.uint8), scores
+    _, *lists, scores, mask = scored(batch, 0)
+    width = 1 + int(max(part[1].max(initial=0) for part in (*lists, mask) if part is not None))
+    row_of = np.arange(batch.examples)
+    true, ranked, masked = (
+        np.zeros(0, np.int64) if part is None else np.repeat(row_of, np.diff(part[0])) * width + part[1]
+        for part in (*lists, mask)
+    )
+    masked = np.unique(masked)
+    seen = ~np.isin(ranked, masked)
+    ranked, scores = ranked[seen], scores[seen]
+    unscored = np.setdiff1d(np.setdiff1d(true, masked), ranked)
+    kinds = np.concatenate([np.isin(ranked, true), np.full(len(unscored), 2), np.full(len(masked), 3)])
     rows, columns = np.divmod(np.concatenate([ranked, unscored, masked]), width)
-    scores = np.zeros(len(kinds))
-    scores[: len(ranked)] = scored.scores
-    return rows, columns, kinds.astype(np.uint8), scores
+    return rows, columns, kinds.astype(np.uint8), np.concatenate([scores, np.zeros(len(kinds) - len(ranked))])
