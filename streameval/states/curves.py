@@ -84,8 +84,6 @@ class Curves(State[Place]):
     def _empty_table(self) -> Any:
         return backend.curves.Bins(self.root, len(self.labels))
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
         batch = example.scored
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
@@ -97,8 +95,6 @@ class Curves(State[Place]):
         code = self.table.count_rows(read) if dense else self.table.count_lists(batch.examples, read)
         if code != DONE:
             self._part(code)
-
-    # -- weights ------------------------------------------------------------------------------------------------------
 
     def _unit_sums(self) -> ExactSums[Place]:
         return self._units_of(np.arange(len(self.labels)))
@@ -149,8 +145,6 @@ class Curves(State[Place]):
             if column >= 0 and (what < _FIRST or (what - _FIRST) % 3 == 0):
                 columns[column] = columns.get(column, 0) + value
         return columns, sums.get(_ALL, 0)
-
-    # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def bins(self) -> Any:

@@ -59,8 +59,6 @@ class Decisions(State[Key]):
     def _empty_table(self) -> Any:
         return kernel.Counts(self.root, len(self.labels))
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def _prepare_example(self, example: Example, sign: int) -> Part | int:
         return self.table.prepare_example(example.slots, example.key, self.labels.fixed, sign)
 
@@ -100,8 +98,6 @@ class Decisions(State[Key]):
         if seen > 1 or not finite:
             raise batch.refusal()
 
-    # -- weights ------------------------------------------------------------------------------------------------------
-
     def _unit_sums(self) -> ExactSums[Key]:
         cells = self.table.cells(len(self.labels))
         cells[:, 0] = 0  # weights of true negatives are always derived
@@ -131,8 +127,6 @@ class Decisions(State[Key]):
             else:
                 columns[key // 5] = columns.get(key // 5, 0) + value
         return columns, total
-
-    # -- reading ------------------------------------------------------------------------------------------------------
 
     def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, Integers | None]:
         """The counts of the five outcomes of each column, and the weight sums of these; both of shape (5, columns).

@@ -98,8 +98,6 @@ class History:
         self._look = 64 + 2 * len(self.labels)
         return self.states.mostly_unused()
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def prepare_slide(self, example: Example, stamp: int, size: int, limit: int) -> list[Part]:
         """Prepare that an example is counted, and that what is then overdue is taken back."""
         self._require_room()

@@ -98,8 +98,6 @@ class Pairs(State[Key]):
     def _reserve(self) -> None:
         """Nothing is counted by column."""
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1)."""
         parts = super().prepare(changes, known=known)
@@ -169,8 +167,6 @@ class Pairs(State[Key]):
         which = [index.setdefault(raw[start:stop], len(index)) for start, stop in pairwise(bounds)]
         return [(0, *np.frombuffer(key, np.int64).tolist()) for key in index], np.array(which, np.int64)
 
-    # -- weights ------------------------------------------------------------------------------------------------------
-
     def _sums_of_one(self, example: Example) -> ExactSums[Key]:
         column, outcome = np.divmod(example.slots, 5)
         missed, both, wrong = (column[outcome == part].tolist() for part in (1, 3, 2))
@@ -205,8 +201,6 @@ class Pairs(State[Key]):
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = [*columns.tolist(), pairing.NONE]  # so that -1 leads to itself
         return {_moved(key, place): value for key, value in sums.items()}
-
-    # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def _cell_state(self) -> Decisions:

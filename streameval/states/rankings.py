@@ -104,8 +104,6 @@ class Rankings(State[Key]):
     def _has_extra(self) -> bool:
         return bool(self.options.label_ranks or self.options.hit_cutoffs or self.options.gain_ranks)
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """As in `State`, where details are counted with the examples of each sign as a state."""
         detailed = self.weights.present or self.extra is not None
@@ -222,8 +220,6 @@ class Rankings(State[Key]):
             raise LabelError(f"label {quoted(label)} has no propensity; give one to every label")
         return value
 
-    # -- sums ---------------------------------------------------------------------------------------------------------
-
     def _unit_sums(self) -> ExactSums[Key]:
         sums: dict[Key, int] = {}
         for which in range(MAIN):
@@ -243,8 +239,6 @@ class Rankings(State[Key]):
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = columns.tolist()
         return {key if key[0] != LABELS else (LABELS, place[key[1]], *key[2:]): value for key, value in sums.items()}
-
-    # -- reading ------------------------------------------------------------------------------------------------------
 
     def _mentioned(self, width: int) -> Any:
         return self.table.mentions(width) > 0

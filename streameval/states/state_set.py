@@ -81,8 +81,6 @@ class StateSet:
         """How many examples were counted."""
         return self.decisions.examples
 
-    # -- changing -----------------------------------------------------------------------------------------------------
-
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1), all of them at once.
 
@@ -176,8 +174,6 @@ class StateSet:
         ours.extend([name for name, there in zip(names, mentioned, strict=True) if there and name not in ours.columns])
         return np.array([ours.columns.get(name, 0) for name in names], np.int64)
 
-    # -- labels -------------------------------------------------------------------------------------------------------
-
     def mostly_unused(self) -> bool:
         """Whether most registered labels have no example left."""
         grown = self.decisions.table.mentioned(len(self.labels))[self.labels.fixed :]
@@ -195,8 +191,6 @@ class StateSet:
     def columns(self) -> IntArray:
         """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
         return self.decisions.columns()
-
-    # -- as a value ---------------------------------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
         """What the states hold, by name."""

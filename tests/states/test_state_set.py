@@ -456,7 +456,7 @@ def test_rivers_loop_refuses_metrics_of_scores():
         se.Evaluator(keep=["curves"], metrics=[]),
         "lrap",
     ):
-        with pytest.raises(se.InputError, match=r"reads scores.*hard labels"):
+        with pytest.raises(se.InputError, match=r"metric of scores.*hard labels"):
             RiverMetric(metric).works_with(model)
     kept = RiverMetric(se.Evaluator(["f1_macro"], keep=["pairs"]))
     assert kept.works_with(model)
