@@ -36,15 +36,7 @@ LAWS = {
 
 
 class BrokenLawError(StreamevalError, AssertionError):
-    """A state breaks a law.
-
-    Attributes
-    ----------
-    law
-        Its name, a key of `LAWS`.
-    examples
-        The smallest list of examples found that shows it.
-    """
+    """A state breaks the ``law`` of this name, a key of `LAWS`; ``examples`` is the smallest list that shows it."""
 
     def __init__(self, law: str, problem: str, examples: Sequence[object]) -> None:
         listed = ", ".join(quoted(example, 200) for example in examples)

@@ -140,10 +140,7 @@ Batch: TypeAlias = Dense | Ragged
 
 
 class Example(NamedTuple):
-    """One example: the slots (5 * column + outcome) of the cells it mentions, its row key, and its weight.
-
-    ``scored`` is the same as a batch of one, for states that read scores.
-    """
+    """One example: the slots (5 * column + outcome) of the cells it mentions; a batch of one if it has scores."""
 
     slots: IntArray
     key: RowKey

@@ -116,9 +116,9 @@ class State(ABC, Generic[K]):
     def _keys(
         self, rows: IntArray, columns: IntArray, outcomes: IntArray, examples: int
     ) -> Iterator[tuple[Iterable[K], IntArray, IntArray]]:
-        """What decisions count for, from the example, column and outcome of each cell that is not a true negative.
+        """What the example, column and outcome of each cell that is not a true negative count for.
 
-        Each time some keys, which of them it is, and in which example; a key at most once in an example.
+        Each time some keys, which of them, and in which example; a key at most once in an example.
         """
         raise NotImplementedError
 
@@ -191,10 +191,7 @@ class State(ABC, Generic[K]):
         return examples
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1).
-
-        ``known``: what is taken back was surely counted, so no need to ask.
-        """
+        """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         self._reserve()
         parts, weighs = [], self.weights.present
         for example, sign in changes:
@@ -329,10 +326,7 @@ class State(ABC, Generic[K]):
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def canonical_scale(self) -> int | None:
-        """The smallest scale at which weight sums are integers; None if they say no more than the counts.
-
-        So equal states are read alike, whatever their history.
-        """
+        """The smallest scale at which weight sums are integers, whatever the history; None if they equal counts."""
         sums = self.weights.value
         return None if sums is None or sums.equals(self._unit_sums()) else sums.smallest_scale()
 

@@ -172,10 +172,10 @@ class Curves(State[Place]):
     def read_weights(
         self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int
     ) -> tuple[int, Integers, Integers]:
-        """The weight sums where examples are weighted; ``scale`` is what `canonical_scale` returned.
+        """The weight sums at the scale that `canonical_scale` returned.
 
-        That of all examples; of each column those of positives without a score, and of masked cells; of each bin and
-        class those of the scores, their residuals and the squares, shape (bins, 2, 3).
+        Of all examples; for each column of positives without a score, and of masked cells; for each bin and class of
+        the scores, their residuals and the squares, shape (bins, 2, 3).
         """
         sums = self._weights_at(0)
         sides = ((column, what) for column in columns.tolist() for what in (_POSITIVE, _MASKED))

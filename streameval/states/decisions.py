@@ -129,10 +129,7 @@ class Decisions(State[Key]):
         return columns, total
 
     def by_label(self, columns: IntArray, scale: int | None) -> tuple[IntArray, Integers | None]:
-        """The counts of the five outcomes of each column, and the weight sums of these; both of shape (5, columns).
-
-        ``scale`` is what `canonical_scale` returned. The weight sum of the first outcome is always 0.
-        """
+        """The counts of the five outcomes of each column and, where `canonical_scale` is not None, the weight sums."""
         self._reserve()
         cells, sums = self.table.outcomes(columns), self.weights.value
         if sums is None or scale is None:

@@ -82,10 +82,7 @@ class StateSet:
         return self.decisions.examples
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1), all of them at once.
-
-        ``known``: what is taken back was surely counted, so no need to ask.
-        """
+        """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         return [part for state in self.states.values() for part in state.prepare(changes, known=known)]
 
     def count_one(self, example: Example, sign: int, *, known: bool = False) -> None:

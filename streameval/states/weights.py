@@ -1,8 +1,7 @@
 """Sums of float64 weights without rounding, and what a state does with them.
 
-A float64 is an integer times a power of two, so weights are summed as integers in units of ``2**-scale``. The scale
-grows when a finer weight arrives and never costs precision. (Neal, "Fast exact summation using small and large
-superaccumulators", arXiv:1505.05571, 2015, keeps the same integers in fixed limbs.)
+A float64 is an integer times a power of two, so weights are summed as integers in units of ``2**-scale``, which grows
+when a finer weight arrives. (Neal, arXiv:1505.05571, 2015, keeps the same integers in fixed limbs.)
 """
 
 from __future__ import annotations
