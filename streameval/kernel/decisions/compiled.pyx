@@ -8,8 +8,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from streameval.kernel.decisions.counting cimport (
-    check, read_rows, row_keys_of, se_add_pairs, se_count_groups, se_count_lists, se_count_pairs, se_dense, se_has,
-    se_pairs, se_pairs_init, se_rows, se_scores, start_of_bytes,
+    check, read_rows, row_keys_of, se_add_pairs, se_count_lists, se_count_pairs, se_dense, se_has,
+    se_pairs, se_pairs_init, se_rows, se_scores,
 )
 from streameval.kernel.lists.lists cimport borrow_all, is_narrow, se_lists
 from streameval.kernel.part cimport se_part_new
@@ -17,6 +17,7 @@ from streameval.kernel.table cimport (
     se_sums, se_sums_add, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_reserve, set_seed,
 )
 
+cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.decisions.rows import limbs, list_rows  # which need no loops of their own
@@ -37,6 +38,7 @@ cdef extern from "decisions/counts.h" nogil:
     void se_add_counts(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t, int)
     int se_includes(se_counts*, const se_counts*, const int64_t*, Py_ssize_t, Py_ssize_t)
 
+cnp.import_array()
 set_seed()
 
 # The same codes as constants of C.
@@ -166,38 +168,41 @@ cdef class Counts(Placing):
     def count_scores(self, columns, Py_ssize_t fixed, true, scores, bounds, hidden):
         cdef se_rows rows
         cdef se_scores compared
-        cdef ptrdiff_t ignored
         read_rows(&rows, true, None, hidden)
         compared.narrow, compared.finite = scores.dtype == np.float32, True
-        compared.at = start_of_bytes(scores.view(np.uint8), &compared.stride)
-        compared.bounds = start_of_bytes(bounds[None].view(np.uint8), &ignored)
+        compared.at, compared.stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
+        compared.bounds = cnp.PyArray_DATA(bounds)
         return count_rows(self, &rows, &compared, columns, fixed), bool(compared.finite)
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
         cdef const int64_t[::1] always = everywhere
-        cdef int64_t[::1] before, mark
+        cdef int64_t[::1] before
         cdef se_lists sides[4]
+        cdef se_pairs paired
         cdef Py_ssize_t position, column
-        cdef int written
+        cdef void* memory
+        cdef int written = -1
         cdef bint wide = True, repeats = True, pairs
         pairs = hidden is None and named is None and true is not None and pred is not None and examples < MANY
         if pairs:
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
         arrays = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
-        before, mark = np.empty(len(always), np.int64), np.zeros(0 if pairs else self.width, np.int64)
+        before = np.empty(always.shape[0], np.int64) if always.shape[0] else None
         for position in range(always.shape[0]):
             before[position] = se_mentions(&self.counted, always[position])
+        memory = se_pairs_init(&paired, NULL, 1, self.width) if pairs else calloc(self.width, sizeof(int64_t))
         with nogil:
-            if pairs:
+            if memory != NULL and pairs:
                 written = se_count_pairs(
-                    examples, &sides[0], &sides[1], wide, repeats, VECTOR, self.width, self.counted.cell, &self.counted.rows
+                    examples, &sides[0], &sides[1], wide, repeats, VECTOR, &paired, &self.counted.rows
                 )
-            else:
+                se_add_pairs(&paired, 0, self.counted.cell)
+            elif memory != NULL:
                 written = se_count_lists(
-                    examples, &sides[0], &sides[1], &sides[2], &sides[3], self.width, self.counted.cell, &self.counted.rows,
-                    &mark[0], NULL,
+                    examples, sides, self.width, self.counted.cell, &self.counted.rows, <int64_t*>memory, NULL
                 )
+        free(memory)
         check(written)
         for position in range(always.shape[0]):
             column = always[position]
@@ -292,14 +297,13 @@ cdef class Counts(Placing):
         """Nothing to do: the table drops row keys of which no example is left whenever it grows."""
 
     def restore(self, int64_t examples, cells, keys, times):
-        cdef const int64_t[:, :] cell = cells
+        cdef const int64_t[:, ::1] cell = np.ascontiguousarray(cells)
         cdef const int64_t[:, :] key = keys
         cdef const int64_t[:] time = times
-        cdef Py_ssize_t row, outcome
+        cdef Py_ssize_t row
         self.reserve(cell.shape[0])
-        for row in range(cell.shape[0]):
-            for outcome in range(5):
-                self.counted.cell[5 * row + outcome] = cell[row, outcome]
+        if cell.shape[0]:
+            memcpy(self.counted.cell, &cell[0, 0], 5 * cell.shape[0] * sizeof(int64_t))
         if not se_sums_reserve(&self.counted.rows, key.shape[0]):
             raise MemoryError
         for row in range(key.shape[0]):
@@ -447,7 +451,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
     cdef Counts one
     cdef void* memory = NULL
     cdef Py_ssize_t group, groups = len(counts)
-    cdef size_t at
+    cdef size_t at = 0
     cdef int written
     cdef bint wide = not (is_narrow(true) and is_narrow(pred))
     if code.shape[0] != examples or examples >= MANY:
@@ -463,13 +467,10 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
         if memory == NULL or not se_sums_init(&rows, 64, 1):
             raise MemoryError
         with nogil:
-            written = se_count_groups(examples, &sides[0], &sides[1], wide, VECTOR, &pairs, &rows)
+            written = se_count_pairs(examples, &sides[0], &sides[1], wide, True, VECTOR, &pairs, &rows)
         check(written)
-        at = 0
-        while True:
+        for _ in range(<Py_ssize_t>rows.used):
             sums = se_sums_next(&rows, &at, &outer, &inner)
-            if sums == NULL:
-                break
             one = counts[inner >> 32]
             if not se_sums_reserve(&one.counted.rows, 1):
                 raise MemoryError

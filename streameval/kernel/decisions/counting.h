@@ -1,7 +1,4 @@
-/* The loops of the compiled kernel, in C: what each computes is said in numpy.py.
-
-   Nothing here knows of Python. Values are 0 and 1 unless said otherwise; the functions return the union of all bytes
-   seen, so the caller learns from one pass over memory both the counts and whether they may be believed. */
+/* The loops of the compiled kernel, in C: what each computes is said in numpy.py. Nothing here knows of Python. */
 
 #ifndef STREAMEVAL_COUNTING_H
 #define STREAMEVAL_COUNTING_H
@@ -95,34 +92,19 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
     }
 }
 
-/* The loop for the most common lists. Returns what se_count_lists does. */
+/* The loop for the most common lists. `pairs` is filled; of several groups, the number stands where labels masked do in
+   the key. Returns what se_count_lists does. */
 static int se_count_pairs(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, int vector,
-    ptrdiff_t width, int64_t *cells, se_sums *h) {
-    se_pairs pairs;
-    void *memory = se_pairs_init(&pairs, NULL, 1, width);
-    int done;
-    if (!memory) return -1;
-    done = se_count_words(rows, in_true, in_pred, wide, vector, &pairs, h);
-    if (done == 1) {
-        if (wide && repeats) done = se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, &pairs, h);
-        else if (wide) done = se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, &pairs, h);
-        else if (repeats) done = se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, &pairs, h);
-        else done = se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, &pairs, h);
-    }
-    se_add_pairs(&pairs, 0, cells);
-    free(memory);
-    return done;
-}
-
-/* The same for rows of several groups: `pairs` is filled, and the group stands where labels masked do in the key. */
-static int se_count_groups(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int vector, const se_pairs *pairs,
-    se_sums *h) {
+    const se_pairs *pairs, se_sums *h) {
     const int done = se_count_words(rows, in_true, in_pred, wide, vector, pairs, h);
     if (done != 1) return done;
-    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
-    return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 1, pairs, h);
+    if (pairs->codes && wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 1, pairs, h);
+    if (pairs->codes) return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 1, pairs, h);
+    if (wide && repeats) return se_count_pairs_of(rows, in_true, in_pred, 1, 1, 0, pairs, h);
+    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, pairs, h);
+    if (repeats) return se_count_pairs_of(rows, in_true, in_pred, 0, 1, 0, pairs, h);
+    return se_count_pairs_of(rows, in_true, in_pred, 0, 0, 0, pairs, h);
 }
 
 /* -- exact sums of weights ---------------------------------------------------------------------------------------------- */
@@ -130,9 +112,9 @@ static int se_count_groups(
 /* A weight is an odd number, or 0, times a power of two. Sums of them are kept as limbs: sum(limb[i] * 2**(32 * i)),
    where a limb may be any int64_t. 2**29 numbers can be added. */
 static inline uint64_t se_odd(double weight, int *exponent, int *top) {
-    uint64_t bits, mantissa;
+    uint64_t bits;
     memcpy(&bits, &weight, sizeof bits);
-    mantissa = bits & (((uint64_t)1 << 52) - 1);
+    uint64_t mantissa = bits & (((uint64_t)1 << 52) - 1);
     *exponent = (int)(bits >> 52 & 0x7FF);
     mantissa |= (uint64_t)(*exponent != 0) << 52;
     *exponent += (*exponent == 0) - 1075;
@@ -320,12 +302,13 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
 /* -- lists of every kind ----------------------------------------------------------------------------------------------- */
 
 /* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
-   Lists are wide, and lead to columns of their number, or are NULL; weights are summed up unless `to` is NULL.
+   Lists, true, predicted, hidden and named ones, are wide, and hold columns, or have no offsets; weights are summed up
+   unless `to` is NULL.
    Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_lists(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, const se_lists *in_hidden,
-    const se_lists *in_named, ptrdiff_t width, int64_t *cells, se_sums *h, int64_t *mark, const se_weighed *to) {
-    const se_lists *sides[4] = {in_hidden, in_true, in_pred, in_named};
+    ptrdiff_t rows, const se_lists *sides, ptrdiff_t width, int64_t *cells, se_sums *h, int64_t *mark,
+    const se_weighed *to) {
+    const se_lists *ordered[4] = {sides + 2, sides, sides + 1, sides + 3};
     const int64_t bits[4] = {4, 1, 2, 0};
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int64_t fresh = 8 * (r + 1);
@@ -335,12 +318,12 @@ static int se_count_lists(
         shift = odd ? shift - to->lowest : 0;
         if (r % 512 == 0 && (!se_sums_reserve(h, 512) || (to && !se_sums_reserve(to->keys, 512)))) return -1;
         for (int side = 0; side < 4; side++) {
-            if (!sides[side]->offsets) continue;
-            const int64_t bit = bits[side], start = se_at(sides[side]->offsets, 1, r);
-            const int64_t end = se_at(sides[side]->offsets, 1, r + 1);
-            if (start < 0 || end < start || end > sides[side]->held) return -2;
+            const se_lists *in = ordered[side];
+            if (!in->offsets) continue;
+            const int64_t bit = bits[side], start = se_at(in->offsets, 1, r), end = se_at(in->offsets, 1, r + 1);
+            if (start < 0 || end < start || end > in->held) return -2;
             for (int64_t i = start; i < end; i++) {
-                const int64_t column = se_at(sides[side]->places, 1, i);
+                const int64_t column = se_at(in->places, 1, i);
                 if ((uint64_t)column >= (uint64_t)width) return -2;
                 int64_t *cell = cells + 5 * column;
                 const int64_t old = mark[column];

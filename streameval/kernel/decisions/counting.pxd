@@ -25,14 +25,12 @@ cdef extern from "decisions/counting.h" nogil:
         int narrow
         int finite
     int se_dense(const se_rows*, se_scores*, int, int64_t*, se_sums*)
-    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, ptrdiff_t, int64_t*, se_sums*)
     ctypedef struct se_pairs:
         pass
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
-    int se_count_groups(ptrdiff_t, const se_lists*, const se_lists*, bint, int, const se_pairs*, se_sums*)
-    int se_count_lists(ptrdiff_t, const se_lists*, const se_lists*, const se_lists*, const se_lists*, ptrdiff_t,
-                       int64_t*, se_sums*, int64_t*, const se_weighed*)
+    int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, int, const se_pairs*, se_sums*)
+    int se_count_lists(ptrdiff_t, const se_lists*, ptrdiff_t, int64_t*, se_sums*, int64_t*, const se_weighed*)
     ctypedef struct se_weighed:
         const double* weights
         int lowest

@@ -1,5 +1,4 @@
-/* Counts by column and by row key: what adding examples and taking them back does to them. Nothing in this file knows of
-   Python. Slot 5 * column + outcome is where a cell counts; see numpy.py. */
+/* Counts by column and by row key, to which examples are added and from which they are taken back; see numpy.py. */
 
 #ifndef STREAMEVAL_COUNTS_H
 #define STREAMEVAL_COUNTS_H
@@ -18,28 +17,25 @@ typedef struct {
     uint64_t present;
 } se_counts;
 
+/* 0 if memory ran out. */
+static int se_counts_widen(se_counts *c, ptrdiff_t width) {
+    int64_t *cell = (int64_t *)realloc(c->cell, 5 * (size_t)width * sizeof(int64_t));
+    if (!cell) return 0;
+    memset(cell + 5 * c->width, 0, 5 * (size_t)(width - c->width) * sizeof(int64_t));
+    c->cell = cell;
+    c->width = width;
+    return 1;
+}
+
 static int se_counts_init(se_counts *c, ptrdiff_t width) {
     memset(c, 0, sizeof *c);
-    c->width = width;
-    c->cell = (int64_t *)calloc(5 * (size_t)width, sizeof(int64_t));
-    return c->cell && se_sums_init(&c->rows, 64, 1);
+    return se_counts_widen(c, width) && se_sums_init(&c->rows, 64, 1);
 }
 
 static void se_counts_end(se_counts *c) {
     free(c->cell);
     free(c->heavy);
     free(c->rows.places);
-}
-
-/* 0 if memory ran out. */
-static int se_counts_widen(se_counts *c, ptrdiff_t width) {
-    int64_t *cell = (int64_t *)calloc(5 * (size_t)width, sizeof(int64_t));
-    if (!cell) return 0;
-    memcpy(cell, c->cell, 5 * (size_t)c->width * sizeof(int64_t));
-    free(c->cell);
-    c->cell = cell;
-    c->width = width;
-    return 1;
 }
 
 /* In how many examples a column is mentioned. */
@@ -110,8 +106,8 @@ SE_INLINE uint64_t se_gone(const se_counts *c, const ptrdiff_t *slot, ptrdiff_t 
 }
 
 /* Whether no label is mentioned by more examples, and no example mentions more labels, than there are, once an example
-   was taken back. A full look notes the columns that more than half of the examples mention. The rest needs no look for
-   half as many reverts, since an example that is added can raise a column no more than the number of examples. */
+   was taken back. Columns that at most half of the examples mention need no look for half as many reverts, since an
+   example that is added raises the number of examples too. */
 static int se_stays_possible(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
     if (c->spare <= 0) {
         if (!se_look(c)) return 0;

@@ -15,7 +15,8 @@ typedef struct {
     const void *at, *bounds; /* of float if `narrow`, else of double */
     ptrdiff_t stride;
     int narrow;
-    int finite; /* set to 0 if a score is not */
+    int finite;     /* set to 0 if a score is not */
+    ptrdiff_t tile; /* how many rows stand close together, with bounds for each of them; se_dense sets it */
 } se_scores;
 
 /* Where a block of rows is counted. */
@@ -27,15 +28,16 @@ typedef struct {
     uint64_t *keys; /* packed: how many labels of a row are true, predicted, both and hidden */
 } se_block;
 
-/* Compare scores with the bounds of their columns; whether all are finite. */
+/* Compare some rows of scores with the bounds of their columns; whether all are finite. */
 #define SE_DECIDE(NAME, TYPE)                                                                                         \
     SE_WITHIN int NAME(                                                                                               \
         const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *__restrict to) {        \
         const TYPE *__restrict bounds = (const TYPE *)scores->bounds;                                                 \
         int finite = 1;                                                                                               \
-        for (ptrdiff_t r = 0; r < rows; r++) {                                                                        \
+        for (ptrdiff_t r = 0; r < rows; r += scores->tile) {                                                          \
             const TYPE *row = (const TYPE *)((const char *)scores->at + (start + r) * scores->stride);                \
-            for (ptrdiff_t j = 0; j < columns; j++) {                                                                 \
+            const ptrdiff_t cells = (rows - r < scores->tile ? rows - r : scores->tile) * columns;                    \
+            for (ptrdiff_t j = 0; j < cells; j++) {                                                                   \
                 to[r * columns + j] = row[j] >= bounds[j];                                                            \
                 finite &= (row[j] - row[j]) == 0; /* not so for NaN and infinity */                                   \
             }                                                                                                         \
@@ -238,42 +240,7 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
     return in->rows;
 }
 
-/* Sixteen scores at a time, since the compiler takes the ends of rows one by one: 14 columns took three times as long.
-   Without its sign a finite number has smaller bits than infinity; `top` has the largest met. */
-SE_WITHIN __mmask16 SE_(decide_float)(const float *row, const float *bounds, __mmask16 there, __m512i *top) {
-    const __m512 values = _mm512_maskz_loadu_ps(there, row);
-    *top = _mm512_max_epu32(*top, _mm512_and_si512(_mm512_castps_si512(values), _mm512_set1_epi32(INT32_MAX)));
-    return _mm512_mask_cmp_ps_mask(there, values, _mm512_maskz_loadu_ps(there, bounds), _CMP_GE_OQ);
-}
-
-SE_WITHIN __mmask8 SE_(decide_double)(const double *row, const double *bounds, __mmask8 there, __m512i *top) {
-    const __m512d values = _mm512_maskz_loadu_pd(there, row);
-    *top = _mm512_max_epu64(*top, _mm512_and_si512(_mm512_castpd_si512(values), _mm512_set1_epi64(INT64_MAX)));
-    return _mm512_mask_cmp_pd_mask(there, values, _mm512_maskz_loadu_pd(there, bounds), _CMP_GE_OQ);
-}
-
-SE_TARGET static int SE_(decide)(
-    const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *to) {
-    __m512i top = _mm512_setzero_si512();
-    for (ptrdiff_t r = 0; r < rows; r++) {
-        const char *row = (const char *)scores->at + (start + r) * scores->stride;
-        for (ptrdiff_t j = 0; j < columns; j += 16) {
-            const __mmask16 there = columns - j < 16 ? (__mmask16)((1u << (columns - j)) - 1) : 0xFFFF;
-            unsigned yes;
-            if (scores->narrow) {
-                yes = SE_(decide_float)((const float *)row + j, (const float *)scores->bounds + j, there, &top);
-            } else {
-                const double *values = (const double *)row + j, *bounds = (const double *)scores->bounds + j;
-                yes = SE_(decide_double)(values, bounds, (__mmask8)there, &top);
-                if (there >> 8) yes |= (unsigned)SE_(decide_double)(values + 8, bounds + 8, there >> 8, &top) << 8;
-            }
-            _mm_mask_storeu_epi8(to + r * columns + j, there, _mm_maskz_set1_epi8((__mmask16)yes, 1));
-        }
-    }
-    return scores->narrow ? !_mm512_cmpge_epu32_mask(top, _mm512_set1_epi32(0x7F800000))
-                          : !_mm512_cmpge_epu64_mask(top, _mm512_set1_epi64(0x7FF0000000000000ll));
-}
-
+SE_DECIDE_BOTH
 #include "dense_loop.h"
 #endif
 
@@ -313,22 +280,14 @@ static int se_room(const se_rows *in, int vector) {
     return vector == 64 && (64 / room - 1) * longest + in->columns > 64 ? 64 : room;
 }
 
-static uint8_t se_count_block(const se_rows *in, int vector, const se_block *to) {
+/* A function of the variant in use. */
 #ifdef SE_X86
-    if (vector == 64) return se_avx512_count_block(in, to);
-    if (vector == 32) return se_avx2_count_block(in, to);
+#define SE_USED(vector, name, ...)                                                                                     \
+    ((vector) == 64 ? se_avx512_##name(__VA_ARGS__)                                                                    \
+                    : (vector) == 32 ? se_avx2_##name(__VA_ARGS__) : se_words_##name(__VA_ARGS__))
+#else
+#define SE_USED(vector, name, ...) ((void)(vector), se_words_##name(__VA_ARGS__))
 #endif
-    return se_words_count_block(in, to);
-}
-
-/* Decide `rows` rows of scores from `start` on; whether all are finite. */
-static int se_decide(const se_scores *scores, int vector, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *to) {
-#ifdef SE_X86
-    if (vector == 64) return se_avx512_decide(scores, start, rows, columns, to);
-    if (vector == 32) return se_avx2_decide(scores, start, rows, columns, to);
-#endif
-    return se_words_decide(scores, start, rows, columns, to);
-}
 
 /* -- how many rows had each key ---------------------------------------------------------------------------------------- */
 
@@ -379,16 +338,12 @@ static int se_tally_add(se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
         return 1;
     }
     if (!se_sums_reserve(to->h, (size_t)rows)) return 0;
-    if (!to->recent) {
-        for (ptrdiff_t r = 0; r < rows; r++) se_unpack(to, keys[r], 1);
-        return 1;
-    }
-    for (ptrdiff_t r = 0; r < rows; r++) {
+    for (ptrdiff_t r = 0; !to->recent && r < rows; r++) se_unpack(to, keys[r], 1);
+    for (ptrdiff_t r = 0; to->recent && r < rows; r++) {
         se_recent *place = to->recent + (keys[r] * 0x9E3779B97F4A7C15ull >> (64 - to->places));
         if (place->key != keys[r]) {
             if (place->count) se_unpack(to, place->key, place->count);
-            place->key = keys[r];
-            place->count = 0;
+            *place = (se_recent){keys[r], 0};
         }
         place->count++;
     }
@@ -397,19 +352,12 @@ static int se_tally_add(se_tally *to, const uint64_t *keys, ptrdiff_t rows) {
 
 /* Move what stands in front to the histogram. 0 if memory ran out. */
 static int se_tally_end(se_tally *to) {
-    if (to->table) {
-        const size_t size = (size_t)1 << to->width;
-        for (size_t key = 0; key < size; key++) {
-            const int64_t count = (int64_t)to->table[key] + to->table[size + key];
-            if (!count) continue;
-            if (!se_sums_reserve(to->h, 1)) return 0;
-            se_unpack(to, key, count);
-        }
-    }
-    for (size_t at = 0; to->recent && at < (size_t)1 << to->places; at++) {
-        if (!to->recent[at].count) continue;
+    const size_t size = to->table ? (size_t)1 << to->width : to->recent ? (size_t)1 << to->places : 0;
+    for (size_t at = 0; at < size; at++) {
+        const int64_t count = to->table ? (int64_t)to->table[at] + to->table[size + at] : to->recent[at].count;
+        if (!count) continue;
         if (!se_sums_reserve(to->h, 1)) return 0;
-        se_unpack(to, to->recent[at].key, to->recent[at].count);
+        se_unpack(to, to->table ? at : to->recent[at].key, count);
     }
     return 1;
 }
@@ -441,7 +389,7 @@ static int se_count_long(const se_rows *in, int vector, const se_block *to, se_s
     for (ptrdiff_t start = 0; start < in->columns; start += SE_LONG) {
         const se_rows part = se_cut(in, 0, in->rows, start, SE_LONG);
         at.sums = to->sums + start;
-        seen |= se_count_block(&part, vector, &at);
+        seen |= SE_USED(vector, count_block, &part, &at);
         for (ptrdiff_t r = 0; r < in->rows; r++) {
             outer[r] += (to->keys[r] & 0xFFFF) | (to->keys[r] >> 16 & 0xFFFF) << 32;
             inner[r] += (to->keys[r] >> 32 & 0xFFFF) | to->keys[r] >> 48 << 32;
@@ -473,20 +421,32 @@ static int se_count_blocks(
         se_rows part = se_cut(in, start, rows, 0, in->columns);
         if (scores) {
             part.pred = decided;
-            scores->finite &= se_decide(scores, vector, start, part.rows, part.columns, decided);
+            scores->finite &= SE_USED(vector, decide, scores, start, part.rows, part.columns, decided);
         }
         if (part.columns > SE_LONG) {
             const int bytes = se_count_long(&part, vector, to, tally->h);
             if (bytes < 0) return -1;
             seen |= bytes;
         } else {
-            seen |= se_count_block(&part, vector, to);
+            seen |= SE_USED(vector, count_block, &part, to);
             /* Bytes that are neither 0 nor 1 make wild keys. */
             if (seen <= 1 && !se_tally_add(tally, to->keys, part.rows)) return -1;
         }
         se_flush(to, vector, &part, totals);
     }
     return seen <= 1 && !se_tally_end(tally) ? -1 : seen;
+}
+
+/* Bounds for several rows that stand close together, since a compiler takes the ends of rows one by one: for 14 columns
+   that took three times as long. NULL if memory ran out. */
+static void *se_tile(se_scores *scores, ptrdiff_t columns) {
+    const ptrdiff_t size = columns * (scores->narrow ? 4 : 8);
+    scores->tile = scores->stride == size && columns < 256 ? 256 / columns : 1;
+    char *bounds = (char *)malloc((size_t)(scores->tile * size));
+    for (ptrdiff_t row = 0; bounds && row < scores->tile; row++)
+        memcpy(bounds + row * size, scores->bounds, (size_t)size);
+    scores->bounds = bounds;
+    return bounds;
 }
 
 /* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or something above 1 if that is above 1:
@@ -506,7 +466,8 @@ static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *
     int seen = -1;
     in.true_end = se_end(in.true_, in.true_stride, &in);
     in.hidden_end = in.hidden ? se_end(in.hidden, in.hidden_stride, &in) : NULL;
-    if (scores) decided = (uint8_t *)malloc((size_t)(rows * columns));
+    void *bounds = scores ? se_tile(scores, columns) : NULL;
+    if (bounds) decided = (uint8_t *)malloc((size_t)(rows * columns));
     in.pred_end = scores ? (decided ? decided + rows * columns : NULL) : se_end(in.pred, in.pred_stride, &in);
     if (se_tally_init(&tally, &in, h) && memory && (decided || !scores)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
@@ -526,6 +487,7 @@ static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *
     }
     free(memory);
     free(decided);
+    free(bounds);
     free(tally.table);
     free(tally.recent);
     return seen;

@@ -71,9 +71,7 @@ def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named
     if not se_sums_init(&rows, 64, 1):
         raise MemoryError
     with nogil:
-        written = se_count_lists(
-            examples, &sides[0], &sides[1], &sides[2], &sides[3], width, &cells[0], &rows, &mark[0], &sums.to
-        )
+        written = se_count_lists(examples, sides, width, &cells[0], &rows, &mark[0], &sums.to)
     free(rows.places)
     check(written)
     return sums.result()

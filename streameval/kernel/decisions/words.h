@@ -1,7 +1,5 @@
-/* Lists of few columns: the labels of a row are the bits of a word, and no branch asks how long a list is.
-
-   Words are gathered for each group of rows, and a full load of them is counted at once: rows beside each other in the
-   lanes of vectors, where whole words are added bit by bit. */
+/* Lists of few columns: the labels of a row are the bits of a word, and no branch asks how long a list is. A full load of
+   words of a group of rows is counted at once, added bit by bit in the lanes of vectors. */
 
 #ifndef STREAMEVAL_WORDS_H
 #define STREAMEVAL_WORDS_H
@@ -162,7 +160,6 @@ SE_INLINE int se_count_words_of(
     uint64_t group = 0;
     if (!se_within(rows, &t, wide) || !se_within(rows, &p, wide)) return -2;
     int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
-    if (t_start < 0 || p_start < 0) return -2;
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;

@@ -12,7 +12,7 @@ from streameval.kernel.lists.lists cimport borrow, se_lists, start_of
 
 import numpy as np
 
-from streameval.kernel.lists import numpy as twin
+from streameval.kernel.lists.numpy import from_zero  # which needs no loops of its own
 from streameval.kernel.types import DAMAGED
 
 cdef extern from "Python.h":
@@ -22,7 +22,6 @@ cdef extern from "Python.h":
 cdef extern from "lists/loops.h" nogil:
     int SE_DAMAGED
     int se_order(ptrdiff_t, const se_lists*, bint)
-    int se_from_zero(const void*, bint, int64_t, int32_t*)
     int se_ends(const int64_t*, int64_t, int64_t, int64_t*)
     void se_sort(const int64_t*, int64_t, int64_t*, int64_t*)
     int64_t se_held(const se_lists*, bint, int64_t, const int64_t*, int64_t)
@@ -84,19 +83,6 @@ def score_lists(dict columns, list examples):
         row += 1
         ends[row] = place
     return offsets, chosen, values, spelled
-
-
-def from_zero(offsets, kind):
-    cdef int64_t count = len(offsets)
-    cdef bint wide = offsets.dtype == np.int64, rises
-    if kind is not np.int32 or not count:  # for more entries than nearly anybody has
-        return twin.from_zero(offsets, kind)
-    result = np.empty(count, np.int32)
-    cdef int32_t[::1] to = result
-    cdef const void* start = start_of(offsets, wide)
-    with nogil:
-        rises = se_from_zero(start, wide, count, &to[0])
-    return result if rises else None
 
 
 def grouped(codes, int64_t groups):

@@ -68,21 +68,6 @@ static int se_order(ptrdiff_t rows, const se_lists *in, int wide) {
     return wide ? se_order_of(rows, in, 1) : se_order_of(rows, in, 0);
 }
 
-/* -- where lists begin and end -------------------------------------------------------------------------------------- */
-
-/* Offsets less the first of them. Whether none falls. */
-SE_INLINE int se_from_zero_of(const void *offsets, int wide, int64_t count, int32_t *to) {
-    const int64_t first = se_at(offsets, wide, 0);
-    int falls = 0;
-    for (int64_t i = 1; i < count; i++) falls |= se_at(offsets, wide, i) < se_at(offsets, wide, i - 1);
-    for (int64_t i = 0; i < count && !falls; i++) to[i] = (int32_t)(se_at(offsets, wide, i) - first);
-    return !falls;
-}
-
-static int se_from_zero(const void *offsets, int wide, int64_t count, int32_t *to) {
-    return wide ? se_from_zero_of(offsets, 1, count, to) : se_from_zero_of(offsets, 0, count, to);
-}
-
 /* -- the rows of each group ---------------------------------------------------------------------------------------- */
 
 /* A counting sort: `ends` has a zero for each group and becomes where each ends. `order` is NULL if rows stand so. */

@@ -43,8 +43,7 @@ def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArr
     places, scores = [columns.get(label, -1) for label in labels], np.array(values, np.float64)
     if -1 in places or not np.isfinite(scores).all():
         return None
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(list(map(len, examples)), dtype=np.int64)])
-    return offsets, np.array(places, np.int64), scores, str in kinds
+    return np.cumsum([0, *map(len, examples)], dtype=np.int64), np.array(places, np.int64), scores, str in kinds
 
 
 def from_zero(offsets: Places, kind: Any) -> Places | None:
@@ -71,13 +70,9 @@ def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Plac
     if ((starts < 0) | (stops < starts) | (stops > len(places))).any():
         raise IndexError("a row or a list is out of range")
     kind: Any = np.int32 if offsets.dtype == places.dtype == np.int32 else np.int64
-    ends = np.zeros(len(rows) + 1, np.int64)
     lengths = stops - starts
-    np.cumsum(lengths, out=ends[1:])
+    ends = np.cumsum([0, *lengths.tolist()], dtype=np.int64)
     if kind is np.int32 and ends[-1] >= 2**31:
         raise IndexError("the lists are too long for 32 bits")
-    # Memory is what this takes time for, so numbers are narrow where they can be.
-    narrow = np.int32 if max(len(places), int(ends[-1])) < 2**31 else np.int64
-    entries = np.repeat((starts - ends[:-1]).astype(narrow), lengths)
-    entries += np.arange(ends[-1], dtype=narrow)
+    entries = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
     return ends.astype(kind), places[entries].astype(kind, copy=False)

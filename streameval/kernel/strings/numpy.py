@@ -11,20 +11,10 @@ from streameval.kernel.types import Int32Array, IntArray, Places, UInt8Array
 
 
 def string_codes(offsets: Places, data: UInt8Array) -> tuple[Int32Array, IntArray] | None:
-    """Which strings are equal.
+    """The code of each string, in the order of first occurrence, and where the string of each code stands first.
 
-    Parameters
-    ----------
-    offsets
-        Where strings begin and end, of int32 or int64: string ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
-    data
-        The bytes of all strings, which need not be valid UTF-8.
-
-    Returns
-    -------
-    tuple or None
-        The code of each string, and where the string of each code stands first; codes count up in the order of first
-        occurrence. None if the offsets do not bound strings within the data.
+    String ``i`` is ``data[offsets[i]:offsets[i + 1]]``, which need not be valid UTF-8. None if the offsets, of int32 or
+    int64, do not bound strings within the data.
     """
     if not are_strings(offsets, data):
         return None
@@ -44,20 +34,10 @@ def _numbered(strings: list[bytes]) -> tuple[Int32Array, IntArray]:
 
 
 def view_codes(views: UInt8Array, buffers: list[UInt8Array]) -> tuple[Int32Array, IntArray] | None:
-    """The same of strings in views, as Arrow defines them.
+    """The same of strings in views, as Arrow defines them; None if a view is of no string within its buffer.
 
-    Parameters
-    ----------
-    views
-        16 bytes for each string: its length as an int32, and the string if that is at most 12; else its first four
-        bytes, the number of its buffer and where it stands there, as int32.
-    buffers
-        The bytes of longer strings.
-
-    Returns
-    -------
-    tuple or None
-        As of `string_codes`. None if a view is of no string within its buffer.
+    A view has 16 bytes: the length as an int32, and the string if that is at most 12; else its first four bytes, the
+    number of its buffer and where it stands there, as int32.
     """
     if not are_views(views, buffers):
         return None
@@ -79,32 +59,19 @@ def are_views(views: UInt8Array, buffers: list[UInt8Array]) -> bool:
 
 
 def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | None:
-    """Which strings are equal in many lists of them.
+    """Where lists of strings begin and end, the code of each string, and the string of each code, likewise.
 
-    Parameters
-    ----------
-    rows
-        Lists, or arrays of objects with one dimension, of strings.
-
-    Returns
-    -------
-    tuple or None
-        Where the lists begin and end, the code of each string, and the string of each code; codes count up in the order
-        of first occurrence. None if there is anything else: other rows, other objects in them, subclasses.
+    None if there is anything but lists, or arrays of objects with one dimension, of plain strings.
     """
     lists: list[list[Any]] = []
     for row in rows:
-        if type(row) is np.ndarray and row.dtype == object and row.ndim == 1 and row.flags.aligned:
-            lists.append(row.tolist())
-        elif type(row) is list:
-            lists.append(row)
-        else:
+        plain = type(row) is list
+        if not plain and not (type(row) is np.ndarray and row.dtype == object and row.ndim == 1 and row.flags.aligned):
             return None
+        lists.append(row if plain else row.tolist())
     strings = list(chain.from_iterable(lists))
     if not set(map(type, strings)) <= {str}:
         return None
     code_of: dict[str, int] = {}
     codes = np.fromiter((code_of.setdefault(string, len(code_of)) for string in strings), np.int32, len(strings))
-    ends = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum(list(map(len, lists)), out=ends[1:])
-    return ends, codes, list(code_of)
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64), codes, list(code_of)
