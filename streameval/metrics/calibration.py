@@ -37,9 +37,7 @@ _POSITIVE = np.array([False, True])
 _MARGIN = Fraction(1, 2**45)  # of the logarithms, each off by a few units in the last place
 _TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
-
-
-_SHIFTS = np.array([[[0]], [[32]], [[64]], [[96]]], object)
+_SHIFTS = np.array([[[0]], [[32]], [[64]], [[96]]], object)  # of limbs
 
 
 class _Bins:
@@ -89,7 +87,7 @@ class _Bins:
         """
         weights, residuals, squares = self._fields
         for side, of in enumerate(group.T):
-            # Over bins of one unit, which are at most 4096, so that limbs times a head add up within int64.
+            # At most 4096 bins have one unit: their counts below 2**27 times a squared head add up within int64.
             starts = np.flatnonzero(np.diff(of, prepend=-1) | np.diff(2 * self._exponent + self.upper, prepend=-1))
 
             def added(parts: Integers, by: IntArray | int = 1) -> Integers:

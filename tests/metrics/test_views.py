@@ -139,3 +139,14 @@ def test_weighted_supports_have_propensities_between_those_of_whole_numbers():
     assert low < middle < high
     with pytest.raises(se.InputError, match="nan"):
         se.jain_propensities({"a": float("nan")}, 10)
+
+
+def test_calibration_does_not_depend_on_how_often_the_whole_stream_was_counted():
+    scores = np.random.default_rng(5).random((300, 2)) ** 4
+    names = ["brier_score_macro", "log_loss_micro", "expected_calibration_error_micro(buckets=7)"]
+    evaluator = se.Evaluator(names, keep=["curves"], threshold=0.5)
+    evaluator.update_many((scores > 0.3).astype(int), scores)
+    once = [evaluator.interval(name) for name in names]
+    for _ in range(30):  # counts pass 2**27, and sums of residuals 64 bits
+        evaluator.merge(evaluator.copy())
+    assert [evaluator.interval(name) for name in names] == once

@@ -126,9 +126,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("pairs", "pooled, errors are as many by row as by column, and the score reads no other count"): (
         "confusion_score: counts.fn -> counts.tn (2)",
-        "confusion_score: counts.fn -> counts.tn (3)",
         "confusion_score: counts.fp -> counts.fn",
-        "confusion_score: counts.fp -> counts.fn (2)",
     ),
     ("pairs", "two labels that are never true together come so close only by one unit of weight"): (
         "dependent_pairs: 0 -> -1 (4)",
