@@ -357,6 +357,7 @@ ONE: dict[str, tuple[Callable[[], object], str]] = {
     "nothing": (lambda: None, "y_pred"),
     "number": (lambda: 0.5, "y_pred"),
     "list of scores": (lambda: [0.5, 0.25], "y_pred"),
+    "series with a label twice": (lambda: pd.Series([0.5, 0.25], index=["a", "a"]), "two values for label 'a'"),
 }
 
 MANY: dict[str, tuple[Callable[[], Pair], str]] = {
