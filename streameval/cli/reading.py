@@ -63,16 +63,14 @@ def arguments_of(rows: list[Any], columns: Columns) -> Arguments | None:
     """The arguments for rows that are objects, such as lines of JSON; None for no rows."""
     for row in _of_other_types(rows, dict):
         raise RowError(f'a line holds one object such as {{"{columns.actual}": ["cat"]}}, not {quoted(row)}')
-    for name in filter(None, (columns.actual, columns.predicted, columns.mask)):
-        for labels in _of_other_types([row.get(name, []) for row in rows], list, dict):
-            raise RowError(f"{name!r} must be a list of labels, not {quoted(labels)}")
-    if columns.weight is not None:
-        for weight in _of_other_types([row.get(columns.weight, 1) for row in rows], int, float):
-            raise RowError(f"{columns.weight!r} must be a number, not {quoted(weight)}")
-    if columns.scores is not None:
-        for scores in _of_other_types([row.get(columns.scores, []) for row in rows], list, dict):
-            forms = "an object label -> number, or a list of [label, number]"
-            raise RowError(f"{columns.scores!r} must be {forms}, not {quoted(scores)}")
+    forms: list[tuple[str | None, str, tuple[type, ...]]] = [
+        *((name, "a list of labels", (list, dict)) for name in (columns.actual, columns.predicted, columns.mask)),
+        (columns.weight, "a number", (int, float)),
+        (columns.scores, "an object label -> number, or a list of [label, number]", (list, dict)),
+    ]
+    for name, form, types in forms:
+        for value in _of_other_types([row.get(name, types[0]()) for row in rows] if name is not None else [], *types):
+            raise RowError(f"{name!r} must be {form}, not {quoted(value)}")
     return read_rows(rows, columns) if rows else None
 
 

@@ -26,13 +26,7 @@ _NAMES = 48
 _VERDICTS = {"better": "green", "worse": "red"}
 
 
-class Format(StrEnum):
-    """How results are written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
+Format = StrEnum("Format", ["table", "json", "csv", "markdown"])  # how results are written
 
 
 class _Console(Console):
@@ -49,7 +43,7 @@ def console_of(stream: Any) -> Console:
 def show(result: Result, how: Format, *, top: int, extra: dict[str, object] | None = None) -> None:
     """Write a result to standard output."""
     if how is Format.json:
-        write_json(_json(result) | (extra or {}))
+        sys.stdout.write(json_bytes(_json(result) | (extra or {})).decode())
     elif not write_rows(("part", "examples", "label", "metric", "value"), _numbers(result), how):
         show_tables(tables_of(result, top=top), result.report.headline, how)
 
@@ -66,15 +60,10 @@ def show_tables(tables: list[Table], headline: str, how: Format) -> None:
 def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format) -> bool:
     """Write rows to standard output, if the format is one for programs; whether it is."""
     if how is Format.json:
-        write_json([dict(zip(names, row, strict=True)) for row in rows])
+        sys.stdout.write(json_bytes([dict(zip(names, row, strict=True)) for row in rows]).decode())
     elif how is Format.csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([names, *rows])
     return how in (Format.json, Format.csv)
-
-
-def write_json(value: object) -> None:
-    """Write JSON that any reader takes to standard output."""
-    sys.stdout.write(str(json_bytes(value), "utf-8"))
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -48,8 +48,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
     position: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.evaluator, Ledger):
-            check_class(self.evaluator, "Checkpoint")
+        check_class(self.evaluator, "Checkpoint", Ledger)
         check_number("position", self.position, 0, MOST)
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
@@ -119,8 +118,7 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"seconds must be a positive number, not {quoted(seconds)}")
         if every is None and seconds is None:
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
-        if not isinstance(evaluator, Ledger):
-            check_class(evaluator, "Checkpointer")
+        check_class(evaluator, "Checkpointer", Ledger)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
         self._path = Path(path)
         if not self._path.parent.is_dir():

@@ -10,8 +10,7 @@ from streameval.schema.labels import Label
 from streameval.wire.envelope import CHECKPOINT, LEDGER, decoding, opened, sealed
 from streameval.wire.fields import Sink, Source, ascending, varint
 
-MOST = 2**63 - 1
-"""The largest epoch, sequence and position."""
+MOST = 2**63 - 1  # the largest epoch, sequence and position
 
 _DIGEST = 16
 

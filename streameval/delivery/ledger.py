@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, Self, cast, overload
 
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
 from streameval.delivery.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
-from streameval.delivery.sums import is_news, summed
-from streameval.errors import FormatError, InputError, LabelError, MergeError, StreamevalError, public
+from streameval.errors import Conflict, FormatError, InputError, LabelError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
@@ -107,7 +106,7 @@ class Ledger(Mergeable, Generic[StateT]):
         template = _template_of(state) if self._template is None else self._template
         check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
         added = SavedSum({name: ShardVersion(epoch, sequence, digest(data))}, data)
-        if not is_news(added, self._sums):
+        if not _is_news(added, self._sums):
             return
         total = self._total if name not in self._sums else None
         self._total = None  # whatever interrupts this, it is summed anew then
@@ -141,7 +140,7 @@ class Ledger(Mergeable, Generic[StateT]):
         self._check_compatible(other)
         sums = dict(self._sums)
         for added in other._each():
-            if is_news(added, sums):
+            if _is_news(added, sums):
                 sums.update(dict.fromkeys(added.shards, added))
         if sums != self._sums:
             self._total = None
@@ -167,7 +166,7 @@ class Ledger(Mergeable, Generic[StateT]):
         if len(picked) < 2:
             return
         whole = {shard: added for part in picked.values() for shard, added in part.shards.items()}
-        state = summed([(restored(part.state), part) for part in picked.values()]).to_bytes()
+        state = _summed([(restored(part.state), part) for part in picked.values()]).to_bytes()
         both = SavedSum(dict(sorted(whole.items(), key=lambda item: in_order(item[0]))), state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
@@ -243,7 +242,7 @@ class Ledger(Mergeable, Generic[StateT]):
             raise InputError("the ledger is empty and does not know what to count; write Ledger(evaluator)")
         if self._total is None:
             parts = ((restored(part.state), part) for part in self._each())
-            self._total = summed(parts) if self._sums else self._template.copy()
+            self._total = _summed(parts) if self._sums else self._template.copy()
         return self._total  # type: ignore[no-any-return]  # a state
 
     def _each(self) -> list[SavedSum]:
@@ -283,7 +282,7 @@ class Ledger(Mergeable, Generic[StateT]):
                     yield state, part
 
             try:  # as they have to be read anyway
-                made._total = summed(states()) if sums else None
+                made._total = _summed(states()) if sums else None
             except StreamevalError:
                 for _ in states():  # either one of them is refused, or only reading the sum is
                     pass
@@ -317,3 +316,82 @@ def _counter(value: object, name: str) -> int:
     if isinstance(number, str) or not 0 <= number <= MOST:
         raise InputError(f"{name} must be an integer from 0 to 2**63 - 1, not {quoted(value)}")
     return number
+
+
+def _is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
+    """Whether a sum takes the place of those that its shards are in; `Conflict` if neither can replace the other."""
+    first = sums.get(next(iter(added.shards)))
+    if first is not None and _supersedes(first, added):
+        return False
+    for shard in added.shards:
+        current = sums.get(shard)
+        if current is not None and not _supersedes(added, current):
+            raise _conflict(added, current)
+    return True
+
+
+def _supersedes(one: SavedSum, other: SavedSum) -> bool:
+    """Whether one sum has every shard of another, each at least as new.
+
+    Then the other is not needed any more. Sums of which neither supersedes the other can coexist only if
+    they share no shard. As "supersedes" is a partial order, what remains of many does not depend on the order.
+    """
+    if len(one.shards) < len(other.shards):
+        return False
+    same = True
+    for shard, theirs in other.shards.items():
+        mine = one.shards.get(shard)
+        if mine is None or mine[:2] < theirs[:2]:
+            return False
+        if mine[:2] == theirs[:2] and mine.digest != theirs.digest:
+            raise Conflict(
+                f"shard {shard!r} has two different states with {_at(theirs)}; a shard must give every state a "
+                "sequence of its own, and a new epoch when it starts again"
+            )
+        same = same and mine[:2] == theirs[:2]
+    if same and len(one.shards) == len(other.shards) and one.state != other.state:
+        raise Conflict(f"two sums of the same {len(one.shards)} shards differ; restore one of the ledgers from a copy")
+    return True
+
+
+def _conflict(added: SavedSum, current: SavedSum) -> Conflict:
+    """What is wrong with two sums that share shards where neither supersedes the other."""
+    both = [shard for shard in added.shards if shard in current.shards]
+    newer = [shard for shard in both if added.shards[shard][:2] != current.shards[shard][:2]]
+    shard = (newer or both)[0]
+    if len(added.shards) == 1 or len(current.shards) == 1:
+        single, several = (added, current) if len(added.shards) == 1 else (current, added)
+        return Conflict(
+            f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
+            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; what it replaces is "
+            "part of a sum. Compact shards only after their last state; now count the newer examples as a new shard, "
+            "or start again"
+        )
+    return Conflict(
+        f"shard {shard!r} is in two sums, with {len(current.shards) - 1} and with {len(added.shards) - 1} other "
+        f"shards, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, and they cannot be "
+        "separated; merge ledgers before compact(), or compact in only one of them"
+    )
+
+
+def _at(version: ShardVersion) -> str:
+    return f"epoch {version.epoch}, sequence {version.sequence}"
+
+
+def _summed(parts: Iterable[tuple[AnyState, SavedSum]]) -> AnyState:
+    """The sum of states, which are used up. Each is added to one of about its size, or many labels would cost much."""
+    waiting: list[tuple[int, Any]] = []
+    for state, part in parts:
+        size, whole = 1, state
+        while waiting and waiting[-1][0] <= size:
+            more, before = waiting.pop()
+            try:
+                before.merge(whole)
+            except MergeError as error:
+                raise MergeError(f"shard {next(iter(part.shards))!r} does not fit to the rest: {error}") from None
+            size, whole = size + more, before
+        waiting.append((size, whole))
+    while len(waiting) > 1:
+        _, last = waiting.pop()
+        waiting[-1][1].merge(last)
+    return waiting[0][1]  # type: ignore[no-any-return]  # a state

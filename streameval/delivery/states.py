@@ -29,11 +29,11 @@ def restored(data: bytes) -> AnyState:
     return kind.from_bytes(data)
 
 
-def check_class(state: object, name: str) -> None:
+def check_class(state: object, name: str, *more: type) -> None:
     """Raise unless this is one of our states; ``name`` is who asks."""
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
-    if not isinstance(state, Evaluator | Metric | Sliced | Window):
+    if not isinstance(state, (Evaluator, Metric, Sliced, Window, *more)):
         raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {quoted(state)}")
 
 

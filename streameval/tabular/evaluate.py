@@ -9,8 +9,7 @@ from streameval.report.progress import with_bar
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 
-_ROWS = 2**17
-"""Rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of."""
+_ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
 
 
 def evaluate(

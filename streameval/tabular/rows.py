@@ -14,8 +14,7 @@ from streameval.schema.text import quoted
 from streameval.tabular.columns import Columns, scores_of
 from streameval.tabular.job import Job, State
 
-_AT_ONCE = 4096
-"""Rows that are counted in one call: enough for the cost of a call not to show."""
+_AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
 
 
 def add_items(job: Job, state: State, items: Iterable[object]) -> None:

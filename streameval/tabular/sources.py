@@ -20,8 +20,7 @@ from streameval.tabular.columns import Columns
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}
-_PART = 2**12
-"""A part of a table with at least as many rows is a batch of its own."""
+_PART = 2**12  # A part of a table with at least as many rows is a batch of its own
 
 
 class Source(NamedTuple):

@@ -18,8 +18,7 @@ from streameval.tabular.job import Job, JobOptions, Metrics
 _DEFAULT = beam.transforms.trigger.DefaultTrigger()
 _GLOBALLY = WindowedValue(None, GlobalWindow().max_timestamp(), (GlobalWindow(),))
 
-_ELEMENTS = 20_000
-"""How many elements a bundle holds before it counts them."""
+_ELEMENTS = 20_000  # how many elements a bundle holds before it counts them
 
 _COMBINED: dict[Any, Any] = {TimestampCombiner.OUTPUT_AT_EARLIEST: min, TimestampCombiner.OUTPUT_AT_LATEST: max}
 """Which of two times what comes out has; where it has that of the window's end, any time will do."""
