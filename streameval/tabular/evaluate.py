@@ -24,6 +24,8 @@ def evaluate(
 ) -> State:
     """Evaluate the rows of a table, batch by batch, so that it may be larger than memory.
 
+    The result is new: an `Evaluator`; a metric, where ``metrics`` is one; or a `Sliced`, with ``by``.
+
     Parameters
     ----------
     source
@@ -33,17 +35,11 @@ def evaluate(
     actual, predicted, metrics
         The columns of true and predicted labels, and what is read of them: as for `Job.of`.
     **options
-        ``scores``, ``weight``, ``mask``, ``by``, ``null`` and ``threshold``, as for `Job.of`. With ``by``, the result
-        is a `Sliced`.
+        ``scores``, ``weight``, ``mask``, ``by``, ``null`` and ``threshold``, as for `Job.of`.
     batch_size
         How many rows are read at a time, at most.
     progress
         Whether to show a progress bar on stderr; it needs tqdm.
-
-    Returns
-    -------
-    Evaluator or Metric or Sliced
-        A new object that has counted all rows.
 
     Raises
     ------

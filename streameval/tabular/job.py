@@ -43,8 +43,7 @@ class JobOptions(RowOptions, total=False):
 class Job:
     """All that a worker needs: what to construct, as bytes, and which columns to read.
 
-    An engine sends it to its workers, each of which makes a state of its rows; the states come back as bytes, and are
-    merged in whatever order they come.
+    Each worker makes a state of its rows; the states come back as bytes, and are merged in whatever order they come.
 
     Attributes
     ----------
@@ -128,10 +127,7 @@ class Job:
         Raises
         ------
         InputError, LabelError
-            If a column is missing, or holds what cannot be read; the message names the column. Nothing has changed
-            then.
-        DependencyError
-            If pyarrow is not installed.
+            If a column is missing, or holds what cannot be read; the message names it. Nothing has changed then.
         """
         from streameval.tabular.arrow import read_table  # imported late, since pyarrow is optional
 
@@ -153,11 +149,6 @@ class Job:
         ----------
         table
             A schema of Arrow; or a table or data frame, whose rows are read but not counted: give one without rows.
-
-        Raises
-        ------
-        InputError, LabelError
-            If a column cannot be used; the message names it.
         """
         from streameval.tabular.arrow import read_table, without_rows
 
@@ -171,13 +162,7 @@ class Job:
         return state.to_bytes()
 
     def merged(self, states: Iterable[bytes]) -> State:
-        """All states merged into one.
-
-        Raises
-        ------
-        MergeError, FormatError
-            If one of them is of another job, or no state.
-        """
+        """All states merged into one; `MergeError` or `FormatError` if one is of another job, or no state."""
         total = self.fresh()
         for state in states:
             total.merge(_restored(state))  # type: ignore[arg-type]  # merge refuses what is of another class

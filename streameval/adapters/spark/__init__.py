@@ -3,8 +3,7 @@
 from streameval.adapters.engine import require
 
 with require("spark"):
-    from streameval.adapters.spark.frames import evaluate, merged, states
-    from streameval.adapters.spark.keys import evaluate_by_key
+    from streameval.adapters.spark.frames import evaluate, evaluate_by_key, merged, states
     from streameval.adapters.spark.streams import StreamEvaluation
 
 __all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key", "merged", "states"]
