@@ -77,7 +77,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
 
     def describe(self) -> Iterable[Family]:
         """The names of what is exposed, by which a registry refuses to hold two of them."""
-        return [Family(f.name, f.documentation, f.type) for f in self._families({})]
+        return self._families({})
 
     def collect(self) -> Iterable[Family]:
         """What is exposed now. The lock is held while the sources are copied, not while metrics are read."""
@@ -86,9 +86,9 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         return self._families({name: report_of(copy, self._specs[name]) for name, copy in copies.items()})
 
     def _families(self, reports: Mapping[str, Report]) -> list[Family]:
-        specs = (spec for specs in self._specs.values() for spec in specs)
-        declared = {_name_of(spec): (_description(spec), "gauge") for spec in specs} | _OWN
-        families = {n: Family(f"{self._namespace}_{n}", text, kind) for n, (text, kind) in declared.items()}
+        specs = {_name_of(spec): _description(spec) for specs in self._specs.values() for spec in specs} | _OWN
+        kinds = dict.fromkeys(specs, "gauge") | {"examples": "counter"}
+        families = {name: Family(f"{self._namespace}_{name}", text, kinds[name]) for name, text in specs.items()}
 
         def add(name: str, value: float, **labels: str) -> None:
             family = families[name]
@@ -96,28 +96,25 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
 
         chosen = _label_strings(frequent_labels(next(iter(reports.values())), self._most)) if reports else {}
         for window, report in reports.items():
-            undefined = 0
-            for item in report.values():
-                for labels, value in _samples(item, chosen):
-                    if math.isnan(value):
-                        undefined += 1
-                    else:
-                        add(_name_of(item.spec), value, window=window, **_parameters(item.spec), **labels)
+            samples = [(item.spec, *sample) for item in report.values() for sample in _samples(item, chosen)]
+            defined = [sample for sample in samples if not math.isnan(sample[-1])]
+            for spec, labels, value in defined:
+                add(_name_of(spec), value, window=window, **_parameters(spec), **labels)
             per_label = any(spec.average is None for spec in report.specs)
             whole = isinstance(self._sources[window], Evaluator | Metric)
             add("examples" if whole else "window_examples", report.tables.examples, window=window)
             add("labels", len(report.labels), window=window)
             add("labels_not_exposed", len({*report.labels} - {*chosen}) if per_label else 0, window=window)
-            add("values_undefined", undefined, window=window)
+            add("values_undefined", len(samples) - len(defined), window=window)
         return list(families.values())
 
 
 _OWN = {
-    "examples": ("Examples counted since the start.", "counter"),
-    "window_examples": ("Examples in the window.", "gauge"),
-    "labels": ("Labels that are declared or were met.", "gauge"),
-    "labels_not_exposed": ("Labels whose own values are not exposed, since their support is smaller.", "gauge"),
-    "values_undefined": ("Values that are left out, since they are not a number or cannot be read.", "gauge"),
+    "examples": "Examples counted since the start.",
+    "window_examples": "Examples in the window.",
+    "labels": "Labels that are declared or were met.",
+    "labels_not_exposed": "Labels whose own values are not exposed, since their support is smaller.",
+    "values_undefined": "Values that are left out, since they are not a number or cannot be read.",
 }
 
 
@@ -144,8 +141,8 @@ def _label_strings(labels: Iterable[Label]) -> dict[Label, str]:
 def _parameters(spec: MetricSpec) -> dict[str, str]:
     """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
     chosen = {name: choice_text(value) for name, value in spec.parameters}
-    if number_text(spec.zero_division) != number_text(entry_of(spec.name).zero_division):
-        chosen["zero_division"] = number_text(spec.zero_division)
+    if (undefined := number_text(spec.zero_division)) != number_text(entry_of(spec.name).zero_division):
+        chosen["zero_division"] = undefined
     return chosen if spec.empty == "zero_division" else {**chosen, "empty": spec.empty}
 
 

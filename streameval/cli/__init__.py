@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
+
+from streameval.errors import StreamevalError
 
 __all__ = ["main"]
 
@@ -18,12 +22,55 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        sys.stderr.write(
-            f"streameval: the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'\n"
-        )
-        return 2
+        return _failed(f"the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'")
     try:
-        from streameval.cli.run import run  # only where everything it needs is there
+        import typer  # only where everything is there
+
+        from streameval.cli.app import app
     except KeyboardInterrupt:  # before anything was counted
         return 130
-    return run(args)
+    # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same.
+    usage = typer.BadParameter.__mro__[2]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
+        stream = getattr(sys, name)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
+    words = sys.argv[1:] if args is None else list(args)
+    try:
+        code = app(args=words or ["--help"], prog_name="streameval", standalone_mode=False)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as end:  # the reader of a pipe, such as head, has seen enough
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):  # completion of shells
+            return end.code if isinstance(end.code, int) else 0
+        _forget_output()
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except StreamevalError as error:
+        return _failed(str(error))
+    except OSError as error:
+        _forget_output()
+        return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
+    except Exception as error:
+        if not isinstance(error, usage):
+            raise
+        text = str(error.format_message() if hasattr(error, "format_message") else error)
+        return _failed(f"{text.rstrip('.')}; see --help")
+    return code if isinstance(code, int) else 0
+
+
+def _forget_output() -> None:
+    """Let what could not be written not fail once more when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(text: str) -> int:
+    sys.stderr.write(f"streameval: {' '.join(text.split())}\n")
+    return 2
