@@ -40,11 +40,6 @@ def log(
         Whether the page of `Evaluator.to_html` is logged too, as ``streameval/report.html``. A single metric has none.
     most
         Of metrics without average, the values of how many labels are logged: those of the largest support.
-
-    Raises
-    ------
-    InputError
-        If an argument cannot be understood. Nothing was logged then.
     """
     if step is not None and type(step) is not int:
         raise InputError(f"step must be an integer or None, not {quoted(step)}")

@@ -46,11 +46,6 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
     ----------
     lock
         To be held while a source is changed, so that a scrape sees the state between two updates.
-
-    Raises
-    ------
-    InputError, MetricError
-        If an argument cannot be understood.
     """
 
     def __init__(

@@ -14,10 +14,9 @@ from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
 from streameval.cli.options import check_writable, counting_of, names_of, specs_of
 from streameval.cli.progress import watched
-from streameval.cli.reading import UserError
+from streameval.cli.reading import UserError, sources_of
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
-from streameval.cli.sources import sources_of
 from streameval.evaluation.evaluator import Evaluator
 from streameval.kernel import BACKEND
 from streameval.metrics import thresholds as choosing

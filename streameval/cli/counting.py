@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from streameval.cli.reading import Arguments, Block, UserError
-from streameval.cli.sources import Source
+from streameval.cli.reading import Arguments, Block, Source, UserError
 from streameval.errors import DependencyError, StreamevalError
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import State

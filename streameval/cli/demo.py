@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from streameval.cli.progress import watched
+from streameval.cli.reading import Source
 from streameval.cli.render import Format, console_of, show
 from streameval.cli.results import Result, write_results
-from streameval.cli.sources import Source
 from streameval.evaluation.evaluator import Evaluator
 from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling

@@ -21,9 +21,9 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from streameval.cli.reading import STDIN, Source
 from streameval.cli.render import console_of, drawn
 from streameval.cli.results import Result, tables_of
-from streameval.cli.sources import STDIN, Source
 
 Advance: TypeAlias = Callable[[int], None]
 

@@ -1,12 +1,16 @@
-"""Rows of CSV, JSON Lines, Parquet and Arrow, in blocks: where they are, and the arguments of ``update_many``."""
+"""The files that arguments name, and their rows in blocks: CSV, JSON Lines, Parquet and Arrow."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import orjson
@@ -18,8 +22,13 @@ from streameval.schema.text import quoted
 from streameval.tabular.arrow import read_table
 from streameval.tabular.columns import Columns
 from streameval.tabular.rows import read_rows
-from streameval.tabular.sources import open_source
+from streameval.tabular.sources import matches_of, open_source
 
+STDIN = "-"
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_JSON = (".jsonl", ".ndjson", ".json")
+_COMPRESSED = {b"\x1f\x8b": "gunzip -c", b"\x28\xb5\x2f\xfd": "zstdcat", b"BZh": "bzcat", b"\xfd7zX": "xzcat"}
 BLOCK = 2**23
 """Bytes read at a time: enough for the cost of a call not to show, few enough to need no memory to speak of."""
 
@@ -290,3 +299,67 @@ def read_tables(file: str, size: int, columns: Columns) -> Iterator[Block]:
         raise UserError(text if text.startswith(file) else f"{file}: {text}") from None
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{file}: {' '.join(str(error).split())}; it may be damaged or incomplete") from None
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file, or standard input."""
+
+    file: str  # its path, or ``-``
+    size: int | None  # its bytes; None for a stream
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return "standard input" if self.file == STDIN else self.file
+
+    def blocks(self, columns: Columns, sep: str) -> Iterator[Block]:
+        """Its rows."""
+        with self._opened() as stream:
+            start = stream.peek(16)
+            if not start:
+                raise UserError(f"{self.name} is empty")
+            for magic, tool in _COMPRESSED.items():
+                if start.startswith(magic):
+                    raise UserError(f"{self.name} is compressed; give {tool} {self.file} | streameval evaluate - ...")
+            suffix, first = Path(self.file).suffix.lower(), start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+            if start[:4] in (b"PAR1", b"ARRO"):
+                if self.size is None:
+                    raise UserError("standard input is Parquet or Arrow, which is read from files only; give the path")
+                yield from read_tables(self.file, self.size, columns)
+            elif suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
+                yield from read_jsonl(stream, self.name, columns)
+            else:
+                yield from read_csv(stream, self.name, columns, sep=sep, delimiter=_DELIMITERS.get(suffix, ","))
+
+    def _opened(self) -> AbstractContextManager[io.BufferedReader]:
+        if self.file != STDIN:
+            try:
+                return Path(self.file).open("rb")
+            except OSError as error:
+                raise UserError(f"{self.file}: {error.strerror}") from None
+        if sys.stdin is None:
+            raise UserError("standard input is closed")
+        stream: Any = sys.stdin.buffer
+        return nullcontext(stream if hasattr(stream, "peek") else io.BufferedReader(stream))
+
+
+def sources_of(arguments: list[str]) -> list[Source]:
+    """The files that paths and patterns stand for, in order."""
+    if arguments.count(STDIN) > 1:
+        raise UserError("standard input can be read only once; give - once")
+    sources: list[Source] = []
+    for text in arguments:
+        if text == STDIN:
+            sources.append(Source(STDIN, None))
+            continue
+        if os.path.isdir(text):  # noqa: PTH112
+            raise UserError(f"{text} is a folder; name its files, for example {os.path.join(text, '*.jsonl')}")  # noqa: PTH118
+        files = [file for file in matches_of(text) if not file.is_dir()]
+        if not files:
+            raise UserError(f"no file matches {text!r}")
+        sources += [Source(str(file), file.stat().st_size if file.is_file() else None) for file in files]
+    return sources

@@ -34,14 +34,8 @@ class Ledger(Mergeable, Generic[StateT]):
     ----------
     evaluator
         A state that has counted nothing and says what all shards are built like: an `Evaluator`, a metric, or a
-        window that merges. Without it the first shard says so, and an empty ledger cannot answer.
-
-    Raises
-    ------
-    InputError
-        If ``evaluator`` is anything else, or has counted examples.
-    MergeError
-        If it is a window that cannot be merged.
+        window that merges. Without it the first shard says so, and an empty ledger cannot answer. `InputError` or
+        `MergeError` if it is anything else.
 
     Examples
     --------
@@ -331,10 +325,9 @@ def _is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
 
 
 def _supersedes(one: SavedSum, other: SavedSum) -> bool:
-    """Whether one sum has every shard of another, each at least as new.
+    """Whether one sum has every shard of another, each at least as new, so that the other is not needed any more.
 
-    Then the other is not needed any more. Sums of which neither supersedes the other can coexist only if
-    they share no shard. As "supersedes" is a partial order, what remains of many does not depend on the order.
+    As this is a partial order, what remains of many does not depend on the order in which they come.
     """
     if len(one.shards) < len(other.shards):
         return False
@@ -359,18 +352,16 @@ def _conflict(added: SavedSum, current: SavedSum) -> Conflict:
     both = [shard for shard in added.shards if shard in current.shards]
     newer = [shard for shard in both if added.shards[shard][:2] != current.shards[shard][:2]]
     shard = (newer or both)[0]
-    if len(added.shards) == 1 or len(current.shards) == 1:
-        single, several = (added, current) if len(added.shards) == 1 else (current, added)
+    single, several = sorted((added, current), key=lambda each: len(each.shards))
+    if len(single.shards) == 1:
         return Conflict(
             f"shard {shard!r} was compacted with {len(several.shards) - 1} other shards at "
-            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; what it replaces is "
-            "part of a sum. Compact shards only after their last state; now count the newer examples as a new shard, "
-            "or start again"
+            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; compact shards only "
+            "after their last state, and count newer examples as a new shard"
         )
     return Conflict(
-        f"shard {shard!r} is in two sums, with {len(current.shards) - 1} and with {len(added.shards) - 1} other "
-        f"shards, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, and they cannot be "
-        "separated; merge ledgers before compact(), or compact in only one of them"
+        f"shard {shard!r} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
+        "cannot be separated; merge ledgers before compact(), or compact in only one of them"
     )
 
 

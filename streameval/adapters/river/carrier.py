@@ -23,13 +23,8 @@ class RiverMetric(MultiLabelMetric):
     metric
         A name such as ``"f1_macro"``, a spec, a metric object, an `Evaluator`, or a window over a number of examples.
         An object is used as it is, not copied, so it can be read afterwards, and what it counted stays counted.
-
-    Raises
-    ------
-    MetricError
-        If the metric gives one value per label; River needs one number.
-    InputError
-        If it is a window over time; River tells metrics no times.
+        `MetricError` if it gives one value per label, `InputError` if it is a window over time: River needs one number
+        and tells no times.
 
     Examples
     --------

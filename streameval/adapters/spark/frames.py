@@ -90,10 +90,7 @@ def states(df: DataFrame, job: Job, *, tasks: int | None = None) -> DataFrame:
 def merged(states: DataFrame, job: Job) -> State:
     """Run the job that a data frame of `states` describes, and merge them.
 
-    Raises
-    ------
-    InputError, LabelError
-        If a worker could not read its rows. The error of Spark with all its traces is the cause of this one.
+    Where a worker could not read its rows, its error is raised; that of Spark with all its traces is its cause.
     """
     with raise_ours(PySparkException, _ours):
         rows = states.select("state").collect()
