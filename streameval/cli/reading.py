@@ -29,15 +29,12 @@ STDIN = "-"
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
 _COMPRESSED = {b"\x1f\x8b": "gunzip -c", b"\x28\xb5\x2f\xfd": "zstdcat", b"BZh": "bzcat", b"\xfd7zX": "xzcat"}
-BLOCK = 2**23
-"""Bytes read at a time: enough for the cost of a call not to show, few enough to need no memory to speak of."""
-
+BLOCK = 2**23  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
 _ROWS = 2**16
 _PART = 2**21  # bytes that Arrow parses at a time
 _LONGEST, _QUOTED = 2**28, 2**26
 _PATIENCE = 2
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
-
 
 Arguments: TypeAlias = dict[str, Any]
 """The arguments of ``update_many``."""

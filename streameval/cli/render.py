@@ -66,9 +66,6 @@ def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Form
     return how in (Format.json, Format.csv)
 
 
-# -- tables -----------------------------------------------------------------------------------------------------------
-
-
 def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
     """All tables below each other."""
     parts: list[RenderableType] = [Text(headline, style="bold")] if headline else []
@@ -139,9 +136,6 @@ def _markdown(tables: Iterable[Table], headline: str) -> str:
         lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
         lines += ["", table.caption] if table.caption else []
     return "\n".join(lines).lstrip("\n") + "\n"
-
-
-# -- for programs -----------------------------------------------------------------------------------------------------
 
 
 def _numbers(result: Result) -> Iterator[tuple[object, ...]]:

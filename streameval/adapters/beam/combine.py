@@ -19,8 +19,7 @@ from streameval.slices import Sliced
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_rows, is_table
 
-_ROWS = 256
-"""Rows that wait in an accumulator: enough for a call not to cost much, few enough to wait for each of many keys."""
+_ROWS = 256  # that wait in an accumulator: enough for a call to cost little, few enough for each of many keys
 
 
 class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _RAISED = re.compile(r"streameval\.(\w+Error): (.*?)(?=\n\s+at |\n*JVM stacktrace| SQLSTATE: |\s*\Z)", re.DOTALL)
 _RESULTS = ("examples", "metrics", "state")
-_ROWS = 100_000
-"""After how many rows a worker sends its states on. There are no more keys than rows, so its memory is bounded."""
+_ROWS = 100_000  # after which a worker sends its states on: there are no more keys than rows, which bounds its memory
 
 
 def evaluate(
