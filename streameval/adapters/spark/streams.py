@@ -138,7 +138,7 @@ class StreamEvaluation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if not isinstance(self._store, Folder):
-            raise InputError("this StreamEvaluation keeps its states in memory; give path= for other processes")
+            raise InputError("the states are in memory, where another process cannot write them; give path=")
         return partial(StreamEvaluation, keep=self._keep), (self._job, str(self._store.path))
 
 
