@@ -206,8 +206,11 @@ class State(ABC, Generic[K]):
         """What examples add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
         added = []
         for example, sign in changes:
-            sums, (times, scale) = self._sums_of_one(example), units_of(example.weight if weighted else 1.0)
-            added.append((ExactSums(sums.scale + scale, sums.sums), sign * times))
+            sums, times = self._sums_of_one(example), 1
+            if weighted:
+                times, scale = units_of(example.weight)
+                sums.scale += scale
+            added.append((sums, sign * times))
         return added
 
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
