@@ -48,8 +48,9 @@ class Evaluator(Accumulator):
         None if predictions are binary. A number, or one per label (a mapping, or in the order of ``labels``), if they
         are scores: labels scoring at or above it are predicted. Booleans and label collections stay binary predictions.
     keep
-        States to construct beyond those that ``metrics`` require: ``"rankings"``, ``"curves"``, and ``"pairs"``, which
-        is ``"confusions"`` and ``"cooccurrence"``; ``"labelsets"`` and ``"contributions"`` are further parts of pairs.
+        States to construct beyond those that ``metrics`` require, such as ``"curves"``: any that an entry of the
+        `catalogue` is read from. ``"pairs"`` is ``"confusions"`` and ``"cooccurrence"``; further parts of pairs are
+        ``"labelsets"`` and ``"contributions"``.
     nan
         What a score that is NaN means: ``"error"``, or ``"missing"``: the label has no score in this example.
     ties

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from inspect import cleandoc
+from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from streameval.errors import MetricError, public
@@ -18,7 +20,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import number_or_none, quoted, suggestion
 
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
-"""The modules that hold formulas, in the order of the catalogue; imported once those before lack a name."""
+"""The modules of this folder that stand first in the catalogue, in its order."""
 
 UNSET = "default"
 """Stands for the default average, since None is an average of its own."""
@@ -152,17 +154,20 @@ def catalogue() -> tuple[Entry, ...]:
     >>> [entry.name for entry in catalogue()][:4]
     ['precision', 'recall', 'f1', 'fbeta']
     """
-    modules = [f"streameval.metrics.{family}" for family in FAMILIES]
-    for module in modules:
-        import_module(module)
-    return tuple(entry for module in dict.fromkeys((*modules, *_ENTRIES)) for entry in _ENTRIES[module])
+    modules = dict.fromkeys((*_modules(), *_ENTRIES))
+    return tuple(entry for module in modules for entry in _ENTRIES.get(module, ()))
+
+
+def _modules() -> Iterator[str]:
+    """The modules of this folder in the order of the catalogue, each imported when it is its turn."""
+    folder = (path.stem for path in sorted(Path(__file__).parent.glob("[!_]*.py")) if path.stem not in FAMILIES)
+    for family in chain(FAMILIES, folder):
+        yield import_module(f"streameval.metrics.{family}").__name__
 
 
 def _first_known(names: Iterable[str], table: Mapping[str, Entry] = _BY_NAME) -> str | None:
     """The first of some names that is in the catalogue."""
-    for family in (None, *FAMILIES):
-        if family is not None:
-            import_module(f"streameval.metrics.{family}")
+    for _ in chain(("",), _modules()):
         for name in names:
             if name in table:
                 return name

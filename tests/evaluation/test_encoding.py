@@ -370,6 +370,17 @@ def test_huge_numbers_anywhere_cost_no_memory(image: str):
         assert peak <= 2**21, (size, at)
 
 
+@pytest.mark.parametrize("name", KEEP)
+def test_contents_of_other_examples_than_the_decisions_are_refused(name: str):
+    setup = {"metrics": TRIALS[name].metrics, "threshold": 0.5, **TRIALS[name].arguments("abc")}
+    examples = [Seen({"a"}, {"a": 0.75, "b": 0.5}, 0.5, set()), Seen({"b", "c"}, {"a": 0.25}, 1.0, set())]
+    one, more = (decode(counted(setup, some).to_bytes(), "Evaluator") for some in (examples, examples * 2))
+    assert encode(one) == counted(setup, examples).to_bytes()
+    contents = {**one.contents, name: more.contents[name]}
+    with pytest.raises(se.FormatError):
+        se.Evaluator.from_bytes(encode(dataclasses.replace(one, contents=contents)))
+
+
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 

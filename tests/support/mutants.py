@@ -149,8 +149,8 @@ def _module(family: str) -> ModuleType:
 def _homes() -> dict[str, str]:
     """The module of each entry."""
     se.catalogue()
-    families = {family: catalogue._ENTRIES[_module(family).__name__] for family in catalogue.FAMILIES}
-    return {entry.name: family for family, entries in families.items() for entry in entries}
+    homes = {module.rpartition(".")[2]: entries for module, entries in catalogue._ENTRIES.items()}
+    return {entry.name: home for home, entries in homes.items() for entry in entries}
 
 
 def _place_of(mutant: Mutant) -> str:
