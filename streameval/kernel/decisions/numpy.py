@@ -60,10 +60,7 @@ class _Value(NamedTuple):
         return _Value(self.examples + examples, self.cells + cells, total)
 
     def possible(self, fixed: int) -> bool:
-        """Whether some stream of examples leaves such counts.
-
-        No label is mentioned by more examples, and no example mentions more labels, than there are.
-        """
+        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
         if self.examples < 0 or (self.cells < 0).any() or min(self.rows.values(), default=0) < 0:
             return False
         mentions = np.add.reduce(self.cells, axis=1)
@@ -199,7 +196,7 @@ class Counts:
         hidden: UInt8Array | None,
     ) -> tuple[int, bool]:  # fmt: skip
         """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
-        predicted = np.greater_equal(scores, bounds).view(np.uint8)
+        predicted = (scores >= bounds).view(np.uint8)
         return self.count_dense(columns, fixed, true, predicted, hidden), bool(np.isfinite(scores).all())
 
     def count_lists(
@@ -216,11 +213,10 @@ class Counts:
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
         """Add counts of distinct columns, of which declared ones derive their true negatives, and row keys."""
-        distinct, times, _ = tally(keys)
         total = np.zeros_like(self._value.cells)
         total[columns] = cells
         total[:fixed, 0] = 0
-        value = self._value.plus(len(keys), total, _by_key(distinct, times))
+        value = self._value.plus(len(keys), total, _by_key(*tally(keys)[:2]))
         self._commit(self._cell.prepare_store(value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------

@@ -40,10 +40,10 @@ def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArr
         return None
     if not all(type(value) is float or -(2**53) <= value <= 2**53 for value in values):
         return None
-    places, scores = [columns.get(label, -1) for label in labels], np.array(values, np.float64)
-    if -1 in places or not np.isfinite(scores).all():
+    places, scores = np.array([columns.get(label, -1) for label in labels], np.int64), np.array(values, np.float64)
+    if places.min(initial=0) < 0 or not np.isfinite(scores).all():
         return None
-    return np.cumsum([0, *map(len, examples)], dtype=np.int64), np.array(places, np.int64), scores, str in kinds
+    return np.cumsum([0, *map(len, examples)], dtype=np.int64), places, scores, str in kinds
 
 
 def from_zero(offsets: Places, kind: Any) -> Places | None:
