@@ -63,23 +63,29 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _slide(
-        self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int, prepare: bool
-    ) -> list[Part]:
-        """Count an example, or ``prepare`` that it is counted; what is returned is still to be committed."""
+    def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
         history, _, core = self._now
         # As in `Accumulator.update`: the common case in as few steps as can be.
         if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
-            labels, tape = core.labels, history.tape
-            slide = tape.prepare_slide if prepare else tape.slide
-            parts: list[Part] | int = slide(
+            labels = core.labels
+            code = history.tape.slide(
+                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+            )
+            if code == DONE:
+                return
+        commit.Root.commit(self._prepare_slide(y_true, y_pred, weight, mask, stamp, limit))
+
+    def _prepare_slide(
+        self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int
+    ) -> list[Part]:
+        history, core = self._history()
+        if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
+            labels = core.labels
+            parts: list[Part] | int = history.tape.prepare_slide(
                 history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
             )
             if not isinstance(parts, int):
                 return parts
-            if parts == DONE:
-                return []
-        history, core = self._history()
         example = core.read_one(y_true, y_pred, weight, mask)
         if self._now[0] is not history or stamp < history.latest:
             raise changed_while_reading()
@@ -185,12 +191,11 @@ class Rolling(_Recent[A]):
 
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``."""
-        if parts := self._slide(y_true, y_pred, weight, mask, 0, ALWAYS, False):
-            commit.Root.commit(parts)
+        self._slide(y_true, y_pred, weight, mask, 0, ALWAYS)
 
     def _prepare(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> list[Part]:
         """Prepare what `update` does, for a commit that follows at once."""
-        return self._slide(y_true, y_pred, weight, mask, 0, ALWAYS, True)
+        return self._prepare_slide(y_true, y_pred, weight, mask, 0, ALWAYS)
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
@@ -302,15 +307,14 @@ class TimeRolling(_Recent[A]):
             If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
         """
         key = self._key(t)
-        if parts := self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key), False):
-            commit.Root.commit(parts)
+        self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
 
     def _prepare(
         self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None
     ) -> list[Part]:
         """Prepare what `update` does, for a commit that follows at once."""
         key = self._key(t)
-        return self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key), True)
+        return self._prepare_slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
 
     def _key(self, t: Time) -> int:
         """A time that may come next."""

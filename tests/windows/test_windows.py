@@ -313,7 +313,7 @@ def test_a_window_over_a_metric_gives_its_number_and_direction(kind: str):
     assert type(window.snapshot()) is se.HammingLoss
     with pytest.raises(AttributeError, match="report"):
         window.report()
-    with pytest.raises(se.InputError, match="alone"):
+    with pytest.raises(se.InputError, match="for it only"):
         window.get("f1_micro")
 
 
