@@ -302,6 +302,6 @@ def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: in
     for group, end in zip(counts, ends.tolist(), strict=True):
         if start < end:
             group.reserve(width)
-            sides = (Lists(*taken(lists.offsets, lists.flat(), rows[start:end])) for lists in (true, pred))
-            group.count_lists(end - start, 0, *sides, None, None, np.zeros(0, np.int64))
+            first, second = (Lists(*taken(lists.offsets, lists.flat(), rows[start:end])) for lists in (true, pred))
+            group.count_lists(end - start, 0, first, second, None, None, np.zeros(0, np.int64))
         start = end
