@@ -200,7 +200,7 @@ _at(
     "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
     share="recall", aliases=("precision_at_fixed_recall",),
     notes="Undefined without positives. Each label has its own threshold.",
-)(lambda c, share: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tp + c.fn > 0)))  # fmt: skip
+)(lambda c, share: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tp > 0)))  # fmt: skip
 _at(
     "sensitivity_at_specificity", "SensitivityAtSpecificity",
     "Greatest recall of the thresholds with at least this specificity.",

@@ -23,6 +23,9 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
         "_sums: n * _UNIT -> n + _UNIT (2)",
         "_sums: rest != 0 -> rest == 0",
     ),
+    ("areas", "the state has the pairs of unweighted labels already, and they are the same"): (
+        "roc_auc: _pairs(tables.pooled if pooled else tables.steps) if pooled or tables.weighted else tables.pairs -> _pairs(tables.pooled if pooled else tables.steps)",
+    ),
     ("areas", "only the type is read"): ("_precisions: steps.pos -> steps.neg",),
     ("areas", "the middle is at an end only where both ends are one"): (
         "_partial: 0 -> 1",
@@ -162,6 +165,12 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("ties", 'it becomes l, which is read only with divisor="ranked", and that refuses unranked="last"'): (
         "all_groups: rows.l -> rows.m",
         "all_groups: groups.l -> groups.m",
+    ),
+    ("calibration", "one unit of squared magnitudes is far below the last digit of their mean"): (
+        "brier_score: 0 -> 1",
+        "brier_score: 0 -> -1",
+        "brier_score: 0 -> 1 (2)",
+        "brier_score: 0 -> -1 (2)",
     ),
     ("calibration", "a half is as far from 0 as from 1, and its bin holds nothing else"): (
         "_Bins: bins >= _HALF -> bins > _HALF",
