@@ -278,8 +278,10 @@ class Counts:
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
         """Fill counts that are still empty."""
-        cells = np.pad(cells, ((0, max(0, len(self._value.cells) - len(cells))), (0, 0)))
-        self._commit(self._cell.prepare_store(_Value(examples, cells, dict(_by_key(keys, times)))))
+        self.reserve(len(cells))
+        total = np.zeros_like(self._value.cells)  # in the order of rows, whatever that of the cells is
+        total[: len(cells)] = cells
+        self._commit(self._cell.prepare_store(_Value(examples, total, dict(_by_key(keys, times)))))
 
     def copy(self, root: Root) -> Counts:
         """An independent copy."""

@@ -477,6 +477,11 @@ def test_twins_merge_copy_and_restore_alike():
             fresh = kind(Root(), 0)
             fresh.restore(first.examples, first.cells(60), *first.row_keys())
             assert everything(fresh, 60) == everything(first, 60)
+            fresh = kind(Root(), 0)  # of cells by outcome, as bytes have them
+            fresh.restore(first.examples, np.asfortranarray(first.cells(60)), *first.row_keys())
+            for counts in (fresh, first):
+                assert count_slots(counts, np.array([5 * 7 + 1, 5 * 50 + 3]), (2, 1, 1, 0), 0, 1) == DONE
+            assert everything(fresh, 60) == everything(first, 60)
             slots = rng.integers(0, 300, 20)
             assert first.mentioned(60).tolist() == first.cells(60).any(axis=1).tolist()
             assert first.outcomes(place).tolist() == first.cells(60)[place].T.tolist()
