@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.inputs.columns import IGNORED, MASK, PRED, TRUE, Argument, Reader
+from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Argument, Reader
 from streameval.inputs.examples import cells_in
 from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.pieces import Columns, Piece, Rows, Scores, filtered
@@ -61,8 +61,10 @@ def read_many(
         source_of(value, form, Argument(role, reader, frame))
         for (value, form), role in zip(arguments, (TRUE, PRED, MASK), strict=False)
     ]
-    names = ["y_true", "y_pred", *([] if mask is None else ["mask"]), "weights"]
-    _check_lengths(names, [*(source.length for source in sources), None if factors is None else len(factors)])
+    names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
+    if factors is not None:
+        names, lengths = [*names, "weights"], [*lengths, len(factors)]
+    _check_lengths(names, lengths)
     cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (_CELLS, _EXAMPLES)
     # A piece for each thread, since sharing one out takes as long as counting a few million cells.
     size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
@@ -70,9 +72,10 @@ def read_many(
     while examples == size:  # a smaller piece is the last of every source
         pieces = [source.take(size) for source in sources]
         part = None if factors is None else factors[start : start + size]
-        ends = [*(start + piece.examples for piece in pieces), None if part is None else start + len(part)]
-        _check_lengths(names, ends, start + size)
         examples = pieces[0].examples
+        if None in lengths:
+            ends = [*(start + piece.examples for piece in pieces), *([] if part is None else [start + len(part)])]
+            _check_lengths(names, ends, start + size)
         start += examples
         if examples:
             reader.check_label_types()
@@ -80,10 +83,10 @@ def read_many(
             yield _dense(pieces, part, reader) or _ragged(pieces, part, reader)
 
 
-def _check_lengths(names: list[str], lengths: list[int | None], full: int | None = None) -> None:
+def _check_lengths(names: Sequence[str], lengths: Sequence[int | None], full: int | None = None) -> None:
     """Refuse arguments of different lengths, None where not known; those of length ``full`` may be longer."""
-    known = [(name, length) for name, length in zip(names, lengths, strict=True) if length is not None]
-    if len({length for _, length in known}) > 1:
+    if len({*lengths} - {None}) > 1:
+        known = [(name, length) for name, length in zip(names, lengths, strict=True) if length is not None]
         numbers = " and ".join(f"{name} has {'at least ' * (length == full)}{length}" for name, length in known)
         raise InputError(f"numbers of examples differ: {numbers}; give one of each per example")
 

@@ -258,9 +258,10 @@ class State(ABC, Generic[K]):
         self, sums_of: Callable[..., list[Added[K]]], changes: Sequence[Any], *, known: bool
     ) -> list[Part]:
         """Prepare that what changes, whose sign stands last, add to the weight sums is added."""
-        added, removed = sums_of(changes), [] if known else [change for change in changes if change[-1] < 0]
-        if len(added) == 1 and not removed and (parts := self.weights.prepare_add(*added[0])):
+        added = sums_of(changes)
+        if len(added) == 1 and (known or changes[0][-1] > 0) and (parts := self.weights.prepare_add(*added[0])):
             return parts
+        removed = [] if known else [change for change in changes if change[-1] < 0]
         before = self._weights_at(common_scale(*(sums.scale for sums, _ in added)))
         after = changed(before, added)
         if removed:
