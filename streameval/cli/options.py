@@ -111,7 +111,7 @@ def counting_of(
     specs = specs_of(metrics, beta, zero_division)
     for spec in () if scored else specs:
         if reads_scores(entry_of(spec.name)):
-            raise UserError(f"{spec.key} is read from scores; name their column with --scores")
+            raise UserError(f"{spec.key} requires scores; name their column with --scores")
     empty = Evaluator(specs, threshold=_threshold(threshold))
     job = Job.of(empty, **columns)
     window = None if size is None else Rolling(empty, size=size)

@@ -325,7 +325,7 @@ class Source:
             suffix, first = Path(self.file).suffix.lower(), start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
             if start[:4] in (b"PAR1", b"ARRO"):
                 if self.size is None:
-                    raise UserError("standard input is Parquet or Arrow, which is read from files only; give the path")
+                    raise UserError("standard input is Parquet or Arrow; give the path of a file")
                 yield from read_tables(self.file, self.size, columns)
             elif suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
                 yield from read_jsonl(stream, self.name, columns)

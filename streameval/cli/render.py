@@ -90,8 +90,8 @@ def _drawn(table: Table, console: Console) -> RichTable:
             break
         room -= needed[at]
         chosen.append(at)
-    hidden = len(widths) - len(chosen)
-    bars = fancy and room >= _BAR + 3 and not hidden
+    omitted = len(widths) - len(chosen)
+    bars = fancy and room >= _BAR + 3 and not omitted
     drawing = RichTable(
         box=box.SIMPLE_HEAD if fancy else None, show_edge=False, pad_edge=fancy, padding=(0, 1), header_style="bold"
     )
@@ -109,8 +109,8 @@ def _drawn(table: Table, console: Console) -> RichTable:
             rows.append([Bar(1.0, 0.0, fraction, width=_BAR, color="blue") for fraction in fractions])
     for row in zip(*rows, strict=True):
         drawing.add_row(*row)
-    if hidden:
-        text = f"{' ' * fancy}{hidden} more column{'s' * (hidden > 1)} in a wider terminal"
+    if omitted:
+        text = f"{' ' * fancy}{omitted} more column{'s' * (omitted > 1)} in a wider terminal"
         drawing.caption, drawing.caption_justify = Text(text, style="dim"), "left"
     return drawing
 

@@ -46,12 +46,12 @@ cdef inline const uint8_t* start_of(array, const se_score_rows* rows) except? NU
     return &cells[0, 0] if rows.rows * rows.width else NULL
 
 
-cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, given) except -1:
+cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except -1:
     """Point to rows; see `streameval.kernel.types.ScoredRows`."""
     cdef const int64_t[::1] place
     cdef const float[:, ::1] narrow
     cdef const double[:, ::1] wide
-    columns, fixed, true, scores, ranked, mask = given
+    columns, fixed, true, scores, ranked, mask = scored
     place = columns
     check_columns(place, limit)
     rows.rows, rows.width, rows.fixed = len(true), place.shape[0], fixed
@@ -86,10 +86,10 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
     return 0
 
 
-cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, Py_ssize_t examples, given) except -1:
+cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, Py_ssize_t examples, scored) except -1:
     """Point to lists; see `streameval.kernel.types.ScoredLists`."""
     cdef const double[::1] score
-    fixed, true, ranked, scores, mask = given
+    fixed, true, ranked, scores, mask = scored
     score = scores
     if score.shape[0] < len(ranked[1]):
         raise ValueError("a label has no score")

@@ -146,9 +146,9 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
     return at, values[at]
 
 
-def reaches(part: Integers, whole: Integers | int, share: Fraction) -> Flags:
-    """Where a part is at least so large a share."""
-    return np.asarray(part * share.denominator >= whole * share.numerator, np.bool_)
+def reaches(part: Integers, whole: Integers | int, least: Fraction) -> Flags:
+    """Where a part is at least so large a fraction."""
+    return np.asarray(part * least.denominator >= whole * least.numerator, np.bool_)
 
 
 def _both(c: Counts) -> Flags:
@@ -170,10 +170,10 @@ def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
     """
 
     def best(path: Path, **parameters: float) -> Bounds | None:
-        tp, fp, (share,) = path.tp.astype(object), path.fp.astype(object), map(Fraction, parameters.values())
+        tp, fp, (least,) = path.tp.astype(object), path.fp.astype(object), map(Fraction, parameters.values())
 
         def of(tp_at: Integers, fp_at: Integers) -> tuple[int, Fraction] | None:
-            return greatest(*terms(Counts(tp_at, fp_at, tp[-1] - tp_at, tp[-1] + fp[-1]), share))
+            return greatest(*terms(Counts(tp_at, fp_at, tp[-1] - tp_at, tp[-1] + fp[-1]), least))
 
         if (exact := of(tp, fp)) is None:
             return None
@@ -184,35 +184,35 @@ def _by_point(terms: Callable[[Counts, Fraction], Terms]) -> Reading:
     return by_path(best)
 
 
-def _at(name: str, *entry: str, share: str, **choices: Any) -> Callable[[Formula], Formula]:
-    """Enters the terms of a metric that has a share as its condition."""
-    return curve(name, *entry, certify=_by_point, parameters=(Parameter(share, 0.5, 0.0, 1.0),), **choices)
+def _at(name: str, *entry: str, least: str, **choices: Any) -> Callable[[Formula], Formula]:
+    """Enters the terms of a metric that has a fraction as its condition."""
+    return curve(name, *entry, certify=_by_point, parameters=(Parameter(least, 0.5, 0.0, 1.0),), **choices)
 
 
 _at(
     "recall_at_precision", "RecallAtPrecision", "Greatest recall of the thresholds with at least this precision.",
     "max tp / (tp + fn), tp / (tp + fp) >= precision", "torchmetrics, recall at fixed precision",
-    share="precision", aliases=("recall_at_fixed_precision",),
+    least="precision", aliases=("recall_at_fixed_precision",),
     notes="0 if no threshold has this precision. Undefined without positives. Each label has its own threshold.",
-)(lambda c, share: (c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, share) & (c.tp + c.fn > 0)))  # fmt: skip
+)(lambda c, least: (c.tp, c.tp + c.fn, reaches(c.tp, c.tp + c.fp, least) & (c.tp + c.fn > 0)))  # fmt: skip
 _at(
     "precision_at_recall", "PrecisionAtRecall", "Greatest precision of the thresholds with at least this recall.",
     "max tp / (tp + fp), tp / (tp + fn) >= recall", "torchmetrics, precision at fixed recall",
-    share="recall", aliases=("precision_at_fixed_recall",),
+    least="recall", aliases=("precision_at_fixed_recall",),
     notes="Undefined without positives. Each label has its own threshold.",
-)(lambda c, share: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, share) & (c.tp > 0)))  # fmt: skip
+)(lambda c, least: (c.tp, c.tp + c.fp, reaches(c.tp, c.tp + c.fn, least) & (c.tp > 0)))  # fmt: skip
 _at(
     "sensitivity_at_specificity", "SensitivityAtSpecificity",
     "Greatest recall of the thresholds with at least this specificity.",
     "max tp / (tp + fn), tn / (tn + fp) >= specificity", "torchmetrics, sensitivity at specificity",
-    share="specificity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
-)(lambda c, share: (c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, share) & _both(c)))  # fmt: skip
+    least="specificity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
+)(lambda c, least: (c.tp, c.tp + c.fn, reaches(c.tn, c.tn + c.fp, least) & _both(c)))  # fmt: skip
 _at(
     "specificity_at_sensitivity", "SpecificityAtSensitivity",
     "Greatest specificity of the thresholds with at least this recall.",
     "max tn / (tn + fp), tp / (tp + fn) >= sensitivity", "torchmetrics, specificity at sensitivity",
-    share="sensitivity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
-)(lambda c, share: (c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, share) & _both(c)))  # fmt: skip
+    least="sensitivity", notes="Undefined without positives or without negatives. Each label has its own threshold.",
+)(lambda c, least: (c.tn, c.tn + c.fp, reaches(c.tp, c.tp + c.fn, least) & _both(c)))  # fmt: skip
 
 
 @curve(

@@ -75,7 +75,7 @@ _metric(
     "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
 )(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
 accuracy = _metric(
-    "accuracy", "Accuracy", "Fraction of the (example, label) cells decided rightly.",
+    "accuracy", "Accuracy", "Fraction of the (example, label) cells predicted correctly.",
     "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,
 )(lambda c: Ratios(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip
 _metric(
@@ -246,7 +246,7 @@ _of_examples(
     "[fp + fn > 0], mean over examples", _ZHANG, bigger_is_better=False,
 )(lambda c: _yes(c.fp + c.fn != 0))  # fmt: skip
 _metric(
-    "hamming_loss", "HammingLoss", "Fraction of the (example, label) cells decided wrongly.",
+    "hamming_loss", "HammingLoss", "Fraction of the (example, label) cells predicted incorrectly.",
     "(fp + fn) / (tp + fp + fn + tn)", "Schapire & Singer 1999, Improved boosting algorithms; " + _ZHANG,
     bigger_is_better=False, default="micro", bare=True, aliases=("hamming_distance",),
 )(lambda c: Ratios(c.fp + c.fn, c.tp + c.fp + c.fn + c.tn))  # fmt: skip

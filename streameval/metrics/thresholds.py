@@ -66,7 +66,7 @@ class PrecisionAt:
 
     def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Precision tp / (tp + fp)."""
-        return tp, tp + fp, reaches(tp, pos, _share("recall", self.recall))
+        return tp, tp + fp, reaches(tp, pos, _fraction("recall", self.recall))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class RecallAt:
 
     def terms(self, tp: Integers, fp: Integers, pos: int) -> Terms:
         """Recall tp / pos."""
-        return tp, tp * 0 + pos, reaches(tp, tp + fp, _share("precision", self.precision))
+        return tp, tp * 0 + pos, reaches(tp, tp + fp, _fraction("precision", self.precision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Cost:
         return -cost, tp * 0 + unit, np.ones(len(tp), np.bool_)
 
 
-def _share(name: str, value: float) -> Fraction:
+def _fraction(name: str, value: float) -> Fraction:
     if not 0 <= value <= 1:
         raise MetricError(f"{name} must be in [0, 1], not {quoted(value)}")
     return Fraction(value)
@@ -228,9 +228,9 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     excess = (path.tp + path.fp).astype(object) - int(path.tp[-1])
     at = int(np.argmin(np.abs(excess)))
     after = int(np.searchsorted(excess, 0, "left"))
-    hidden = 0 < after < len(excess) and excess[after] > 0 and bool(path.mixed[after - 1])
+    mixed = 0 < after < len(excess) and excess[after] > 0 and bool(path.mixed[after - 1])
     value = float(excess[at] * tables.unit)
-    return Choice(_threshold(path, at), value, 0.0 if hidden else value)
+    return Choice(_threshold(path, at), value, 0.0 if mixed else value)
 
 
 def rcut_size(tables: CurveTables) -> int:

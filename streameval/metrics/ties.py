@@ -95,13 +95,13 @@ def reciprocal_rank(first: First, k: int) -> Fraction:
     return sum_of(clear.times, clear.a + 1) + Fraction(units, _ONE)
 
 
-def average_precision_of(groups: Groups, share: IntArray, k: int) -> Fraction:
-    """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``share``."""
+def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction:
+    """The sum over groups of the expected precisions at the ranks of their true labels up to k, over ``divisors``."""
     plain = groups.g == 1
-    sums = sum_of(groups.upto[plain], (groups.a[plain] + 1) * share[plain])
+    sums = sum_of(groups.upto[plain], (groups.a[plain] + 1) * divisors[plain])
     tied = groups[~plain]
     units = 0
-    columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, share[~plain])
+    columns = (tied.a, tied.g, tied.t, tied.upto, tied.square, divisors[~plain])
     for a, g, t, upto, square, divisor in zip(*(part.tolist() for part in columns), strict=True):
         places = min(g, k - a)
         inverse = reciprocals(a, a + places)

@@ -276,8 +276,8 @@ class Pending(Generic[EvaluatorT]):
         *_, gone, added = self._status
         if not added and all(self._waiting.get(key) is not entry for key, entry in gone):
             return self._waiting
-        hidden = {id(entry) for _, entry in (*gone, *added)}
-        return {key: entry for key, entry in self._waiting.items() if id(entry) not in hidden} | dict(added)
+        changed = {id(entry) for _, entry in (*gone, *added)}
+        return {key: entry for key, entry in self._waiting.items() if id(entry) not in changed} | dict(added)
 
     def keys(self) -> list[Hashable]:
         """The keys under which predictions wait, the oldest first."""

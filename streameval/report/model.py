@@ -190,8 +190,8 @@ class Report:
 
     def omitted(self, rows: int) -> str:
         """What to say where only so many labels have a row; nothing where all have one."""
-        hidden = len(self.labels) - rows
-        return f"{hidden:,} labels of smaller support omitted" if hidden else ""
+        omitted = len(self.labels) - rows
+        return f"{omitted:,} labels of smaller support omitted" if omitted else ""
 
 
 def largest_first(values: Sequence[float]) -> list[int]:

@@ -138,7 +138,7 @@ class _Recent(Window[A]):
     def _taken(self, source: Source) -> Recording:
         """The examples that `put_recording` wrote."""
         config = core_of(self._template).config
-        reads = {"timed": self.timed, "scored": config.scored, "decided": config.decides}
+        reads = {"timed": self.timed, "scored": config.scored, "predicts": config.decides}
         return take_recording(source, config.labels or (), **reads)
 
 

@@ -31,9 +31,9 @@ def put_recording(sink: Sink, recording: Recording) -> None:
 
 
 def take_recording(
-    source: Source, declared: tuple[Label, ...], *, timed: bool, scored: bool, decided: bool
+    source: Source, declared: tuple[Label, ...], *, timed: bool, scored: bool, predicts: bool
 ) -> Recording:
-    """What `put_recording` wrote, where these labels are declared; ``decided``: labels can be predicted."""
+    """What `put_recording` wrote, where these labels are declared; ``predicts``: labels can be predicted."""
     labels = take_labels(source, declared)
     examples = source.count()
     lengths = source.column(examples) - 1
@@ -50,7 +50,7 @@ def take_recording(
     if weights is not None:
         require(np.isfinite(weights) & (weights >= 0), (weights != 1).any())
     stamps = np.frombuffer(source.raw(8 * examples), "<i8").astype(np.int64) if timed else None
-    require(stamps is None or stamps[1:] >= stamps[:-1], decided or (outcome != 2) & (outcome != 3))
+    require(stamps is None or stamps[1:] >= stamps[:-1], predicts or (outcome != 2) & (outcome != 3))
     scores = None
     if scored:
         cells = row * len(labels) + column

@@ -149,26 +149,26 @@ cdef class Bins:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def prepare_row(self, given, int sign):
+    def prepare_row(self, scored, int sign):
         cdef se_score_rows rows
         cdef Example example
-        read_rows(&rows, self.width, given)
+        read_rows(&rows, self.width, scored)
         if rows.rows != 1:
             raise ValueError("one example is needed")
         example = Example(self, rows.width, rows.fixed, sign)
         example.count = se_mentions_of_row(&rows, 0, example.mentions)
         return example.prepared()
 
-    def prepare_lists(self, given, int sign):
+    def prepare_lists(self, scored, int sign):
         cdef se_score_lists lists
-        cdef Example example = self.example_of(&lists, 1, given, sign)
+        cdef Example example = self.example_of(&lists, 1, scored, sign)
         self.turn += 1
         example.count = se_mentions_of_lists(&lists, 0, self.turn, self.mark, example.mentions)
         return example.prepared()
 
-    cdef Example example_of(self, se_score_lists* lists, Py_ssize_t examples, given, int sign):
+    cdef Example example_of(self, se_score_lists* lists, Py_ssize_t examples, scored, int sign):
         """Point to lists; room for the mentions of any of them."""
-        read_lists(lists, self.width, examples, given)
+        read_lists(lists, self.width, examples, scored)
         if self.mark == NULL:
             self.mark = <int64_t*>calloc(self.width, sizeof(int64_t))
             if self.mark == NULL:
@@ -178,10 +178,10 @@ cdef class Bins:
 
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
 
-    def count_rows(self, given):
+    def count_rows(self, scored):
         cdef se_score_rows rows
         cdef int64_t added
-        read_rows(&rows, self.width, given)
+        read_rows(&rows, self.width, scored)
         if self.no_room_for(rows.rows, rows.rows * rows.width):
             return FULL
         if rows.rows * rows.width >= RELEASE:
@@ -195,12 +195,12 @@ cdef class Bins:
         self.n += rows.rows
         return DONE
 
-    def count_lists(self, Py_ssize_t examples, given):
+    def count_lists(self, Py_ssize_t examples, scored):
         cdef se_score_lists lists
         cdef Py_ssize_t row, count, position
         cdef bint enough = True
-        cdef Example example = self.example_of(&lists, examples, given, 1)
-        if self.no_room_for(examples, len(given[3])):
+        cdef Example example = self.example_of(&lists, examples, scored, 1)
+        if self.no_room_for(examples, len(scored[3])):
             return FULL
         with nogil:
             for row in range(examples):

@@ -160,21 +160,21 @@ cdef class Counts(Placing):
 
     # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
 
-    def count_dense(self, columns, Py_ssize_t fixed, true, pred, hidden):
+    def count_dense(self, columns, Py_ssize_t fixed, true, pred, masked):
         cdef se_rows rows
-        read_rows(&rows, true, pred, hidden)
+        read_rows(&rows, true, pred, masked)
         return count_rows(self, &rows, NULL, columns, fixed)
 
-    def count_scores(self, columns, Py_ssize_t fixed, true, scores, bounds, hidden):
+    def count_scores(self, columns, Py_ssize_t fixed, true, scores, bounds, masked):
         cdef se_rows rows
         cdef se_scores compared
-        read_rows(&rows, true, None, hidden)
+        read_rows(&rows, true, None, masked)
         compared.narrow, compared.finite = scores.dtype == np.float32, True
         compared.at, compared.stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
         compared.bounds = cnp.PyArray_DATA(bounds)
         return count_rows(self, &rows, &compared, columns, fixed), bool(compared.finite)
 
-    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, hidden, named, everywhere):
+    def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, masked, named, everywhere):
         cdef const int64_t[::1] always = everywhere
         cdef int64_t[::1] before
         cdef se_lists sides[4]
@@ -183,11 +183,11 @@ cdef class Counts(Placing):
         cdef void* memory
         cdef int written = -1
         cdef bint wide = True, repeats = True, pairs
-        pairs = hidden is None and named is None and true is not None and pred is not None and examples < MANY
+        pairs = masked is None and named is None and true is not None and pred is not None and examples < MANY
         if pairs:
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
-        arrays = borrow_all(sides, true, pred, hidden, named, pairs, wide, examples, self.width)
+        arrays = borrow_all(sides, true, pred, masked, named, pairs, wide, examples, self.width)
         before = np.empty(always.shape[0], np.int64) if always.shape[0] else None
         for position in range(always.shape[0]):
             before[position] = se_mentions(&self.counted, always[position])

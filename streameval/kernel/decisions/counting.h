@@ -151,7 +151,7 @@ static inline void se_put(int64_t *limbs, uint64_t number, int shift) {
     at[2] += (int64_t)(high >> 32);
 }
 
-/* Sums of `limbs` limbs in units of 2**lowest: four for each column, where it is true, predicted, both and hidden, and
+/* Sums of `limbs` limbs in units of 2**lowest: four for each column, where it is true, predicted, both and masked, and
    one for each row key. */
 typedef struct {
     const double *weights;
@@ -188,14 +188,14 @@ static inline uint64_t se_sum_of_bytes(uint64_t lanes) {
     return ((lanes & even) + (lanes >> 8 & even)) * 0x0001000100010001ull >> 48;
 }
 
-/* Or one row, moved by `bit`, into the bytes of a group of rows: true, predicted, both (left out), hidden. */
+/* Or one row, moved by `bit`, into the bytes of a group of rows: true, predicted, both (left out), masked. */
 SE_INLINE void se_gather(
     const se_rows *in, ptrdiff_t r, int bit, int hides, uint8_t *__restrict group, uint64_t *outer, uint64_t *inner) {
     const uint64_t ones = 0x0101010101010101ull;
     const ptrdiff_t columns = in->columns, whole = columns / SE_WORD * SE_WORD;
     const ptrdiff_t wide = (columns + SE_WORD - 1) / SE_WORD * SE_WORD;
     const uint8_t *t = in->true_ + r * in->true_stride, *p = in->pred + r * in->pred_stride;
-    const uint8_t *m = hides ? in->hidden + r * in->hidden_stride : NULL;
+    const uint8_t *m = hides ? in->masked + r * in->masked_stride : NULL;
     uint64_t nt = 0, np = 0, nb = 0, nm = 0;
     for (ptrdiff_t start = 0; start < whole; start += 255 * SE_WORD) { /* more words could overflow a byte */
         const ptrdiff_t end = whole - start < 255 * SE_WORD ? whole : start + 255 * SE_WORD;
@@ -254,7 +254,7 @@ static inline int se_table(const uint64_t *odd, const int *shift, int from, uint
     return any != 0;
 }
 
-/* Sum the weights of dense rows, for each column where it is true, predicted, both and hidden. 0 if memory ran out. */
+/* Sum the weights of dense rows, for each column where it is true, predicted, both and masked. 0 if memory ran out. */
 static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
     const ptrdiff_t words = (in->columns + SE_WORD - 1) / SE_WORD, wide = words * SE_WORD;
     const int digits = to->highest - to->lowest > SE_DIGIT ? (to->highest - to->lowest + SE_DIGIT - 1) / SE_DIGIT : 1;
@@ -273,7 +273,7 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
         for (int i = 0; i < SE_GROUP && r + i < in->rows; i++) {
             uint64_t outer, inner;
             int top;
-            if (in->hidden) se_gather(in, r + i, i, 1, (uint8_t *)bits, &outer, &inner);
+            if (in->masked) se_gather(in, r + i, i, 1, (uint8_t *)bits, &outer, &inner);
             else se_gather(in, r + i, i, 0, (uint8_t *)bits, &outer, &inner);
             odd[i] = se_odd(to->weights[r + i], &shift[i], &top);
             shift[i] = odd[i] ? shift[i] - to->lowest : 0;
@@ -284,7 +284,7 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
             if (!se_table(odd, shift, SE_DIGIT * digit, table)) continue;
             uint64_t *to_sum = sum + 4 * wide * digit;
             const uint8_t *byte = (const uint8_t *)bits;
-            for (ptrdiff_t j = 0; j < (in->hidden ? 4 : 3) * wide; j++) to_sum[j] += table[byte[j]];
+            for (ptrdiff_t j = 0; j < (in->masked ? 4 : 3) * wide; j++) to_sum[j] += table[byte[j]];
         }
         if (r / SE_GROUP % 32 != 31 && r + SE_GROUP < in->rows) continue;
         for (int digit = 0; digit < digits; digit++) {
@@ -302,7 +302,7 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
 /* -- lists of every kind ----------------------------------------------------------------------------------------------- */
 
 /* Marks say what an example has said of a column: 8 * (row + 1) + bits, so that they need no clearing.
-   Lists, true, predicted, hidden and named ones, are wide, and hold columns, or have no offsets; weights are summed up
+   Lists, true, predicted, masked and named ones, are wide, and hold columns, or have no offsets; weights are summed up
    unless `to` is NULL.
    Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_lists(

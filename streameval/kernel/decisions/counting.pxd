@@ -11,10 +11,10 @@ cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_rows:
         const uint8_t* true_
         const uint8_t* pred
-        const uint8_t* hidden
+        const uint8_t* masked
         ptrdiff_t true_stride
         ptrdiff_t pred_stride
-        ptrdiff_t hidden_stride
+        ptrdiff_t masked_stride
         ptrdiff_t rows
         ptrdiff_t columns
     int se_has(int)
@@ -53,12 +53,12 @@ cdef inline const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL
     return &cells[0, 0] if cells.shape[0] and cells.shape[1] else NULL
 
 
-cdef inline int read_rows(se_rows* rows, true, pred, hidden) except -1:
+cdef inline int read_rows(se_rows* rows, true, pred, masked) except -1:
     """Point to rows of 0 and 1; without predictions, scores take their place."""
     rows.rows, rows.columns = true.shape
     rows.true_ = start_of_bytes(true, &rows.true_stride)
     rows.pred = start_of_bytes(pred, &rows.pred_stride)
-    rows.hidden = start_of_bytes(hidden, &rows.hidden_stride)
+    rows.masked = start_of_bytes(masked, &rows.masked_stride)
     return 0
 
 

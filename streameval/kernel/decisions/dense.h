@@ -4,8 +4,8 @@
 #define STREAMEVAL_DENSE_H
 
 typedef struct {
-    const uint8_t *true_, *pred, *hidden; /* hidden may be NULL */
-    ptrdiff_t true_stride, pred_stride, hidden_stride;
+    const uint8_t *true_, *pred, *masked; /* masked may be NULL */
+    ptrdiff_t true_stride, pred_stride, masked_stride;
     ptrdiff_t rows, columns;
     const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
 } se_rows;
@@ -23,9 +23,9 @@ typedef struct {
 typedef struct {
     int room;       /* how many bytes of a vector each row has, if several or just one fit; else 0 */
     int bits;       /* of each part of a packed key */
-    uint8_t *sums;  /* byte counters of columns, `wide` each for true, predicted, both and hidden */
+    uint8_t *sums;  /* byte counters of columns, `wide` each for true, predicted, both and masked */
     ptrdiff_t wide; /* a multiple of 64 */
-    uint64_t *keys; /* packed: how many labels of a row are true, predicted, both and hidden */
+    uint64_t *keys; /* packed: how many labels of a row are true, predicted, both and masked */
 } se_block;
 
 /* Compare some rows of scores with the bounds of their columns; whether all are finite. */
@@ -168,7 +168,7 @@ SE_WITHIN ptrdiff_t SE_(readable)(const se_rows *in, int room) {
     ptrdiff_t rows = in->rows;
     while (rows && (in->true_end - (in->true_ + (rows - 1) * in->true_stride) < room ||
                     in->pred_end - (in->pred + (rows - 1) * in->pred_stride) < room ||
-                    (in->hidden && in->hidden_end - (in->hidden + (rows - 1) * in->hidden_stride) < room))) {
+                    (in->masked && in->hidden_end - (in->masked + (rows - 1) * in->masked_stride) < room))) {
         rows--;
     }
     return rows;
@@ -271,7 +271,7 @@ static int se_has(int vector) {
 
 /* What `room` of a block is; see there. */
 static int se_room(const se_rows *in, int vector) {
-    const ptrdiff_t t = in->true_stride, p = in->pred_stride, m = in->hidden ? in->hidden_stride : p;
+    const ptrdiff_t t = in->true_stride, p = in->pred_stride, m = in->masked ? in->masked_stride : p;
     const ptrdiff_t longest = t > p ? (t > m ? t : m) : (p > m ? p : m);
     int room = vector == 64 ? 8 : 16;
     if (vector == SE_WORD || in->columns > vector || t < in->columns || p < in->columns || m < in->columns) return 0;
@@ -310,7 +310,7 @@ static int se_tally_init(se_tally *to, const se_rows *in, se_sums *h) {
     memset(to, 0, sizeof(se_tally));
     to->h = h;
     while (in->columns >> to->bits && to->bits < 16) to->bits++;
-    to->width = to->bits * (in->hidden ? 4 : 3);
+    to->width = to->bits * (in->masked ? 4 : 3);
     /* A table pays once there are as many rows as entries to clear and to read back. */
     if (to->width < 20 && in->rows >= (ptrdiff_t)2 << to->width && in->rows <= UINT32_MAX) {
         to->table = (uint32_t *)calloc((size_t)2 << to->width, sizeof(uint32_t));
@@ -325,8 +325,8 @@ static int se_tally_init(se_tally *to, const se_rows *in, se_sums *h) {
 /* Add to the histogram, which has room. */
 static inline void se_unpack(const se_tally *to, uint64_t key, int64_t count) {
     const int bits = to->bits;
-    const uint64_t field = ((uint64_t)1 << bits) - 1, hidden = to->width > 3 * bits ? key >> 3 * bits : 0;
-    se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | hidden << 32, count);
+    const uint64_t field = ((uint64_t)1 << bits) - 1, masked = to->width > 3 * bits ? key >> 3 * bits : 0;
+    se_sums_add(to->h, (key & field) | (key >> bits & field) << 32, (key >> 2 * bits & field) | masked << 32, count);
 }
 
 /* 0 if memory ran out. */
@@ -376,7 +376,7 @@ static se_rows se_cut(const se_rows *in, ptrdiff_t row, ptrdiff_t rows, ptrdiff_
     part.columns = in->columns - column < columns ? in->columns - column : columns;
     part.true_ += row * in->true_stride + column;
     if (part.pred) part.pred += row * in->pred_stride + column;
-    if (part.hidden) part.hidden += row * in->hidden_stride + column;
+    if (part.masked) part.masked += row * in->masked_stride + column;
     return part;
 }
 
@@ -402,7 +402,7 @@ static int se_count_long(const se_rows *in, int vector, const se_block *to, se_s
 /* Move the byte counters to totals. Each column has several, `room` apart, where rows shared a vector. */
 static void se_flush(const se_block *from, int vector, const se_rows *in, uint64_t *__restrict totals) {
     const int room = from->room ? from->room : vector;
-    const int parts = in->hidden ? 4 : 3;
+    const int parts = in->masked ? 4 : 3;
     for (int part = 0; part < parts; part++) {
         for (ptrdiff_t lane = 0; lane < vector; lane += room) {
             const uint8_t *__restrict sums = from->sums + part * from->wide + lane;
@@ -414,14 +414,14 @@ static void se_flush(const se_block *from, int vector, const se_rows *in, uint64
 
 /* Count rows into `totals` (4 x columns) and `tally`. Returns the union of all bytes, or -1 if memory ran out. */
 static int se_count_blocks(
-    const se_rows *in, se_scores *scores, uint8_t *decided, int vector, const se_block *to, ptrdiff_t rows,
+    const se_rows *in, se_scores *scores, uint8_t *predicted, int vector, const se_block *to, ptrdiff_t rows,
     uint64_t *totals, se_tally *tally) {
     int seen = 0;
     for (ptrdiff_t start = 0; start < in->rows && seen <= 1; start += rows) {
         se_rows part = se_cut(in, start, rows, 0, in->columns);
         if (scores) {
-            part.pred = decided;
-            scores->finite &= SE_USED(vector, decide, scores, start, part.rows, part.columns, decided);
+            part.pred = predicted;
+            scores->finite &= SE_USED(vector, decide, scores, start, part.rows, part.columns, predicted);
         }
         if (part.columns > SE_LONG) {
             const int bytes = se_count_long(&part, vector, to, tally->h);
@@ -461,19 +461,19 @@ static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *
     /* Decisions are to stay in the first-level cache. */
     if (scores && rows > SE_DECIDED / columns) rows = SE_DECIDED / columns < 8 ? 8 : SE_DECIDED / columns / 8 * 8;
     const size_t sums = (size_t)(4 * wide), totals = (size_t)(4 * columns) * sizeof(uint64_t);
-    uint8_t *memory = (uint8_t *)calloc(64 + sums + totals, 1), *decided = NULL;
+    uint8_t *memory = (uint8_t *)calloc(64 + sums + totals, 1), *predicted = NULL;
     se_tally tally;
     int seen = -1;
     in.true_end = se_end(in.true_, in.true_stride, &in);
-    in.hidden_end = in.hidden ? se_end(in.hidden, in.hidden_stride, &in) : NULL;
+    in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;
     void *bounds = scores ? se_tile(scores, columns) : NULL;
-    if (bounds) decided = (uint8_t *)malloc((size_t)(rows * columns));
-    in.pred_end = scores ? (decided ? decided + rows * columns : NULL) : se_end(in.pred, in.pred_stride, &in);
-    if (se_tally_init(&tally, &in, h) && memory && (decided || !scores)) {
+    if (bounds) predicted = (uint8_t *)malloc((size_t)(rows * columns));
+    in.pred_end = scores ? (predicted ? predicted + rows * columns : NULL) : se_end(in.pred, in.pred_stride, &in);
+    if (se_tally_init(&tally, &in, h) && memory && (predicted || !scores)) {
         uint64_t *total = (uint64_t *)(memory + (64 - (uintptr_t)memory % 64) + sums);
         block.sums = (uint8_t *)total - sums;
         block.bits = tally.bits;
-        seen = se_count_blocks(&in, scores, decided, vector, &block, rows, total, &tally);
+        seen = se_count_blocks(&in, scores, predicted, vector, &block, rows, total, &tally);
         for (ptrdiff_t j = 0; j < columns; j++) {
             const int64_t t = (int64_t)total[j], p = (int64_t)total[columns + j], b = (int64_t)total[2 * columns + j];
             const int64_t m = (int64_t)total[3 * columns + j];
@@ -486,7 +486,7 @@ static int se_dense(const se_rows *all, se_scores *scores, int vector, int64_t *
         }
     }
     free(memory);
-    free(decided);
+    free(predicted);
     free(bounds);
     free(tally.table);
     free(tally.recent);

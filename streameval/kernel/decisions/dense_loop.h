@@ -42,13 +42,13 @@ SE_WITHIN SE_VECTOR SE_(strip)(
     }
     for (int i = 0; i < rows; i++) {
         const uint8_t *t = in->true_ + (r + i) * in->true_stride + j, *p = in->pred + (r + i) * in->pred_stride + j;
-        const uint8_t *m = hides ? in->hidden + (r + i) * in->hidden_stride + j : NULL;
+        const uint8_t *m = hides ? in->masked + (r + i) * in->masked_stride + j : NULL;
         SE_VECTOR row[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO};
         SE_UNROLL
         for (int v = 0; v < vectors; v++) {
             SE_FETCH(t + v * SE_BYTES, ahead * in->true_stride);
             SE_FETCH(p + v * SE_BYTES, ahead * in->pred_stride);
-            if (hides) SE_FETCH(m + v * SE_BYTES, ahead * in->hidden_stride);
+            if (hides) SE_FETCH(m + v * SE_BYTES, ahead * in->masked_stride);
             const ptrdiff_t at = v * SE_BYTES, bytes = last < SE_BYTES ? last : SE_BYTES;
             if (v < vectors - 1) {
                 SE_(count)(SE_(whole)(t + at), SE_(whole)(p + at), hides ? SE_(whole)(m + at) : SE_ZERO, hides, &seen,
@@ -91,7 +91,7 @@ SE_WITHIN SE_VECTOR SE_(narrow)(
     const int step = SE_BYTES / room, vectors = SE_DEEP / step, bits = to->bits;
     const SE_(layout) true_ = SE_(lay)(in->true_stride, in->columns, room);
     const SE_(layout) pred = SE_(lay)(in->pred_stride, in->columns, room);
-    const SE_(layout) hidden = SE_(lay)(hides ? in->hidden_stride : 0, in->columns, room);
+    const SE_(layout) masked = SE_(lay)(hides ? in->masked_stride : 0, in->columns, room);
     SE_VECTOR seen = SE_ZERO, column[4] = {SE_ZERO, SE_ZERO, SE_ZERO, SE_ZERO}, totals[SE_DEEP];
     for (ptrdiff_t r = 0; r < rows; r += SE_DEEP) {
         SE_UNROLL
@@ -101,7 +101,7 @@ SE_WITHIN SE_VECTOR SE_(narrow)(
             const SE_VECTOR a = SE_(several)(in->true_ + at * in->true_stride, in->true_stride, true_, room);
             const SE_VECTOR b = SE_(several)(in->pred + at * in->pred_stride, in->pred_stride, pred, room);
             const SE_VECTOR m =
-                hides ? SE_(several)(in->hidden + at * in->hidden_stride, in->hidden_stride, hidden, room) : SE_ZERO;
+                hides ? SE_(several)(in->masked + at * in->masked_stride, in->masked_stride, masked, room) : SE_ZERO;
             SE_(count)(a, b, m, hides, &seen, column, row);
             totals[i] = SE_(pack)(row, bits, hides);
         }
@@ -133,7 +133,7 @@ SE_WITHIN uint8_t SE_(block_of)(const se_rows *in, const int hides, const se_blo
 }
 
 SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to) {
-    return in->hidden ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
+    return in->masked ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
 }
 
 #undef SE_

@@ -177,30 +177,30 @@ class Counts:
     # -- many examples -------------------------------------------------------------------------------------------------
 
     def count_dense(
-        self, columns: IntArray, fixed: int, true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None
+        self, columns: IntArray, fixed: int, true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None
     ) -> int:
-        """Count rows in which every column is mentioned; where ``hidden`` is 1 the truth is unknown.
+        """Count rows in which every column is mentioned; where ``mask`` is 1 the truth is masked.
 
         Returns the union of all bytes: the counts are only good if it is at most 1.
         """
         seen = 0
-        for side in (true, pred) if hidden is None else (true, pred, hidden):
+        for side in (true, pred) if mask is None else (true, pred, mask):
             seen |= int(np.bitwise_or.reduce(side, axis=None))
         if seen <= 1:
             cells = np.zeros((len(columns), 5), np.int64)
-            self._add(columns, fixed, cells, dense_rows(true, pred, hidden, cells))
+            self._add(columns, fixed, cells, dense_rows(true, pred, mask, cells))
         return seen
 
     def count_scores(
         self, columns: IntArray, fixed: int, true: UInt8Array, scores: ScoreArray, bounds: ScoreArray,
-        hidden: UInt8Array | None,
+        mask: UInt8Array | None,
     ) -> tuple[int, bool]:  # fmt: skip
         """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
         predicted = (scores >= bounds).view(np.uint8)
-        return self.count_dense(columns, fixed, true, predicted, hidden), bool(np.isfinite(scores).all())
+        return self.count_dense(columns, fixed, true, predicted, mask), bool(np.isfinite(scores).all())
 
     def count_lists(
-        self, examples: int, fixed: int, true: Lists | None, pred: Lists | None, hidden: Lists | None,
+        self, examples: int, fixed: int, true: Lists | None, pred: Lists | None, mask: Lists | None,
         named: Lists | None, everywhere: IntArray,
     ) -> None:  # fmt: skip
         """Count examples given as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
@@ -208,7 +208,7 @@ class Counts:
         ``everywhere`` holds columns that every example mentions, without repeats.
         """
         cells = np.zeros_like(self._value.cells)
-        keys, _, _ = list_rows(examples, true, pred, hidden, named, everywhere, cells)
+        keys, _, _ = list_rows(examples, true, pred, mask, named, everywhere, cells)
         self._add(np.arange(len(cells)), fixed, cells, keys)
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:

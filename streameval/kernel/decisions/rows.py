@@ -9,9 +9,9 @@ from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Wei
 _LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
-def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, cells: IntArray) -> IntArray:
+def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
-    sides = _sides(true, pred, hidden)
+    sides = _sides(true, pred, mask)
     in_true, in_pred, in_both, in_masked = (np.count_nonzero(side, axis=0) for side in sides)
     cells[:, 0] += len(true) - in_true - in_pred + in_both - in_masked
     cells[:, 1] += in_true - in_both
@@ -21,21 +21,21 @@ def dense_rows(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, ce
     return np.stack([np.count_nonzero(side, axis=1) for side in sides], axis=1)
 
 
-def _sides(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None) -> tuple[UInt8Array, ...]:
+def _sides(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> tuple[UInt8Array, ...]:
     """Where a truth that is not masked is true, predicted, both; and where it is masked."""
-    masked = np.zeros_like(true) if hidden is None else hidden
+    masked = np.zeros_like(true) if mask is None else mask
     return true & ~masked, pred & ~masked, true & pred & ~masked, masked
 
 
 def list_rows(
-    examples: int, true: Lists | None, pred: Lists | None, hidden: Lists | None, named: Lists | None,
+    examples: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None,
     everywhere: IntArray, cells: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:  # fmt: skip
     """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
 
     Returns the row keys, shape (examples, 4); then the row and the slot of each distinct cell.
     """
-    sides = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (hidden, 4), (named, 0)) if lists is not None]
+    sides = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (mask, 4), (named, 0)) if lists is not None]
     none, width = np.zeros(0, np.int64), len(cells)
     rows = np.concatenate([none, *(np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in sides)])
     columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
@@ -79,23 +79,23 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
     return -lowest, digits
 
 
-def weigh_dense(true: UInt8Array, pred: UInt8Array, hidden: UInt8Array | None, weights: FloatArray) -> Weighed:
+def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
     scale, digits = limbs(weights)
-    in_true, in_pred, both, gone = (side.astype(np.float64).T @ digits for side in _sides(true, pred, hidden))
+    in_true, in_pred, both, gone = (side.astype(np.float64).T @ digits for side in _sides(true, pred, mask))
     total = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, gone], axis=1)
-    keys = dense_rows(true, pred, hidden, np.zeros((true.shape[1], 5), np.int64))
+    keys = dense_rows(true, pred, mask, np.zeros((true.shape[1], 5), np.int64))
     return Weighed(scale, total.astype(np.int64), *_weigh_keys(keys, digits))
 
 
 def weigh_lists(
-    examples: int, width: int, true: Lists | None, pred: Lists | None, hidden: Lists | None, named: Lists | None,
+    examples: int, width: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None,
     weights: FloatArray,
 ) -> Weighed:  # fmt: skip
     """Sum the weights of examples given as lists; see `Counts.count_lists`."""
     scale, digits = limbs(weights)
     cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
-    keys, rows, slots = list_rows(examples, true, pred, hidden, named, nowhere, cells)
+    keys, rows, slots = list_rows(examples, true, pred, mask, named, nowhere, cells)
     total = _sums(slots, digits[rows], 5 * width).reshape(width, 5, digits.shape[1])
     total[:, 0] = 0
     return Weighed(scale, total, *_weigh_keys(keys, digits))

@@ -43,17 +43,17 @@ cdef class Sums:
         free(self.groups.places)
 
     cdef result(self):
-        true, pred, both, hidden = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
-        cells = np.stack([np.zeros_like(both), true - both, pred - both, both, hidden], axis=1)
+        true, pred, both, masked = self.of_column[:len(self.of_column) - 1].transpose(1, 0, 2)
+        cells = np.stack([np.zeros_like(both), true - both, pred - both, both, masked], axis=1)
         keys, numbers = row_keys_of(&self.groups)
         return Weighed(-self.to.lowest, cells, keys, self.of_key[numbers - 1])
 
 
-def weigh_dense(true, pred, hidden, weights):
+def weigh_dense(true, pred, masked, weights):
     cdef Sums sums = Sums(weights, true.shape[1])
     cdef se_rows rows
     cdef int done
-    read_rows(&rows, true, pred, hidden)
+    read_rows(&rows, true, pred, masked)
     with nogil:
         done = se_weigh_dense(&rows, &sums.to)
     if not done:
@@ -61,13 +61,13 @@ def weigh_dense(true, pred, hidden, weights):
     return sums.result()
 
 
-def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, hidden, named, weights):
+def weigh_lists(Py_ssize_t examples, Py_ssize_t width, true, pred, masked, named, weights):
     cdef Sums sums = Sums(weights, width)
     cdef se_lists sides[4]
     cdef int64_t[::1] mark = np.zeros(width + 1, np.int64), cells = np.zeros(5 * width + 1, np.int64)
     cdef se_sums rows
     cdef int written
-    arrays = borrow_all(sides, true, pred, hidden, named, False, True, examples, width)
+    arrays = borrow_all(sides, true, pred, masked, named, False, True, examples, width)
     if not se_sums_init(&rows, 64, 1):
         raise MemoryError
     with nogil:

@@ -49,11 +49,11 @@ cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t 
     return offsets, places
 
 
-cdef inline borrow_all(se_lists* sides, true, pred, hidden, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
+cdef inline borrow_all(se_lists* sides, true, pred, masked, named, bint led, bint wide, Py_ssize_t examples, int64_t width):
     """Point to all lists; unless `led`, to the columns where they lead."""
     cdef Py_ssize_t side
     arrays = []
-    for side, lists in enumerate((true, pred, hidden, named)):
+    for side, lists in enumerate((true, pred, masked, named)):
         sides[side].offsets = NULL
         if lists is not None:
             lists = lists if led else (lists.offsets, lists.flat(), None, False)

@@ -66,16 +66,16 @@ def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: In
     if not (times.all() and increasing(keys)):  # first, for what follows may take much memory for each key
         return False
     cells, keys, times = _addable(cells, keys, times)
-    true, pred, both, hidden = keys.T
+    true, pred, both, masked = keys.T
     mentions = cells.sum(axis=1)
-    _, fn, fp, tp, masked = cells.sum(axis=0).tolist()
+    _, fn, fp, tp, sum_masked = cells.sum(axis=0).tolist()
     return bool(
         times.sum() == examples
-        and ((both <= true) & (both <= pred) & (true + pred - both + hidden <= len(cells))).all()
+        and ((both <= true) & (both <= pred) & (true + pred - both + masked <= len(cells))).all()
         and (mentions <= examples).all()
         and mentions[fixed:].all()
         and not cells[:fixed, 0].any()
-        and (times @ keys).tolist() == [tp + fn, tp + fp, tp, masked]
+        and (times @ keys).tolist() == [tp + fn, tp + fp, tp, sum_masked]
     )
 
 

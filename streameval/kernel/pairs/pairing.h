@@ -213,12 +213,12 @@ static int sp_dense(const sp_rows *in, int parts, se_sums *table) {
         const uint8_t *m = in->mask ? in->mask + r * in->mask_stride : NULL;
         sp_row e = {list, 0, 0, 0, (uint32_t)q};
         for (ptrdiff_t j = 0; j < in->columns; j += 8) {
-            const uint64_t hidden = m ? se_flags(m + j, in->columns - j) : 0;
+            const uint64_t masked = m ? se_flags(m + j, in->columns - j) : 0;
             const uint64_t a = se_flags(t + j, in->columns - j), b = se_flags(p + j, in->columns - j);
-            seen |= a | b | hidden;
-            e.missed = sp_list(a & ~b & ~hidden, j, list, e.missed);
-            e.both = sp_list(a & b & ~hidden, j, both, e.both);
-            e.wrong = sp_list(b & ~a & ~hidden, j, wrong, e.wrong);
+            seen |= a | b | masked;
+            e.missed = sp_list(a & ~b & ~masked, j, list, e.missed);
+            e.both = sp_list(a & b & ~masked, j, both, e.both);
+            e.wrong = sp_list(b & ~a & ~masked, j, wrong, e.wrong);
         }
         memcpy(list + e.missed, both, e.both * sizeof(uint32_t));
         memcpy(list + e.missed + e.both, wrong, e.wrong * sizeof(uint32_t));

@@ -154,11 +154,11 @@ cdef class RankCounts:
         sink.writes = detailed
         sink.groups, sink.first, sink.rows = &self.table[0], &self.table[1], &self.table[2]
 
-    def count_rows(self, given, bint strict, bint detailed=False):
+    def count_rows(self, scored, bint strict, bint detailed=False):
         cdef sr_sink sink
         cdef se_score_rows rows
         cdef Py_ssize_t j
-        read_rows(&rows, self.width, given)
+        read_rows(&rows, self.width, scored)
         self.into(&sink, detailed)
         try:
             rank_rows(&rows, strict, &sink)
@@ -170,10 +170,10 @@ cdef class RankCounts:
         finally:
             drop(&sink)
 
-    def count_lists(self, Py_ssize_t examples, given, place, bint detailed=False):
+    def count_lists(self, Py_ssize_t examples, scored, place, bint detailed=False):
         cdef sr_sink sink
         cdef se_score_lists lists
-        self.read(&lists, examples, given, place)
+        self.read(&lists, examples, scored, place)
         self.into(&sink, detailed)
         try:
             self.rank(&lists, self.mention, &sink)
@@ -182,10 +182,10 @@ cdef class RankCounts:
         finally:
             drop(&sink)
 
-    cdef int read(self, se_score_lists* lists, Py_ssize_t examples, given, place) except -1:
+    cdef int read(self, se_score_lists* lists, Py_ssize_t examples, scored, place) except -1:
         """Point to lists whose columns can be marked."""
         cdef const int64_t[::1] places = place
-        read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), examples, given)
+        read_lists(lists, self.width if place is None else min(self.width, places.shape[0]), examples, scored)
         if place is not None:
             lists.place = &places[0]
         if self.marked < self.width:
@@ -212,27 +212,27 @@ cdef class RankCounts:
 
     # -- one example, as counts of its own whose columns are those that it mentions ------------------------------------
 
-    def prepare_row(self, given, bint strict, int sign):
+    def prepare_row(self, scored, bint strict, int sign):
         cdef sr_sink sink
         cdef se_score_rows rows
         cdef RankCounts one
         cdef Py_ssize_t j
-        read_rows(&rows, self.width, given)
+        read_rows(&rows, self.width, scored)
         one = RankCounts(None, rows.width)
         one.into(&sink, False)
         rank_rows(&rows, strict, &sink)
         for j in range(rows.width):
             one.mention[j] = rows.columns[j] >= rows.fixed
         one.n = 1
-        return self.prepare_merge(one, given[0], sign)
+        return self.prepare_merge(one, scored[0], sign)
 
-    def prepare_lists(self, given, place, int sign):
+    def prepare_lists(self, scored, place, int sign):
         cdef sr_sink sink
         cdef se_score_lists lists
         cdef Py_ssize_t j, side, column, count = 0
         cdef RankCounts one
         cdef int64_t* mentions
-        self.read(&lists, 1, given, place)
+        self.read(&lists, 1, scored, place)
         columns = np.empty(lists.longest[0] + lists.longest[1] + lists.longest[2], np.int64)
         cdef int64_t[::1] places = columns
         one = RankCounts(None, places.shape[0])

@@ -81,8 +81,8 @@ def table_html(table: Table) -> str:
         heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
     for row in table.order()[: table.first]:
         body += f"<tr>{''.join(_cell(table, place, row) for place in range(len(table.columns)))}</tr>"
-    hidden = max(0, table.size - table.first)
-    rest = f'<p class="rest" data-rest="{table.name}">{hidden:,} more rows are omitted.</p>' if hidden else ""
+    omitted = max(0, table.size - table.first)
+    rest = f'<p class="rest" data-rest="{table.name}">{omitted:,} more rows are omitted.</p>' if omitted else ""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
         f'<table data-table="{table.name}"><caption id="{table.name}-caption">{escaped(table.caption)}</caption>'
