@@ -17,6 +17,7 @@ from streameval.evaluation import classes as _classes
 from streameval.evaluation.evaluator import Evaluator as Evaluator
 from streameval.evaluation.metric import Metric as Metric
 from streameval.evaluation.metric import metric as metric
+from streameval.inputs.readers import *  # noqa: F403  # the classes of forms of input
 from streameval.metrics.catalogue import Entry as Entry
 from streameval.metrics.catalogue import catalogue as catalogue
 from streameval.metrics.interval import Interval as Interval
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from streameval.evaluation.classes import *  # noqa: F403  # made from the catalogue
     from streameval.evaluation.score import classification_report as classification_report
     from streameval.evaluation.score import score as score
-    from streameval.inputs.forms import TopK as TopK
     from streameval.metrics.propensities import jain_propensities as jain_propensities
     from streameval.progressive import Snapshot as Snapshot
     from streameval.progressive import iter_progressive_evaluate as iter_progressive_evaluate
@@ -54,7 +54,6 @@ _LATER = {
     "delivery.checkpoint": {"Checkpoint", "Checkpointer", "load"},
     "delivery.ledger": {"Ledger"},
     "evaluation.score": {"classification_report", "score"},
-    "inputs.forms": {"TopK"},
     "metrics.propensities": {"jain_propensities"},
     "progressive": {"Snapshot", "iter_progressive_evaluate", "progressive_evaluate"},
     "progressive.pending": {"Pending"},

@@ -1,51 +1,25 @@
 """Which form an argument has: known by its class, or by what its objects have, so that no library is imported.
 
-A new form is one line here and one reader in `streameval.inputs.readers`, or for single examples in
-`streameval.inputs.examples`.
+A new form is one reader in `streameval.inputs.readers`, or for single examples in `streameval.inputs.examples`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import public
-
-
-@public
-@dataclass(frozen=True, eq=False)
-class TopK:
-    """The best labels of each example, as retrieval systems give them.
-
-    Attributes
-    ----------
-    indices
-        Shape (examples, k): columns in the order of the declared labels, or the labels 0, 1, 2 ... themselves, best
-        first. Negative ones are padding.
-    scores
-        The same shape; None if only their order is known.
-    """
-
-    indices: Any
-    scores: Any = None
-
-
-Form: TypeAlias = Literal[
-    "none", "top_k", "list", "sparse", "string", "mapping", "set", "table", "frame", "arrow", "polars", "series",
-    "buffer", "array", "iterable", "other",
-]  # fmt: skip
+Form: TypeAlias = str
+"""A name in these tables and in those of readers."""
 
 _TYPES: dict[type, Form] = {
     type(None): "none", list: "list", tuple: "list", set: "set", frozenset: "set", dict: "mapping",
     str: "string", bytes: "string", np.ndarray: "array",
 }  # fmt: skip
 
-_MARKS: tuple[tuple[Form, Any, tuple[str, ...]], ...] = (
-    ("top_k", TopK, ()),
+_MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("list", list | tuple, ()),
     ("sparse", object, ("tocsr", "shape")),  # a matrix of scipy, some of which are mappings
     ("string", str | bytes, ()),
@@ -59,8 +33,13 @@ _MARKS: tuple[tuple[Form, Any, tuple[str, ...]], ...] = (
     ("buffer", memoryview, ()),
     ("array", object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas
     ("iterable", Iterable, ()),
-)
+]
 """Class and attributes by which objects of a form are known; the first that fits counts."""
+
+
+def enter(form: Form, kind: Any, *marks: str) -> None:
+    """Enter a form, which goes before the others."""
+    _MARKS.insert(0, (form, kind, marks))
 
 
 def form_of(value: object) -> Form:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import arrow_of_polars, lists_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import examples_of, string_lists
-from streameval.inputs.forms import Form, TopK, columns_of, form_of
+from streameval.inputs.forms import Form, columns_of, enter, form_of
 from streameval.inputs.pieces import Columns, Piece, Source, filtered, listed, matrix_piece, unignored
 from streameval.inputs.values import array_of, binarize, checked_scores, plain_array
 from streameval.kernel import backend
 from streameval.kernel.types import DAMAGED, DISTINCT, IntArray, Lists, Places
 from streameval.schema.batch import joined, offsets_of, part_of
 from streameval.schema.text import quoted
+
+__all__ = ["TopK"]
 
 
 def source_of(value: object, form: Form, argument: Argument) -> Source:
@@ -205,9 +208,49 @@ def _series(series: Any, argument: Argument) -> Source:
     return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
 
 
+_Reading: TypeAlias = Callable[[Any, Argument], Source]
+
+_SOURCES: dict[Form, _Reading] = {
+    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
+    "polars": _polars, "series": _series, "list": examples_of, "iterable": examples_of,
+    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one,
+}  # fmt: skip
+"""How an argument of each form is read; any other is refused."""
+
+
+def _reads(form: Form, kind: Any, *marks: str) -> Callable[[_Reading], _Reading]:
+    """Enter a form, known by its class and attributes before any other, with its reader."""
+
+    def entered(reader: _Reading) -> _Reading:
+        enter(form, kind, *marks)
+        _SOURCES[form] = reader
+        return reader
+
+    return entered
+
+
 # -- the best labels --------------------------------------------------------------------------------------------------
 
 
+@public
+@dataclass(frozen=True, eq=False)
+class TopK:
+    """The best labels of each example, as retrieval systems give them.
+
+    Attributes
+    ----------
+    indices
+        Shape (examples, k): columns in the order of the declared labels, or the labels 0, 1, 2 ... themselves, best
+        first. Negative ones are padding.
+    scores
+        The same shape; None if only their order is known.
+    """
+
+    indices: Any
+    scores: Any = None
+
+
+@_reads("top_k", TopK)
 def _top_k(best: TopK, argument: Argument) -> Source:
     if not argument.scored:
         return _refuse(best, argument)
@@ -253,11 +296,3 @@ def _columns_at(indices: IntArray, argument: Argument) -> IntArray:
         what = f"{count} labels are declared" if declared is not None else f"the data frame has {count} columns"
         raise InputError(f"TopK.indices holds {indices.max()}, but {what}")
     return indices if declared is not None else argument.columns(count)[indices]
-
-
-_SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
-    "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": _sparse, "arrow": _arrow,
-    "polars": _polars, "series": _series, "top_k": _top_k, "list": examples_of, "iterable": examples_of,
-    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one,
-}  # fmt: skip
-"""How an argument of each form is read; any other is refused."""

@@ -298,6 +298,17 @@ FORMS = MATRICES | FRAMES | LISTS
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_another_number_of_examples_is_refused(form: str):
+    bits = drawn(1)
+    for some, rest in ((bits, bits[1:]), (bits[1:], bits), (bits[:1], bits), (bits, bits[:1])):
+        for arguments in ((FORMS[form](some), labels_of(rest)), (labels_of(rest), FORMS[form](some))):
+            ev = se.Evaluator(labels=NAMES)
+            with pytest.raises(se.InputError, match="numbers of examples differ"):
+                ev.update_many(*arguments)
+            assert ev == se.Evaluator(labels=NAMES)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_bytes_on_every_side(form: str):
     true, pred, mask = drawn(1), drawn(2), drawn(3)
     make = FORMS[form]

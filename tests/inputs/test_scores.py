@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import streameval as se
-from streameval.inputs.forms import TopK
+from streameval.inputs.readers import TopK
 from tests.support.kinds import KEEP
 
 LABELS = ["d", "a", "c", "b", "e"]

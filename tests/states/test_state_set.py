@@ -19,7 +19,7 @@ from sklearn import metrics as sk
 import streameval as se
 from streameval.adapters.river import RiverMetric
 from streameval.evaluation.kinds import reads_scores
-from streameval.inputs.forms import TopK
+from streameval.inputs.readers import TopK
 from streameval.metrics.interval import Interval
 from tests.support.effort import cases
 from tests.support.kinds import KEEP
