@@ -271,8 +271,10 @@ class State(ABC, Generic[K]):
         return self.weights.prepare_changes(before, after)
 
     def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
-        values = sums.nonzero()  # what was taken back may be of a label that has no column any more
-        return ExactSums(sums.scale, values if columns is None else self._moved(values, columns))
+        if columns is None:
+            return sums
+        # What was taken back may be of a label that has no column any more.
+        return ExactSums(sums.scale, self._moved(sums.nonzero(), columns))
 
     def _check_removal(
         self, before: ExactSums[K], after: dict[K, int], removed: dict[K, int], units: ExactSums[K]

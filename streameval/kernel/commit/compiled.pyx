@@ -46,13 +46,17 @@ cdef class Cell:
     cdef _prepare(self, dict changes, factor):
         """Entries become others; with a factor, they grow by so much."""
         cdef Updated data = Updated.__new__(Updated)
+        cdef dict value = self.value
+        cdef list entries = []
         cdef bint plain = factor == 1
-        data.value, data.entries = self.value, []
+        data.value, data.entries = value, entries
         for key, new in changes.items():
-            old = data.value.setdefault(key, 0)
+            old = value.setdefault(key, 0)
             if factor is not None:
                 new = old + (new if plain else factor * new)
-            data.entries += (key, new, old)
+            entries.append(key)
+            entries.append(new)
+            entries.append(old)
         return part_of(commit_update, data)
 
 
