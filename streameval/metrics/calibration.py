@@ -6,10 +6,11 @@ Sums of scores and of their squares are exact, since bins keep what they drop.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Literal
 
@@ -37,24 +38,26 @@ _POSITIVE = np.array([False, True])
 _MARGIN = Fraction(1, 2**45)  # of the logarithms, each off by a few units in the last place
 _TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
-_SHIFTS = np.array([[[0]], [[32]], [[64]], [[96]]], object)  # of limbs
+_MANY = 2**27  # scores in a bin: at most 4096 bins have one unit, and fewer times a squared head add up within int64
 
 
 class _Bins:
     """The bins of one label, or of all, as `Curves.read` gives them, with the weight of their negatives and positives.
 
     The magnitude of a score is its distance from 0, or from 1 where that is nearer (``upper``): ``head << 41 |
-    residual`` in units of ``2**(exponent - 1075)``. In sums of magnitudes ``one`` stands for 1.
+    residual`` in units of ``2**(exponent - 1075)``. In sums of magnitudes ``one`` stands for 1. The fields are weights,
+    and sums of residuals and of their squares, each as integers of any size, or as 32-bit limbs with the lowest first.
     """
 
     def __init__(self, bins: IntArray, common: IntArray, fields: tuple[Integers, ...]) -> None:
-        self.bins, self.common, self._fields = bins, common, fields
+        self.bins, self.common = bins, common
+        self._weights, self._residuals, self._squares = fields
         self.upper = bins >= _HALF
         code = np.where(self.upper, _ONE - bins, bins - _ZERO)
         self._exponent = np.maximum(code >> 11, 1)  # subnormal numbers have the unit of the least normal ones
         self._head = (code & 2047) + np.where(code > 2047, 2048, 0)
         self._least = int(self._exponent.min(initial=1022))
-        self.weight, self.one = fields[0][0].T, 1 << 1075 - self._least
+        self.weight, self.one = np.concatenate(self._weights).T, 1 << 1075 - self._least
 
     @property
     def whole(self) -> int:
@@ -70,34 +73,33 @@ class _Bins:
     @property
     def means(self) -> FloatArray:
         """The mean magnitude of each class in each bin, correctly rounded; any number where there is none."""
-        parts, weight = self._fields[1], np.maximum(self.weight, 1)
-        if parts.dtype != object and not (parts[1] >> 30).any() and not parts[2:].any():
-            residual = (parts[0] + (parts[1] << 32)).T
-        else:
-            residual = (parts.astype(object) << _SHIFTS[: len(parts)]).sum(axis=0).T
-        mean = (self._head << binned.DROPPED)[:, None] + residual // weight
-        twice = residual % weight * 2
-        mean += (twice > weight) | ((twice == weight) & (mean % 2 == 1))  # the unit is the last bit of a float64
-        return np.asarray(np.ldexp(mean.astype(np.float64), self._exponent[:, None] - 1075))
+        weight, whole, rest = np.maximum(self.weight, 1), 0, 0
+        for limb in self._residuals[::-1]:
+            rest = (rest << 32) + limb.T
+            digit = rest // weight
+            whole, rest = (whole << 32) + digit, rest - digit * weight
+        mean = (self._head << binned.DROPPED)[:, None] + whole
+        halves = 2 * mean + 1 + np.sign(2 * rest - weight)  # what is no tie rounds like a quarter or three
+        return np.asarray(np.ldexp(np.rint(halves.astype(np.float64) / 2), self._exponent[:, None] - 1075))
 
     def sums(self, group: IntArray) -> Iterator[tuple[int, int, bool, int, int, int]]:
         """Class, group and side of scores, and their exact weight, sum of magnitudes, and of the squares of these.
 
         ``group`` is that of each bin and class; one may come more than once.
         """
-        weights, residuals, squares = self._fields
+        unit = np.where(self.upper, -self._exponent, self._exponent)
         for side, of in enumerate(group.T):
-            # At most 4096 bins have one unit: their counts below 2**27 times a squared head add up within int64.
-            starts = np.flatnonzero(np.diff(of, prepend=-1) | np.diff(2 * self._exponent + self.upper, prepend=-1))
+            starts = np.flatnonzero(np.diff(of, prepend=of[:1]) | np.diff(unit, prepend=0))
 
-            def added(parts: Integers, by: IntArray | int = 1) -> Integers:
-                limbs = np.add.reduceat(parts[:, side] * by, starts, axis=1).astype(object)  # noqa: B023
-                return np.asarray((limbs << _SHIFTS[: len(limbs), 0]).sum(axis=0))
+            def added(field: Integers, by: IntArray | int = 1) -> Integers:
+                limbs = np.add.reduceat(field[:, side] * by, starts, axis=1).astype(object)  # noqa: B023
+                return reduce(lambda high, low: (high << 32) + low, limbs[::-1])
 
-            first = (added(weights, self._head) << 41) + added(residuals)
-            second = (added(weights, self._head**2) << 82) + (added(residuals, self._head) << 42) + added(squares)
+            first = (added(self._weights, self._head) << 41) + added(self._residuals)
+            second = added(self._weights, self._head**2) << 82
+            second += (added(self._residuals, self._head) << 42) + added(self._squares)
             shift = self._exponent[starts] - self._least
-            columns = of[starts], self.upper[starts], added(weights), first << shift, second << 2 * shift
+            columns = of[starts], self.upper[starts], added(self._weights), first << shift, second << 2 * shift
             for row in zip(*(part.tolist() for part in columns), strict=True):
                 yield side, *row
 
@@ -112,16 +114,17 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
             "map them to [0, 1] before updating"
         )
     moments = tables.moments
-    if moments is not None and pooled:
+    if moments is None:
+        if (counts >= _MANY).any():
+            moments = moments_of(counts, words)
+    elif pooled:
         parts, moments = moments, np.zeros((*counts.shape, 3), object)
         np.add.at(moments, np.searchsorted(bins, tables.read[1]), parts)
-    elif moments is None and int(counts.max(initial=0)) >= 2**27:
-        moments = moments_of(counts, words)
-    if moments is not None:
-        fields = [moments.T[power : power + 1] for power in range(3)]
+    if moments is None:
+        limbs = np.ascontiguousarray(np.asarray(words, "<u8").view("<u4").T, np.int64)
+        fields = [counts.T[None], *np.split(limbs, 2)]
     else:
-        limbs = np.array(words.astype("<u8", copy=False).view("<u4").T, np.int64, order="C")
-        fields = [counts.T[None], limbs[: 4 if words[:, :, 1].any() else 2], limbs[4:]]
+        fields = [*moments.T[:, None]]
     for start, stop in pairwise(offsets.tolist()):
         part = slice(start, stop)
         yield _Bins(bins[part], common[part], tuple(field[:, :, part] for field in fields))
@@ -253,7 +256,7 @@ def reliability(
     parts = list(_each(tables, pooled=label is None))
     held = parts[0 if label is None else tables.labels.index(label)]
     order, sums, moved = _buckets(held, buckets, strategy)
-    weights, hits, scores = sums.T
+    weights, hits, scores = sums
     if strategy == "uniform":
         low, high = order / buckets, (order + 1) / buckets
     else:
@@ -280,8 +283,8 @@ def expected_calibration_error(held: _Bins, buckets: int, strategy: Strategy) ->
     whole = held.whole
     if not whole:
         return None
-    _, sums, moved = _buckets(held, buckets, strategy)
-    value = Fraction(int(np.abs(sums[:, 1] * held.one - sums[:, 2]).sum()), whole * held.one)
+    _, (_, hits, scores), moved = _buckets(held, buckets, strategy)
+    value = Fraction(int(np.abs(hits * held.one - scores).sum()), whole * held.one)
     slack = Fraction(2 * moved, whole)
     return Bounds(max(Fraction(0), value - slack), value, min(Fraction(1), value + slack), not moved)
 
@@ -300,13 +303,14 @@ def _buckets(held: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
         group = np.searchsorted(inner, np.where(held.common >= 0, known, binned.edges_of(held.bins)[:, None]), "left")
         through = np.isin(held.bins, binned.bins_of(inner)[0])
         moved = int(held.weight[(held.common == -1) & through[:, None]].sum())
-    sums: dict[int, list[int]] = {}
+    weights, hits, scores = sums = Counter[int](), Counter[int](), Counter[int]()
     for side, bucket, upper, weight, first, _ in held.sums(group):
         if weight:
-            added = weight, weight * side, weight * held.one - first if upper else first
-            sums[bucket] = [a + b for a, b in zip(sums.get(bucket, (0, 0, 0)), added, strict=True)]
-    order = sorted(sums)
-    return np.array(order, np.int64), np.array([sums[bucket] for bucket in order], object).reshape(-1, 3), moved
+            weights[bucket] += weight
+            hits[bucket] += weight * side
+            scores[bucket] += weight * held.one - first if upper else first
+    order = sorted(weights)
+    return np.array(order, np.int64), np.array([[part[bucket] for bucket in order] for part in sums], object), moved
 
 
 def _quantiles(held: _Bins, buckets: int) -> IntArray:

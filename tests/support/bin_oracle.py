@@ -18,16 +18,21 @@ SCORED = ("brier_score", "log_loss", "expected_calibration_error")
 _NONE = -math.inf
 _CLASSES = (0, 1)
 _MARGIN = Fraction(1, 2**45)  # what bounds of the log loss leave for the rounding of logarithms
+_TINY = Fraction(1, 2**500)  # below it -log(1 - v) is v, but for what no float64 shows
 
 
 class End(NamedTuple):
-    """A value with its bounds, before rounding; ``slack`` units in the last place are left for logarithms."""
+    """A value with its bounds, before rounding; ``slack`` units in the last place are left for logarithms.
+
+    ``rounded`` says whether the value is correctly rounded all the same.
+    """
 
     low: Fraction | float
     value: Fraction | float
     high: Fraction | float
     exact: bool
     slack: int = 1
+    rounded: bool = False
 
 
 class Bin(NamedTuple):
@@ -162,7 +167,9 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
             total + weight * part
             for total, part in ((low, below), (value, max(below, min(cost, above))), (high, above))
         )
-    return End(low / whole * (1 - _MARGIN), value / whole, high / whole * (1 + _MARGIN), exact or low == math.inf, 64)
+    alone = len(bins) == 1 and not eps and all(bin_.high < _TINY and not true for bin_, true in bins)
+    ends = low / whole * (1 - _MARGIN), value / whole, high / whole * (1 + _MARGIN)
+    return End(*ends, exact or low == math.inf, 64, alone)
 
 
 def _calibration(define: Callable[..., Any], cells: Sequence[Cell], buckets: int, strategy: str) -> End | None:

@@ -46,11 +46,12 @@ GRID: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Examples among all labels; a label is predicted from 0.5 on."""
+    """Examples among all labels; a label is predicted from 0.5 on. All are counted again so many times as twofold."""
 
     examples: list[Ranked]
     ties: str = "shared"
     labels: list[str] = field(default_factory=lambda: list(LABELS))
+    doublings: int = 0
 
 
 @cache
@@ -146,6 +147,20 @@ def mixed_streams() -> tuple[Stream, ...]:
     return (Stream([*examples, Ranked({"b", "d"}, {"b": 0.7, "d": 0.7})]), *made)
 
 
+@cache
+def probability_streams() -> tuple[Stream, ...]:
+    """Neighbouring bins of one unit, or of one side, and bins of more scores than int64 has room for in products.
+
+    Counting all again changes no mean; only the bounds of other metrics would.
+    """
+    near = [Ranked({"a", "c"}, {"a": 0.3, "b": 0.3, "c": 0.0, "d": 1.0}), Ranked({"b", "c"}, {"a": 0.8, "b": 0.7})]
+    many = [Ranked({"a"}, {"a": 0.49}), Ranked({"a"}, {"a": 0.49 + 2.0**-16}), Ranked(set(), {"a": 0.7})]
+    # Their loss is the score: the mean of a bin, correctly rounded.
+    small = [[2.0**-600 * (1 + unit * 2.0**-52) for unit in (1, 1, 1, 1, last)] for last in (3, 4)]
+    fifths = [Stream([Ranked(set(), {"a": score}) for score in scores], labels=["a"]) for scores in small]
+    return Stream(near), Stream(many, labels=["a"], doublings=40), *fifths
+
+
 def _of_table(cells: Sequence[float], one: str, two: str, labels: list[str]) -> Stream:
     """Examples that have both of two labels, the first, the second, and neither, of these weights."""
     sets = ({one, two}, {one}, {two}, set())
@@ -218,7 +233,7 @@ def cases_of(entry: se.Entry, each: int = 6) -> list[tuple[Stream, list[se.Metri
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
     random.Random(entry.name).shuffle(specs)
     turn = itertools.cycle(specs)
-    more = MORE.get(entry.state, tuple)()
+    more = MORE.get(entry.state, tuple)() + (probability_streams() if entry.name in SCORED else ())
     each = max(min(each, len(specs)), -(-len(specs) // len(streams())))
     cases = [(stream, list(dict.fromkeys([*usual, *itertools.islice(turn, each)]))) for stream in (*more, *streams())]
     for at in range({"rankings": 2, "curves": 1}.get(entry.state, 0)):  # what was made for single mistakes
@@ -236,6 +251,8 @@ def evaluator_of(entry: se.Entry, stream: Stream, specs: list[se.MetricSpec]) ->
             example.scores if reads_scores(entry) else {label for label, s in example.scores.items() if s >= 0.5}
         )
         ev.update(example.true, predicted, weight=example.weight, mask=example.hidden)
+    for _ in range(stream.doublings):
+        ev.merge(ev.copy())
     return ev
 
 
@@ -305,6 +322,8 @@ def _holds(interval: Any, end: Any, exact: Any) -> bool:
     sides = ((interval.low, end.low), (interval.value, end.value), (interval.high, end.high))
     if interval.exact != end.exact or not all(is_near(side, right, ulps=end.slack) for side, right in sides):
         return False
+    if end.rounded and not is_near(interval.value, end.value, ulps=Fraction(1, 2)):
+        return False
     if end.slack == 1 and not interval.low <= end.low <= end.high <= interval.high:
         return False
     return exact is None or interval.low <= exact <= interval.high
@@ -370,8 +389,9 @@ def _mean(terms: list[tuple[Any, Fraction]]) -> Any:
 def _mean_of_ends(terms: list[tuple[End, Fraction]]) -> End:
     low, value, high = (_mean([(end[side], weight) for end, weight in terms]) for side in range(3))
     return End(
-        low, value, high, low == np.inf or all(end.exact for end, _ in terms), max(end.slack for end, _ in terms)
-    )
+        low, value, high, low == np.inf or all(end.exact for end, _ in terms), max(end.slack for end, _ in terms),
+        len(terms) == 1 and terms[0][0].rounded,
+    )  # fmt: skip
 
 
 def _of_sides(define: Callable[..., Any], stream: Stream, spec: se.MetricSpec) -> Any:
@@ -392,7 +412,7 @@ _ORACLES = {"decisions": _of_decisions, "rankings": _of_rankings, "curves": _of_
 """Those that read more of an example than its true and predicted labels."""
 
 
-def is_near(got: Any, exact: Any, *, ulps: int = 1) -> bool:
+def is_near(got: Any, exact: Any, *, ulps: int | Fraction = 1) -> bool:
     """Whether a value is what the definition gives, but for so many units in the last place."""
     if isinstance(exact, dict):
         return isinstance(got, dict) and got.keys() == exact.keys() and all(

@@ -89,8 +89,8 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("pairs", "it decides how many pairs are settled in integers, not what they are"): (
         "dependent_pairs: (joint + expected) ** 2 -> (joint + expected) * 2",
-        "dependent_pairs: 2 -> 1 (4)",
-        "dependent_pairs: 2 -> 3 (4)",
+        "dependent_pairs: 2 -> 1 (5)",
+        "dependent_pairs: 2 -> 3 (5)",
         "dependent_pairs: _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2) -> _ONE_BILLIONTH",
         "dependent_pairs: _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2) -> _ONE_BILLIONTH + (float(critical) * spread + weight * (joint + expected) ** 2)",
         "dependent_pairs: _ONE_BILLIONTH * (float(critical) * spread + weight * (joint + expected) ** 2) -> float(critical) * spread + weight * (joint + expected) ** 2",
@@ -174,6 +174,12 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("calibration", "a half is as far from 0 as from 1, and its bin holds nothing else"): (
         "_Bins: bins >= _HALF -> bins > _HALF",
+    ),
+    ("calibration", "so many scores a bin have room as well, heads being below 4096"): (
+        "_each: counts >= _MANY -> counts > _MANY",
+    ),
+    ("calibration", "units of opposite sign are apart, whichever is negative"): (
+        "_Bins: np.where(self.upper, -self._exponent, self._exponent) -> np.where(self.upper, self._exponent, -self._exponent)",
     ),
     ("calibration", "a unit that is finer than the scores need says the same"): (
         "_Bins: 1022 -> 1023",

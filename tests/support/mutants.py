@@ -416,7 +416,9 @@ def main() -> int:
         row["entries"] += 1
         for mutant in mutants_of(entry):
             row["mutants"] += 1
-            if is_killed(mutant):
+            if (_place_of(mutant), mutant.change) in killed:
+                row["killed by an entry that shares it"] += 1
+            elif is_killed(mutant):
                 row["killed"] += 1
                 killed.add((_place_of(mutant), mutant.change))
             else:
