@@ -79,7 +79,7 @@ SE_APART int se_sums_rebuild(se_sums *table, size_t more) {
     size_t places = 16, at = 0;
     uint64_t outer, inner;
     int64_t *sums;
-    while (places < 3 * keys) places *= 2;
+    while (places < 4 * keys) places *= 2; /* fuller, keys that come in the order of another table stand in long runs */
     se_sums fresh;
     if (!se_sums_init(&fresh, places, table->sums)) return 0;
     for (; (sums = se_sums_next(table, &at, &outer, &inner));) {
