@@ -38,7 +38,7 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
 
 
 def enter(form: Form, kind: Any, *marks: str) -> None:
-    """Enter a form, which goes before the others."""
+    """Enter a form, which is tried before those above."""
     _MARKS.insert(0, (form, kind, marks))
 
 

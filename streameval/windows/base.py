@@ -116,7 +116,7 @@ class Window(Mergeable, ABC, Generic[A]):
         """Add what another window holds."""
 
     def _parameters(self) -> dict[str, object]:
-        """What it was built with beside the evaluator, for messages; its length first."""
+        """What it was constructed with besides the evaluator, for messages; its length first."""
         return {self._span_name: self._clock.span()}
 
     @abstractmethod

@@ -51,10 +51,10 @@ def update_many(holder: Holder, state: Any, rows: list[Row]) -> None:
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_every_law_holds_for_every_kind_in_every_holder(name: str, kind: str, weighted: bool):
-    holder, kept = HOLDERS[name], KINDS[kind]
-    can_revert = hasattr(holder.make(kept), "revert")
+    holder, trial = HOLDERS[name], KINDS[kind]
+    can_revert = hasattr(holder.make(trial), "revert")
     for seed in range(cases(3)):
-        rows = rows_of(kept, f"{name} {kind} {seed}", weighted=weighted)
+        rows = rows_of(trial, f"{name} {kind} {seed}", weighted=weighted)
         refused = [
             row._replace(**change)
             for row, change in zip(
@@ -62,7 +62,7 @@ def test_every_law_holds_for_every_kind_in_every_holder(name: str, kind: str, we
             )
         ]
         check_mergeable(
-            lambda: holder.make(kept),
+            lambda: holder.make(trial),
             rows,
             update=holder.update,
             revert=holder.revert if can_revert else None,
@@ -94,10 +94,10 @@ def test_unmerge_is_refused_without_a_change_where_what_would_be_left_is_not_kno
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["Tumbling", "Fading"])
 def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weighted: bool):
-    holder, kept = HOLDERS[name], KINDS[kind]
-    rows = rows_of(kept, f"{name} {kind} older", weighted=weighted)
+    holder, trial = HOLDERS[name], KINDS[kind]
+    rows = rows_of(trial, f"{name} {kind} older", weighted=weighted)
     latest, others = rows[-1], rows[:-1]
-    state, older = holder.make(kept), holder.make(kept)
+    state, older = holder.make(trial), holder.make(trial)
     for row in (*others[::2], latest):
         holder.update(state, row)
     for row in others[1::2]:
@@ -118,14 +118,14 @@ def test_an_older_shard_of_a_window_can_be_unmerged(name: str, kind: str, weight
 def test_a_window_holds_its_last_examples_also_where_some_come_and_others_are_evicted_at_once(
     kind: str, weighted: bool
 ):
-    kept, plain = KINDS[kind], Holder(Kind.evaluator)
-    rows = rows_of(kept, f"{kind} rolling", weighted=weighted, size=12)
-    many, single = (se.Rolling(kept.evaluator(), 5) for _ in range(2))
+    trial, plain = KINDS[kind], Holder(Kind.evaluator)
+    rows = rows_of(trial, f"{kind} rolling", weighted=weighted, size=12)
+    many, single = (se.Rolling(trial.evaluator(), 5) for _ in range(2))
     for start in range(0, len(rows), 4):
         update_many(plain, many, rows[start : start + 4])
         for row in rows[start : start + 4]:
             plain.update(single, row)
-        held = kept.evaluator()
+        held = trial.evaluator()
         update_many(plain, held, rows[: start + 4][-5:])
         assert many == single
         assert many.to_bytes() == single.to_bytes()

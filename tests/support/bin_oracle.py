@@ -167,9 +167,9 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
             total + weight * part
             for total, part in ((low, below), (value, max(below, min(cost, above))), (high, above))
         )
-    alone = len(bins) == 1 and not eps and all(bin_.high < _TINY and not true for bin_, true in bins)
+    rounded = len(bins) == 1 and not eps and all(bin_.high < _TINY and not true for bin_, true in bins)
     ends = low / whole * (1 - _MARGIN), value / whole, high / whole * (1 + _MARGIN)
-    return End(*ends, exact or low == math.inf, 64, alone)
+    return End(*ends, exact or low == math.inf, 64, rounded)
 
 
 def _calibration(define: Callable[..., Any], cells: Sequence[Cell], buckets: int, strategy: str) -> End | None:

@@ -114,26 +114,26 @@ def test_twins_agree_about_any_history(seed: int):
         if action < 3:
             rows = int(rng.choice([0, 1, 2, 5, 127, 128, 129, 3000 if seed % 4 == 0 else 40]))
             columns, *rest = random_rows(rng, rows, width)
-            given = (columns, fixed, *rest)
+            scored = (columns, fixed, *rest)
             if rows == 1:
-                assert [twin.change("prepare_row", given, 1) for twin in pair] == [DONE, DONE]
-                single.append(("prepare_row", given))
+                assert [twin.change("prepare_row", scored, 1) for twin in pair] == [DONE, DONE]
+                single.append(("prepare_row", scored))
             else:
-                assert [twin.table.count_rows(given) for twin in pair] == [DONE, DONE]
+                assert [twin.table.count_rows(scored) for twin in pair] == [DONE, DONE]
         elif action < 5:
             examples = int(rng.choice([0, 1, 3, 50]))
             true, ranked = (random_lists(rng, examples, width, repeats=again) for again in (True, False))
             mask = random_lists(rng, examples, width, repeats=True) if rng.random() < 0.3 else None
             scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
-            given = (fixed, true, ranked, scores, mask)
+            scored = (fixed, true, ranked, scores, mask)
             if examples == 1 and rng.random() < 0.7:
-                assert [twin.change("prepare_lists", given, 1) for twin in pair] == [DONE, DONE]
-                single.append(("prepare_lists", given))
+                assert [twin.change("prepare_lists", scored, 1) for twin in pair] == [DONE, DONE]
+                single.append(("prepare_lists", scored))
             else:
-                assert [twin.table.count_lists(examples, given) for twin in pair] == [DONE, DONE]
+                assert [twin.table.count_lists(examples, scored) for twin in pair] == [DONE, DONE]
         elif action == 5 and single:
-            name, given = single[rng.integers(len(single))]  # at times one that was taken back before
-            codes = [twin.change(name, given, -1) for twin in pair]
+            name, scored = single[rng.integers(len(single))]  # at times one that was taken back before
+            codes = [twin.change(name, scored, -1) for twin in pair]
             assert codes[0] == codes[1]
         elif action == 6:
             for twin in pair:
@@ -291,18 +291,18 @@ def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
 def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind: type):
     """The residuals are as large as they can be, so that every limb overflows where it may."""
     score = np.nextafter(kind(0.25), kind(0))
-    given = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
+    scored = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
     for bins in bins_of_width(1):
-        assert bins.change("prepare_row", given, 1) == DONE
+        assert bins.change("prepare_row", scored, 1) == DONE
         for _ in range(42):
             assert bins.merge(bins) == DONE
         rest = bins.copy()
-        assert rest.change("prepare_row", given, -1) == DONE
+        assert rest.change("prepare_row", scored, -1) == DONE
         assert bins.table.scores == 2**42
         assert bins.merge(rest) == DONE
         assert bins.table.scores == bins.table.examples == 2**43 - 1
         before = everything(bins.table, 1)
-        assert bins.change("prepare_row", given, 1) == FULL
+        assert bins.change("prepare_row", scored, 1) == FULL
         assert bins.merge(bins) == FULL
         assert everything(bins.table, 1) == before
         _, _, counts, common, words = bins.table.read(np.zeros(1, np.int64), True)

@@ -87,9 +87,9 @@ def test_twins_rank_rows_alike(shape: tuple[int, int], fill: str, kind: type):
         columns = rng.permutation(width)[: shape[1]].astype(np.int64)
         for masks in ((None, None), (0.3, None), (None, 0.3), (0.3, 0.8), (1.0, 0.0)):
             ranked, mask = (None if p is None else (rng.random(shape) < p).astype(np.uint8) for p in masks)
-            given = scores if ranked is None else np.where(ranked, scores, kind(np.nan))
+            partial = scores if ranked is None else np.where(ranked, scores, kind(np.nan))
             for strict in (False, True):
-                rows = ((columns, 2, true, given, ranked, mask), strict, True)
+                rows = ((columns, 2, true, partial, ranked, mask), strict, True)
                 at_each_level(lambda table, rows=rows: listed(table.count_rows(*rows)), width)
 
 
@@ -131,8 +131,8 @@ def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: in
     true, scores = (rng.random((4, 1500)) < share).astype(np.uint8), rng.integers(0, distinct, (4, 1500))
     for kind in (np.float32, np.float64):
         for strict in (False, True):
-            given = (np.arange(1500), 0, true, scores.astype(kind), None, None), strict, True
-            at_each_level(lambda table, given=given: listed(table.count_rows(*given)), 1500)
+            scored = (np.arange(1500), 0, true, scores.astype(kind), None, None), strict, True
+            at_each_level(lambda table, scored=scored: listed(table.count_rows(*scored)), 1500)
 
 
 @needs_compiled
