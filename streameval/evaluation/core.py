@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -23,6 +23,10 @@ FEW = 512  # labels, up to which it is quicker to take all of them over than to 
 _FIRST = 500  # examples whose labels are registered before it is tried whether there are more
 
 
+Reading: TypeAlias = tuple[Any, Any, Any, Any]
+"""Where an example was read, with a part and its two sides if it is plain, or what was read."""
+
+
 class Core:
     """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
@@ -33,6 +37,7 @@ class Core:
     def __init__(self, config: Config, states: StateSet, known: LabelIndex | None = None) -> None:
         self.config, self.states, self.labels, self.decisions = config, states, states.labels, states.decisions
         self.table, self.weights = self.decisions.table, self.decisions.weights.cell
+        self.table.weights = self.weights
         self.reader = Reader(config, states.labels, known)
         # Whether the kernel may read examples as they are, and with which threshold.
         self.fast_path = not isinstance(config.threshold, tuple) and not config.options
@@ -56,21 +61,30 @@ class Core:
 
     # -- one example --------------------------------------------------------------------------------------------------
 
-    def prepare_one(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> list[Part]:
-        """Prepare that one example is counted (sign 1) or taken back (sign -1). To read it can run code of the user."""
-        plain = mask is None and type(weight) in NUMBERS and weight == 1
-        if plain and self.fast_path and self.weights.value is None:
+    def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
+        """One example, for `prepare`. To read it can run code of the user; it may register labels."""
+        part: Part | int = OTHER
+        if mask is None and type(weight) in NUMBERS and weight == 1 and self.fast_path and self.weights.value is None:
             labels = self.labels
-            part = self.table.prepare_plain(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
+            part = self.table.prepare_plain(labels.columns, labels.fixed, y_true, y_pred, self.threshold, 1)
             if not isinstance(part, int):
-                return [part]
+                return self, part, y_true, y_pred
             if part > OTHER:
                 raise self.decisions.declined(part)
-        return self.states.prepare([(self.read_one(y_true, y_pred, weight, mask), sign)])
+        return self, None, self.read_one(y_true, y_pred, weight, mask), None
+
+    def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
+        """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held, here and to commit."""
+        source, part, example, y_pred = reading
+        if part is not None:  # without weights, and for counting only
+            if sign > 0 and source is self and self.weights.value is None:
+                return [part]
+            example = source.read_one(example, y_pred, 1.0, None)  # which runs no code of the user, since it is plain
+        return self.states.prepare([(self.states.taken(example, source.labels), sign)])
 
     def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
         """Count one unweighted example straight from what the user gave, if it is of a common form."""
-        if not self.fast_path or self.weights.value is not None:
+        if not self.fast_path:
             return False
         labels = self.labels
         code = self.table.count_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
@@ -80,7 +94,7 @@ class Core:
 
     def fast_count_many(self, y_true: object, y_pred: object) -> bool:
         """Count unweighted examples likewise, if they stand in lists and all are of a common form."""
-        if not self.fast_path or self.weights.value is not None or not {type(y_true), type(y_pred)} <= _SEQUENCES:
+        if not self.fast_path or not {type(y_true), type(y_pred)} <= _SEQUENCES:
             return False
         true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self.labels
         if len(true) != len(pred):
@@ -97,7 +111,7 @@ class Core:
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads
-            return read_one(y_true, y_pred, mask, heavy, self.reader)
+            return read_one(y_true, y_pred, mask, heavy, Reader(self.config, labels))
         if not self.scored:
             return Example(placed[0], placed[1], heavy)
         slots, key, true, ranked, scores = placed

@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from streameval.errors import FormatError, InputError, MetricError
-from streameval.evaluation.core import FEW, NUMBERS, Core, restored_states
+from streameval.errors import FormatError, MetricError
+from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.encoding import Saved, decode, encode
+from streameval.evaluation.guarding import Change, changes, combines, compares, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
+from streameval.kernel.backend import commit
 from streameval.metrics.averaging import as_float
 from streameval.metrics.catalogue import Entry, parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -35,7 +37,7 @@ A = TypeVar("A", bound="Accumulator")
 class Accumulator(Mergeable):
     """Counts examples and answers from what it counted. Not used directly: see `Evaluator` and the metric classes."""
 
-    __slots__ = ("_config", "_core", "_specs", "_until_compaction")
+    __slots__ = ("_config", "_core", "_guard", "_specs", "_until_compaction")
     _holder: ClassVar[int] = EVALUATOR
     _entry: ClassVar[Entry | None] = None
     """The one metric of the class; None for evaluators, which take any."""
@@ -58,7 +60,19 @@ class Accumulator(Mergeable):
 
     def _set(self, specs: tuple[MetricSpec, ...], config: Config, core: Core) -> Self:
         self._specs, self._config, self._core, self._until_compaction = specs, config, core, 64
+        return self._belong(core.states.root.guard)
+
+    def _belong(self, guard: commit.Guard) -> Self:
+        """Be a part of the object that a guard belongs to, or that object."""
+        self._guard = guard
+        self._core.states.belong(guard)
         return self
+
+    def _replace(self, core: Core) -> None:
+        """Count with something else from now on."""
+        core.states.belong(self._guard)
+        replaced, self._core = self._core, core
+        replaced.states.root.guard = commit.RETIRED
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -85,7 +99,10 @@ class Accumulator(Mergeable):
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, 1)):
-            core.states.root.commit(self._prepare(y_true, y_pred, weight=weight, mask=mask))
+            reading = self._read(y_true, y_pred, weight, mask)
+            with self._guard:
+                core = self._core
+                core.states.root.commit(core.prepare(reading))
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Take one example back, in the form in which it was counted by `update`.
@@ -97,45 +114,50 @@ class Accumulator(Mergeable):
         """
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
-        done = plain and core.fast_count(y_true, y_pred, -1)
-        if not done:
-            core.states.root.commit(self._prepare(y_true, y_pred, weight=weight, mask=mask, sign=-1))
-        self._spend(int(done))
+        if not (plain and core.fast_count(y_true, y_pred, -1)):
+            reading = self._read(y_true, y_pred, weight, mask)
+            with self._guard:
+                core = self._core
+                core.states.root.commit(core.prepare(reading, -1))
+        self._spend(1)
 
-    def _prepare(
-        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
-    ) -> list[Part]:
-        """Prepare that one example is counted, or taken back with sign -1, by a commit that follows at once."""
-        if self._until_compaction < 0:
-            self._compact()
+    def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
+        """Read one example, which may run code of the user."""
         core = self._core
         known = len(core.labels.labels)
         try:
-            parts = core.prepare_one(y_true, y_pred, weight, mask, sign)
+            return core.read(y_true, y_pred, weight, mask)
         except BaseException:
-            self._spend(len(self._core.labels) - known)
+            self._spend(len(core.labels) - known)
             raise
-        if core is not self._core:
-            raise InputError("this object was changed by the very example that it was reading; copy the example first")
-        self._until_compaction -= sign < 0
-        return parts
+
+    def _change(
+        self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, sign: int = 1
+    ) -> Change:
+        """Read one example to be counted, or taken back with sign -1."""
+        reading = self._read(y_true, y_pred, weight, mask)
+        if sign < 0:
+            self._spend(1)
+        return (self._guard,), lambda: self._core.prepare(reading, sign)
 
     def _spend(self, unused: int) -> None:
         """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
         self._until_compaction -= unused
         if self._until_compaction < 0:
-            self._compact()
+            with self._guard:
+                self._compact()
 
     def _merge(self, states: StateSet) -> None:
+        """Add all that states have counted, which nobody else changes; the guard is held."""
         self._core.states.root.commit(self._prepare_merge(states))
 
     def _prepare_merge(self, states: StateSet) -> list[Part]:
-        """Prepare that all that states have counted is added, by a commit that follows at once."""
+        """Prepare that all that states have counted is added, by a commit that follows at once; the guard is held."""
         known = len(self._core.labels)
         try:
             return self._core.states.prepare_merge(states)
         except BaseException:
-            self._spend(len(self._core.labels) - known)
+            self._until_compaction -= len(self._core.labels) - known
             raise
 
     def update_many(
@@ -172,8 +194,10 @@ class Accumulator(Mergeable):
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
             for batch in gathered.read_many(y_true, y_pred, weights, mask, threads):
                 gathered.states.count(batch, threads)
-        self._merge(gathered.states)
+        with self._guard:
+            self._merge(gathered.states)
 
+    @combines
     def merge(self, other: Self) -> None:
         """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
 
@@ -195,9 +219,13 @@ class Accumulator(Mergeable):
         RevertError
             If the counts show that the examples of ``other`` are not among these. Nothing has changed then.
         """
+        self._unmerge(other)
+        self._spend(1 + len(other._core.labels))
+
+    @combines
+    def _unmerge(self, other: Self) -> None:
         self._check_compatible(other, "unmerge")
         self._core.states.unmerge(other._core.states)
-        self._spend(1 + len(other._core.labels))
 
     def _differences(self, other: Self) -> list[str]:
         differences = self._config.differences(other._config)
@@ -205,9 +233,10 @@ class Accumulator(Mergeable):
             differences.append(f"metrics differ ({_names(self._specs)} and {_names(other._specs)})")
         return differences
 
+    @changes
     def reset(self) -> None:
         """Forget every example."""
-        self._core = Core.fresh(self._config)
+        self._replace(Core.fresh(self._config))
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
@@ -216,7 +245,7 @@ class Accumulator(Mergeable):
         if states.mostly_unused():
             fresh = Core.fresh(self._config)
             fresh.states.merge(states)
-            self._core = fresh
+            self._replace(fresh)
         # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
         self._until_compaction = 64 + len(self._core.labels)
 
@@ -228,12 +257,14 @@ class Accumulator(Mergeable):
         return self._core.states.examples
 
     @property
+    @reads
     def weight(self) -> float:
         """The total weight of all examples, correctly rounded."""
         tables = self._tables()
         return as_float(tables.weight * tables.unit)
 
     @property
+    @reads
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then those of the stream, sorted."""
         return self._tables().labels
@@ -243,6 +274,7 @@ class Accumulator(Mergeable):
         """Whether numbers in ``y_pred`` are scores: for rankings, curves, or a threshold that makes them decisions."""
         return self._config.threshold is not None or self._config.scored
 
+    @reads
     def tables(self, state: str) -> Any:
         """What the functions of `streameval.metrics` that need more than counts of decisions read.
 
@@ -253,6 +285,7 @@ class Accumulator(Mergeable):
             raise MetricError(f"tables() has {known}, not {quoted(state)}{suggestion(state, KINDS)}")
         return self._views().named(state, f"tables({state!r})")
 
+    @reads
     def per_label(self) -> LabelTable:
         """The outcomes of each label: true and false positives and negatives, and what follows from them.
 
@@ -276,14 +309,17 @@ class Accumulator(Mergeable):
 
     # -- as a value ---------------------------------------------------------------------------------------------------
 
+    @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
         return with_states(self, self._core.states.copy())
 
+    @compares
     def _equals(self, other: Self) -> bool:
         mine, theirs = (self._config, self._specs, self._core.states), (other._config, other._specs, other._core.states)
         return mine == theirs
 
+    @reads
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         return encode(replace(saved_empty(self), contents=self._core.states.content()))
@@ -333,7 +369,7 @@ def compacted(holder: A, empty: A) -> A:
         labels.order()  # once, where objects share labels: copies remember it
         return holder.copy()
     made = empty.copy()
-    made.merge(holder)
+    made._merge(holder._core.states)
     return made
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 from streameval.errors import InputError, MetricError, public
 from streameval.evaluation.counting import Accumulator
+from streameval.evaluation.guarding import reads
 from streameval.evaluation.metric import Metric
 from streameval.metrics.catalogue import evaluate, parse_spec
 from streameval.metrics.interval import Interval
@@ -97,12 +98,14 @@ class Evaluator(Accumulator):
     def get(self, metric: MetricLike) -> float | dict[Label, float]: ...
     def get(self, metric: MetricLike | None = None) -> object:
         """The value of one metric, or of all by name. Metrics without average give one value per label."""
-        views = self._views()
-        if metric is not None:
-            spec = _spec_of(metric)
-            return evaluate(spec, views.of(spec))
-        return {spec.key: evaluate(spec, views.of(spec)) for spec in self._specs}
+        chosen = None if metric is None else _spec_of(metric)
+        with self._guard.reading:
+            views = self._views()
+            if chosen is not None:
+                return evaluate(chosen, views.of(chosen))
+            return {spec.key: evaluate(spec, views.of(spec)) for spec in self._specs}
 
+    @reads
     def interval(self, metric: MetricLike) -> Interval | dict[Label, Interval]:
         """The value of a metric with bounds that contain the exact one.
 
@@ -112,6 +115,7 @@ class Evaluator(Accumulator):
         """
         return certified(_spec_of(metric), self._views())
 
+    @reads
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """A table of every label and the averages, then the chosen metrics; of scores without a threshold only these.
 
@@ -162,13 +166,13 @@ class Evaluator(Accumulator):
             raise InputError(f"slices must be a mapping name -> evaluator, not {quoted(slices)}")
         parts = []
         for name, part in named.items():
-            snapshot = getattr(part, "snapshot", None)  # windows, which are built upon evaluators, have one
+            snapshot = getattr(part, "copy" if isinstance(part, Accumulator) else "snapshot", None)  # of windows
             counts = snapshot() if callable(snapshot) else part
             if not isinstance(counts, Accumulator):
                 what = "an Evaluator, a metric or a window"
                 raise InputError(f"slices[{quoted(name)}] must be {what}, not {quoted(part)}")
             parts.append((name if isinstance(name, str | int) else str(name), report_of(counts, self._specs)))
-        return html_page(report_of(self), title=title, trace=trace, slices=parts, max_labels=max_labels)
+        return html_page(report_of(self.copy()), title=title, trace=trace, slices=parts, max_labels=max_labels)
 
     def save_html(
         self,
@@ -183,6 +187,7 @@ class Evaluator(Accumulator):
         page = self.to_html(title=title, trace=trace, slices=slices, max_labels=max_labels)
         write_file(path, page.encode())
 
+    @reads
     def to_dict(self) -> dict[str, object]:
         """The report as plain Python: what was evaluated, chosen metrics; of binary predictions averages and labels.
 
@@ -223,14 +228,21 @@ class Evaluator(Accumulator):
         """
         from streameval.report.frames import to_pandas
 
-        return to_pandas(report_of(self).columns(specs_of(metrics)))
+        specs = specs_of(metrics)
+        with self._guard.reading:
+            columns = report_of(self).columns(specs)
+        return to_pandas(columns)
 
     def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
         from streameval.report.frames import to_polars
 
-        return to_polars(report_of(self).columns(specs_of(metrics)))
+        specs = specs_of(metrics)
+        with self._guard.reading:
+            columns = report_of(self).columns(specs)
+        return to_polars(columns)
 
+    @reads
     def __repr__(self) -> str:
         values = ", ".join(f"{spec.key}={self._number(spec)}" for spec in self._specs)
         return f"<Evaluator of {self.examples} examples, {len(self.labels)} labels: {values or 'no metrics'}>"
@@ -242,6 +254,7 @@ class Evaluator(Accumulator):
             return "?"
         return "..." if isinstance(value, dict) else f"{value:.4g}"
 
+    @reads
     def _repr_html_(self) -> str:
         from streameval.report.text import notebook_report
 

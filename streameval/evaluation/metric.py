@@ -9,6 +9,7 @@ from typing import ClassVar, Self, cast
 from streameval.errors import MetricError, public
 from streameval.evaluation.counting import Accumulator, specs_named
 from streameval.evaluation.encoding import Saved
+from streameval.evaluation.guarding import reads
 from streameval.evaluation.kinds import KINDS, reads_scores
 from streameval.metrics.catalogue import Entry, build_spec, entry_of, evaluate
 from streameval.metrics.interval import Interval
@@ -75,8 +76,10 @@ class Metric(Accumulator):
 
     def get(self) -> float | dict[Label, float]:
         """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
-        return evaluate(self.spec, self._views().of(self.spec))
+        with self._guard.reading:
+            return evaluate(self.spec, self._views().of(self.spec))
 
+    @reads
     def interval(self) -> Interval | dict[Label, Interval]:
         """The value with bounds that contain the exact one, as `Evaluator.interval`."""
         return certified(self.spec, self._views())
@@ -88,6 +91,7 @@ class Metric(Accumulator):
             return cast("Self", class_of(entry_of(specs_named(saved.metrics)[0].name))._from_saved(saved))
         return super()._from_saved(saved)
 
+    @reads
     def __repr__(self) -> str:
         try:
             value = self.get()

@@ -112,7 +112,7 @@ class Reader:
         known = self.labels.columns
         new = [label for label in dict.fromkeys(labels) if label not in known]
         if self.grows and is_unicode("".join([label for label in new if type(label) is str])):
-            self.labels.extend(new)
+            self.labels.register(new)
         else:
             for label in new:
                 self.column(label)

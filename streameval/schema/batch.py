@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -154,6 +154,11 @@ class Example(NamedTuple):
         weight = 1.0 if batch.weights is None else float(batch.weights[0])
         return cls.at(slots.astype(np.int64), weight, None if batch.scores is None else batch)
 
+    def moved(self, columns: IntArray) -> Example:
+        """The same example where columns are others."""
+        slots = 5 * columns[self.slots // 5] + self.slots % 5
+        return self._replace(slots=slots, scored=None if self.scored is None else _moved(self.scored, columns))
+
     @classmethod
     def at(cls, slots: IntArray, weight: float, scored: Batch | None = None) -> Example:
         """The example of these slots."""
@@ -207,6 +212,23 @@ def _concatenated(sides: tuple[Lists | None, ...]) -> Lists | None:
     offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
     distinct = all(part.distinct and part.columns is None for part in parts)
     return Lists(offsets, np.concatenate([part.flat() for part in parts]).astype(np.int64), distinct=distinct)
+
+
+def columns_in(batch: Batch) -> IntArray:
+    """The columns that a batch mentions, possibly repeated."""
+    if isinstance(batch, Dense):
+        return batch.columns
+    sides = (*batch.sides, batch.ranked)
+    return np.concatenate([batch.mentioned_by_all, *(side.flat() for side in sides if side is not None)])
+
+
+def _moved(batch: Batch, columns: IntArray) -> Batch:
+    if isinstance(batch, Dense):
+        return replace(batch, columns=columns[batch.columns])
+    names = ("true", "pred", "mask", "mentioned", "ranked")
+    sides = {name: side for name in names if (side := getattr(batch, name)) is not None}
+    moved = {name: Lists(side.offsets, columns[side.flat()], distinct=side.distinct) for name, side in sides.items()}
+    return replace(batch, mentioned_by_all=columns[batch.mentioned_by_all], **moved)
 
 
 def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:

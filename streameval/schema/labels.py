@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from streameval.errors import LabelError
+from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 
@@ -56,16 +57,18 @@ class LabelIndex:
     """Which column each label is counted in.
 
     The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest occurred in the
-    stream: they are present only while some example mentions them, so registering one changes no result.
+    stream: they are present only while some example mentions them, so registering one changes no result. A label keeps
+    its column. ``guard`` is that of the object that counts in these columns.
     """
 
-    __slots__ = ("_order", "columns", "fixed", "labels")
+    __slots__ = ("_order", "columns", "fixed", "guard", "labels")
 
     def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None) -> None:
         self.labels: list[Label] = list(labels)
         self.columns: dict[Label, int] = dict(zip(self.labels, range(len(self.labels)), strict=True))
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
+        self.guard = commit.Guard()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -73,17 +76,20 @@ class LabelIndex:
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
         column = self.columns.get(label)
-        if column is None:
-            # In this order an interruption leaves at most a column that no label leads to, which counts nothing.
-            self.labels.append(label)
-            column = self.columns[label] = len(self.labels) - 1
-        return column
+        return self.register([label])[0] if column is None else column
 
-    def extend(self, labels: list[Label]) -> None:
-        """Add normalised labels, all of them new and different."""
-        start = len(self.labels)
-        self.labels += labels
-        self.columns.update(zip(labels, range(start, start + len(labels)), strict=True))
+    def register(self, labels: Iterable[Label], *, guarded: bool = False) -> list[int]:
+        """The columns of normalised labels; ``guarded`` where the caller holds the guard."""
+        if not guarded:
+            with self.guard:
+                return self.register(labels, guarded=True)
+        names = list(labels)
+        if new := [label for label in dict.fromkeys(names) if label not in self.columns]:
+            # In this order an interruption leaves at most columns that no label leads to, which count nothing.
+            start = len(self.labels)
+            self.labels += new
+            self.columns.update(zip(new, range(start, start + len(new)), strict=True))
+        return [self.columns[label] for label in names]
 
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""
@@ -104,6 +110,7 @@ class LabelIndex:
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
         twin = LabelIndex()
-        twin.labels, twin.columns = self.labels.copy(), self.columns.copy()
+        columns = self.columns.copy()  # first, so that each has its label if another thread registers some meanwhile
+        twin.labels, twin.columns = self.labels.copy(), columns
         twin.fixed, twin._order = self.fixed, self._order
         return twin

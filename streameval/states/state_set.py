@@ -13,7 +13,7 @@ from streameval.errors import MergeError, RevertError
 from streameval.kernel.backend import commit
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import IntArray
-from streameval.schema.batch import Batch, Example, Ragged
+from streameval.schema.batch import Batch, Example, Ragged, columns_in
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
@@ -168,8 +168,23 @@ class StateSet:
         with suppress(KeyError):
             return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
         mentioned = other.decisions.table.mentioned(len(names)).tolist()
-        ours.extend([name for name, there in zip(names, mentioned, strict=True) if there and name not in ours.columns])
+        ours.register([name for name, there in zip(names, mentioned, strict=True) if there], guarded=True)
         return np.array([ours.columns.get(name, 0) for name in names], np.int64)
+
+    def belong(self, guard: commit.Guard) -> None:
+        """Be the states of the object that a guard belongs to."""
+        self.root.guard = self.labels.guard = guard
+
+    def taken(self, example: Example, labels: LabelIndex) -> Example:
+        """An example as it was read in the columns of other labels, with those that it mentions registered here."""
+        if labels is self.labels:
+            return example
+        columns = np.zeros(len(labels), np.int64)
+        mentioned = np.unique(example.slots // 5)
+        if example.scored is not None:
+            mentioned = np.union1d(mentioned, columns_in(example.scored))
+        columns[mentioned] = self.labels.register([labels.labels[at] for at in mentioned.tolist()], guarded=True)
+        return example.moved(columns)
 
     def mostly_unused(self) -> bool:
         """Whether most registered labels have no example left."""

@@ -5,11 +5,122 @@ from cpython.pycapsule cimport PyCapsule_IsValid
 
 from streameval.kernel.part cimport SE_PART_NAME, commit, part_of
 
-from streameval.kernel.commit.numpy import Part
+import os
+from time import sleep
+
+from streameval.errors import StreamevalError
+from streameval.kernel.commit.numpy import LONGEST, REENTERED, SHORTEST, Part
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() noexcept
+
+cdef unsigned long forks = 0
+
+
+def forked():
+    global forks
+    forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forked)
+
+
+cdef class Guard:
+    """See `streameval.kernel.commit.numpy.Guard`. No other thread runs between two lines here, except in ``sleep``."""
+
+    cdef bint start(self, bint changes) noexcept:
+        if self.thread:
+            return False
+        self.thread, self.forks, self.changes, self.depth = PyThread_get_thread_ident(), forks, changes, 1
+        return True
+
+    cdef int wait(self, bint changes) except -1:
+        cdef double pause = SHORTEST
+        while not self.start(changes):
+            if self.thread == PyThread_get_thread_ident():
+                if changes or self.changes:
+                    raise StreamevalError(REENTERED)
+                self.depth += 1
+                return 0
+            if self.forks != forks:
+                self.thread = 0
+                continue
+            sleep(pause)
+            pause = min(2 * pause, <double>LONGEST)
+        return 0
+
+    cdef void stop(self, bint changed) noexcept:
+        self.version += changed
+        self.depth -= 1
+        if not self.depth:
+            self.thread = 0
+
+    def begin(self):
+        return self.start(True)
+
+    def __enter__(self):
+        self.wait(True)
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stop(kind is None)
+
+    @property
+    def reading(self):
+        cdef Reading reading = Reading.__new__(Reading)
+        reading.guard = self
+        return reading
+
+
+cdef class Reading:
+    cdef Guard guard
+
+    def __enter__(self):
+        self.guard.wait(False)
+
+    def __exit__(self, *_):
+        self.guard.stop(False)
+
+
+cdef class Guards:
+    """See `streameval.kernel.commit.numpy.Guards`."""
+
+    cdef list changed, guards
+
+    def __init__(self, changed, read=()):
+        self.changed = list(dict.fromkeys(changed))
+        self.guards = list(dict.fromkeys([*self.changed, *read]))
+
+    def __enter__(self):
+        cdef Py_ssize_t held = 0
+        cdef Guard guard
+        while held < len(self.guards):
+            guard = self.guards[held]
+            if not guard.start(guard in self.changed):
+                while held:
+                    held -= 1
+                    (<Guard>self.guards[held]).stop(False)
+                guard.wait(guard in self.changed)
+                self.guards.remove(guard)
+                self.guards.insert(0, guard)
+            held += 1
+
+    def __exit__(self, kind, *_):
+        cdef Guard guard
+        for guard in self.guards:
+            guard.stop(kind is None and guard in self.changed)
+
+
+RETIRED = Guard()
+RETIRED.begin()
 
 
 cdef class Root:
-    """See `streameval.kernel.commit.numpy.Root`. It holds nothing: compiled tables change where they stand."""
+    """See `streameval.kernel.commit.numpy.Root`. It holds no values: compiled tables change where they stand."""
+
+    def __init__(self, guard=None):
+        self.guard = Guard() if guard is None else guard
 
     def cell(self, value):
         return Cell(value)
@@ -26,8 +137,6 @@ cdef class Root:
 
 cdef class Cell:
     """See `streameval.kernel.commit.numpy.Cell`."""
-
-    cdef readonly object value
 
     def __init__(self, value):
         self.value = value

@@ -8,21 +8,164 @@ interrupts it sees either the old values or the new ones. The compiled twin chan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+import os
+from collections.abc import Callable, Iterable, Mapping
+from threading import get_ident
+from time import sleep
+from typing import Any, Self, TypeAlias
+
+from streameval.errors import StreamevalError
 
 Part: TypeAlias = Any
 """A prepared part of a change. Only `Root.commit` knows what is in it."""
 
+REENTERED = (
+    "this object is being changed by this very thread: a signal handler or a finaliser has interrupted the call; use "
+    "the object once the call has returned"
+)
+SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks at a guard that another thread holds
 
-class Root:
-    """Holds the values of all tables of one set of states."""
+_forks = 0
 
-    __slots__ = ("_versions",)
+
+def _forked() -> None:
+    global _forks  # what a child inherits from its parent
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+class _Holder:
+    """A call that holds a guard: of which thread, before how many forks, whether it changes, and how deep it is."""
+
+    __slots__ = ("changes", "depth", "forks", "thread")
+
+    def __init__(self, *, changes: bool) -> None:
+        self.thread, self.forks, self.changes, self.depth = get_ident(), _forks, changes, 1
+
+
+class Guard:
+    """Lets one thread at a time into what cannot be one call of the kernel; no code of the user runs there.
+
+    ``with guard:`` surrounds changes, ``with guard.reading:`` what only reads. Another thread waits, and its wait can
+    be interrupted. The same thread gets there again only by a signal handler or a finaliser: a read within a read is
+    let in, anything else is an error. Changes are made by one commit, so whatever a fork cuts off has changed nothing:
+    guards that threads of the parent held are free in the child. ``version`` counts the changes.
+    """
+
+    __slots__ = ("_held", "version")
 
     def __init__(self) -> None:
+        self._held: dict[str, _Holder] = {}  # empty, or the holder: to set it if there is none is one step
+        self.version = 0
+
+    def begin(self, *, changes: bool = True) -> bool:
+        """Hold the guard, unless it is held; True if it is now."""
+        holder = _Holder(changes=changes)
+        return self._held.setdefault("", holder) is holder
+
+    def enter(self, *, changes: bool = True) -> None:
+        """Hold the guard, after waiting for others."""
+        pause = SHORTEST
+        while not self.begin(changes=changes):
+            holder = self._held.get("")
+            if holder is None:
+                continue
+            if holder.thread == get_ident():
+                if changes or holder.changes:
+                    raise StreamevalError(REENTERED)
+                holder.depth += 1
+                return
+            if holder.forks != _forks:
+                self._held.clear()
+                continue
+            sleep(pause)
+            pause = min(2 * pause, LONGEST)
+
+    def leave(self, *, changed: bool) -> None:
+        """Let go."""
+        self.version += changed
+        self._held[""].depth -= 1
+        if not self._held[""].depth:
+            self._held.clear()
+
+    def __enter__(self) -> Self:
+        self.enter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.leave(changed=kind is None)
+
+    @property
+    def reading(self) -> _Reading:
+        """What surrounds reads."""
+        return _Reading(self)
+
+
+class _Reading:
+    __slots__ = ("_guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    def __enter__(self) -> None:
+        self._guard.enter(changes=False)
+
+    def __exit__(self, *_: object) -> None:
+        self._guard.leave(changed=False)
+
+
+class Guards:
+    """Several guards, held together: of objects that change, and of others that are read.
+
+    Whoever waits for one of them holds none, so that nobody waits for ever.
+    """
+
+    __slots__ = ("_changed", "_guards")
+
+    def __init__(self, changed: Iterable[Guard], read: Iterable[Guard] = ()) -> None:
+        self._changed = list(dict.fromkeys(changed))
+        self._guards = list(dict.fromkeys([*self._changed, *read]))
+
+    def __enter__(self) -> None:
+        held: list[Guard] = []
+        try:
+            while len(held) < len(self._guards):
+                guard = self._guards[len(held)]
+                changes = guard in self._changed
+                if not guard.begin(changes=changes):
+                    while held:
+                        held.pop().leave(changed=False)
+                    guard.enter(changes=changes)
+                    self._guards.remove(guard)
+                    self._guards.insert(0, guard)
+                held.append(guard)
+        except BaseException:
+            for guard in held:
+                guard.leave(changed=False)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for guard in self._guards:
+            guard.leave(changed=kind is None and guard in self._changed)
+
+
+RETIRED = Guard()
+"""Held for ever: the guard of states that their object has replaced, so that nothing is counted in them."""
+RETIRED.begin()
+
+
+class Root:
+    """Holds the values of all tables of one set of states; ``guard`` is that of the object that they belong to."""
+
+    __slots__ = ("_versions", "guard")
+
+    def __init__(self, guard: Guard | None = None) -> None:
         # Before and after a commit that is under way as long as the list is empty.
         self._versions: tuple[tuple[Any, ...], tuple[Any, ...], list[bool]] = (), (), []
+        self.guard = Guard() if guard is None else guard
 
     @property
     def values(self) -> tuple[Any, ...]:

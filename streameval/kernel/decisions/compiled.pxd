@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from streameval.kernel.commit.compiled cimport Cell, Root
 from streameval.kernel.decisions.placing cimport Placing
 from streameval.kernel.table cimport se_sums
 
@@ -14,10 +15,14 @@ cdef extern from "decisions/counts.h" nogil:
 cdef class Counts(Placing):
     cdef se_counts counted
     cdef public bint scratch
+    cdef Root root
+    # Of the weight sums of the same examples: while it has a value, each example needs its weight.
+    cdef public Cell weights
     # How many slots of the example counted last are in `touched`.
     cdef Py_ssize_t landed
 
-    cpdef int count_example(
+    cdef bint start(self)
+    cdef int count_one(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
     ) except -1
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil

@@ -70,6 +70,7 @@ cdef class Counts(Placing):
     """See `streameval.kernel.decisions.numpy.Counts`."""
 
     def __cinit__(self, root, Py_ssize_t width):
+        self.root = root
         if not se_counts_init(&self.counted, self.width):
             raise MemoryError
 
@@ -88,7 +89,21 @@ cdef class Counts(Placing):
 
     # -- one example --------------------------------------------------------------------------------------------------
 
-    cpdef int count_example(
+    cdef bint start(self):
+        """Hold the guard for a call that counts without weights; False if it is held, or there are weights."""
+        return (self.weights is None or self.weights.value is None) and self.root.guard.start(True)
+
+    def count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign):
+        cdef int code = -1
+        if not self.start():
+            return OTHER
+        try:
+            code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
+        finally:
+            self.root.guard.stop(code == 0)
+        return code
+
+    cdef int count_one(
         self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign
     ) except -1:
         cdef Py_ssize_t slots
@@ -114,9 +129,13 @@ cdef class Counts(Placing):
         cdef uint64_t totals[3]
         cdef bytearray held = bytearray()  # the slots of all examples
         cdef se_sums keys
-        if not se_sums_init(&keys, 64, 1):
-            raise MemoryError
+        cdef bint done = False
+        if not self.start():
+            return OTHER
+        keys.places = NULL
         try:
+            if not se_sums_init(&keys, 64, 1):
+                raise MemoryError
             self.begin(columns, threshold)
             for position in range(examples):
                 slots = self.placed(columns, fixed, y_true[position], y_pred[position], totals)
@@ -136,8 +155,10 @@ cdef class Counts(Placing):
                 self.counted.cell[(<Py_ssize_t*>PyByteArray_AS_STRING(held))[position]] += 1
             se_add_rows(&self.counted, &keys, 1)
             self.counted.examples += examples
+            done = True
             return DONE
         finally:
+            self.root.guard.stop(done)
             free(keys.places)
 
     def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign):

@@ -14,12 +14,12 @@ A change of counts is a new tuple of arrays, so one example costs O(labels); see
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.commit.numpy import Cell, Part, Root
 from streameval.kernel.decisions.rows import dense_rows, limbs, list_rows, tally, weigh_dense, weigh_lists
 from streameval.kernel.lists.numpy import grouped, taken
 from streameval.kernel.types import (
@@ -77,13 +77,15 @@ class Counts:
     examples are only used on counts that are thrown away if they fail.
 
     ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy.
+    ``weights`` is the cell of the weight sums of the same examples; while there are any, nothing is counted without.
     """
 
-    __slots__ = ("_cell", "scratch")
+    __slots__ = ("_cell", "scratch", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
         self.scratch = False
+        self.weights: Cell | None = None
 
     @property
     def _value(self) -> _Value:
@@ -140,8 +142,19 @@ class Counts:
     def count_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
     ) -> int:
-        """Do at once what `prepare_plain` prepares."""
-        return self._commit(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
+        """Do at once what `prepare_plain` prepares, unless the guard is held, or there are weights."""
+        return self._guarded(lambda: self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
+
+    def _guarded(self, prepare: Callable[[], Part | int]) -> int:
+        guard = self._cell.root.guard
+        if (self.weights and self.weights.value is not None) or not guard.begin():
+            return OTHER
+        code = REFUSED
+        try:
+            code = self._commit(prepare())
+        finally:
+            guard.leave(changed=code == DONE)
+        return code
 
     def count_examples(
         self, columns: Mapping[Any, int], fixed: int, y_true: list[Any], y_pred: list[Any], threshold: float | None
@@ -152,7 +165,7 @@ class Counts:
             code = counted.count_example(columns, fixed, true, pred, threshold, 1)
             if code != DONE:
                 return code
-        return self._commit(self.prepare_merge(counted, None, 0, 1))
+        return self._guarded(lambda: self.prepare_merge(counted, None, 0, 1))
 
     def place_example(self, *_: object) -> tuple[IntArray, RowKey] | None:
         """Slots and row key of what `prepare_plain` reads, or None; always None in this twin, which gains nothing."""

@@ -124,12 +124,15 @@ cdef class Tape:
         cdef Appended one
         cdef Py_ssize_t width = max(counts.width, len(columns)), position
         cdef int32_t slot
-        cdef int code
-        if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10:
+        cdef int code = -1
+        if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10 or not counts.start():
             return OTHER
-        describe(&one, width, 1.0, stamp)
-        self.reserve(&one)
-        code = counts.count_example(columns, fixed, y_true, y_pred, threshold, 1)
+        try:
+            describe(&one, width, 1.0, stamp)
+            self.reserve(&one)
+            code = counts.count_one(columns, fixed, y_true, y_pred, threshold, 1)
+        finally:
+            counts.root.guard.stop(code == 0)
         if code:
             return code
         for position in range(counts.landed):

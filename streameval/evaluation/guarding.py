@@ -1,0 +1,73 @@
+"""How calls of one object follow each other, whichever threads they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
+
+from streameval.kernel.backend import commit
+from streameval.states.base import Part
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+Change: TypeAlias = tuple[Sequence[commit.Guard], Callable[[], list[Part]]]
+"""What was read of the user's, as a change still to be made: the guards to hold, and what prepares it under these."""
+
+
+def make(changes: Sequence[Change]) -> None:
+    """Make all of several changes, or none of them."""
+    with commit.Guards([guard for guards, _ in changes for guard in guards]):
+        commit.Root.commit([part for _, prepare in changes for part in prepare()])
+
+
+def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method that sees one moment of the object, whose ``_guard`` it holds."""
+
+    @wraps(method)
+    def read(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
+        with self._guard.reading:  # type: ignore[attr-defined]
+            return method(self, *args, **keywords)
+
+    return read
+
+
+def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method that changes the object and runs no code of the user."""
+
+    @wraps(method)
+    def change(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
+        with self._guard:  # type: ignore[attr-defined]
+            return method(self, *args, **keywords)
+
+    return change
+
+
+def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
+    """A method that changes the object by another one, which may be the same; both are held."""
+
+    @wraps(method)
+    def combine(self: S, other: S) -> R:
+        with commit.Guards((self._guard,), guards_of(other)):  # type: ignore[attr-defined]
+            return method(self, other)
+
+    return combine
+
+
+def compares(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
+    """A method that reads two objects, which may be the same; both are held."""
+
+    @wraps(method)
+    def compare(self: S, other: S) -> R:
+        with commit.Guards((), (*guards_of(self), *guards_of(other))):
+            return method(self, other)
+
+    return compare
+
+
+def guards_of(holder: object) -> tuple[commit.Guard, ...]:
+    """The guard of an object; none where it is anything else, which is for others to refuse."""
+    guard = getattr(holder, "_guard", None)
+    return () if guard is None else (guard,)

@@ -1,0 +1,20 @@
+cdef class Guard:
+    cdef unsigned long thread  # that holds it, or 0
+    cdef unsigned long forks  # before it was entered
+    cdef bint changes
+    cdef Py_ssize_t depth
+    cdef readonly unsigned long long version
+
+    cdef bint start(self, bint changes) noexcept
+    cdef int wait(self, bint changes) except -1
+    cdef void stop(self, bint changed) noexcept
+
+
+cdef class Root:
+    cdef public Guard guard
+
+
+cdef class Cell:
+    cdef readonly object value
+
+    cdef _prepare(self, dict changes, factor)
