@@ -74,13 +74,18 @@ class Core:
         return self, None, self.read_one(y_true, y_pred, weight, mask), None
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
-        """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held, here and to commit."""
+        """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
+        source, part, *_ = reading
+        if part is not None and sign > 0 and source is self and self.weights.value is None:
+            return [part]
+        return self.states.prepare([(self.example(reading), sign)])
+
+    def example(self, reading: Reading) -> Example:
+        """The example in the columns of these states; the guard is held."""
         source, part, example, y_pred = reading
-        if part is not None:  # without weights, and for counting only
-            if sign > 0 and source is self and self.weights.value is None:
-                return [part]
-            example = source.read_one(example, y_pred, 1.0, None)  # which runs no code of the user, since it is plain
-        return self.states.prepare([(self.states.taken(example, source.labels), sign)])
+        if part is not None:  # it is plain, so that to read it runs no code of the user
+            example = source.read_one(example, y_pred, 1.0, None)
+        return self.states.taken(example, source.labels)
 
     def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
         """Count one unweighted example straight from what the user gave, if it is of a common form."""

@@ -72,7 +72,7 @@ class Accumulator(Mergeable):
         """Count with something else from now on."""
         core.states.belong(self._guard)
         replaced, self._core = self._core, core
-        replaced.states.root.guard = commit.RETIRED
+        replaced.states.retire()
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
@@ -140,11 +140,11 @@ class Accumulator(Mergeable):
             self._spend(1)
         return (self._guard,), lambda: self._core.prepare(reading, sign)
 
-    def _spend(self, unused: int) -> None:
+    def _spend(self, unused: int, *, guarded: bool = False) -> None:
         """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
         self._until_compaction -= unused
         if self._until_compaction < 0:
-            with self._guard:
+            with self._guard.reading if guarded else self._guard:
                 self._compact()
 
     def _merge(self, states: StateSet) -> None:

@@ -14,7 +14,7 @@ from streameval.schema.text import quoted
 from streameval.wire.envelope import METRIC
 
 A = TypeVar("A", bound=Accumulator)
-Reading: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
+Answer: TypeAlias = float | dict[Label, float] | dict[str, float | dict[Label, float]]
 
 
 def template_of(evaluator: A, name: str) -> A:
@@ -36,7 +36,7 @@ def saved_template(saved: Saved) -> Any:
     return (Metric if saved.holder == METRIC else Evaluator)._from_saved(saved)
 
 
-def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Reading:
+def answer_of(holder: Accumulator, metric: MetricLike | None, what: str) -> Answer:
     """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not."""
     whole: object = holder
     if isinstance(whole, Evaluator):

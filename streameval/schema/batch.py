@@ -159,6 +159,13 @@ class Example(NamedTuple):
         slots = 5 * columns[self.slots // 5] + self.slots % 5
         return self._replace(slots=slots, scored=None if self.scored is None else _moved(self.scored, columns))
 
+    def weighing(self, weight: float) -> Example:
+        """The same example with another weight."""
+        weights = None if weight == 1.0 else np.array([weight])
+        return self._replace(
+            weight=weight, scored=None if self.scored is None else replace(self.scored, weights=weights)
+        )
+
     @classmethod
     def at(cls, slots: IntArray, weight: float, scored: Batch | None = None) -> Example:
         """The example of these slots."""

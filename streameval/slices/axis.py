@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from streameval.evaluation.counting import Accumulator, compacted
+from streameval.evaluation.counting import Accumulator, compacted, core_of
+from streameval.kernel.backend import commit
 from streameval.schema.text import quoted
 from streameval.slices.values import OTHER, Key, Other, Value, in_order, rank_of
 
@@ -89,16 +90,29 @@ class AxisSlices(Generic[A]):
         """Independent slices with the same examples."""
         return AxisSlices(self.axis, {key: part.copy() for key, part in self.slices.items()}, self.overflow.copy())
 
+    def belong(self, guard: commit.Guard) -> AxisSlices[A]:
+        """Be parts of the object that a guard belongs to."""
+        for part in (*self.slices.values(), self.overflow):
+            part._belong(guard)
+        return self
+
+    def retire(self) -> None:
+        """Be parts of it no longer."""
+        for part in (*self.slices.values(), self.overflow):
+            core_of(part).states.retire()
+
     def with_examples(
-        self, added: dict[Key, A], overflow: A | None, empty: A
+        self, added: dict[Key, A], overflow: A | None, empty: A, guard: commit.Guard
     ) -> tuple[AxisSlices[A], list[tuple[A, A]]]:
-        """These slices with more examples, and in pairs which slice is still to be merged with what; nothing changes.
+        """These slices with more examples, and in pairs which slice is still to be merged with what.
 
         The examples of ``overflow`` have keys that cannot have a slice of their own; ``empty`` has none.
         """
         selected = self.axis.selected({*self.keys(), *added})
         slices = {key: part for key, part in self.slices.items() if key in selected or self.axis.closed}
         displaced = [part for key, part in self.slices.items() if key not in slices and part.examples]
+        for part in displaced:
+            core_of(part).states.retire()
         merges: list[tuple[A, A]] = []
         for key, part in added.items():
             if key not in selected:
@@ -106,7 +120,7 @@ class AxisSlices(Generic[A]):
             elif key in slices:
                 merges.append((slices[key], part))
             else:
-                slices[key] = merged([part], empty)
+                slices[key] = merged([part], empty)._belong(guard)
         if overflow is not None and overflow.examples:
             displaced.append(overflow)
         rest = self.overflow
@@ -114,7 +128,8 @@ class AxisSlices(Generic[A]):
             more = displaced[0] if len(displaced) == 1 else merged(displaced, empty)
             merges.append((rest, more))
         elif displaced:
-            rest = merged(displaced, empty)
+            core_of(rest).states.retire()
+            rest = merged(displaced, empty)._belong(guard)
         return AxisSlices(self.axis, slices, rest), merges
 
 

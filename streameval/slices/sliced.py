@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
+from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
-from streameval.evaluation.holding import Reading, answer_of, saved_template, template_of
+from streameval.evaluation.guarding import Change, changes, combines, make, reads
+from streameval.evaluation.holding import Answer, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
 from streameval.kernel.backend import commit
@@ -85,7 +87,7 @@ class Sliced(Mergeable, Generic[A]):
     (2, 0.6666666666666666)
     """
 
-    __slots__ = ("_by", "_cell", "_cross", "_declared", "_empty", "_most")
+    __slots__ = ("_by", "_cell", "_cross", "_declared", "_empty", "_guard", "_most")
     _holder: ClassVar[int] = SLICED
     _empty: A
     _cell: commit.Cell  # of the slices along each axis
@@ -103,8 +105,10 @@ class Sliced(Mergeable, Generic[A]):
         check_number("most", most, 1, 2**63 - 1)
         self._by, self._most = names_of(by, "by"), most
         self._cross, self._declared = combinations_of(cross, self._by), declared_of(values, self._by)
+        self._guard = commit.Guard()
         self.reset()
 
+    @changes
     def reset(self) -> None:
         """Forget every example."""
         known = [None if keys is None else frozenset(keys) for keys in self._declared]
@@ -114,15 +118,23 @@ class Sliced(Mergeable, Generic[A]):
             axis = Axis(names, places, self._most, tuple(known[place] for place in places))
             keys = self._declared[places[0]] if axis.closed else None
             made.append(AxisSlices(axis, {key: self._empty.copy() for key in keys or ()}, self._empty.copy()))
-        self._cell = commit.Root().cell(tuple(made))
+        replaced = getattr(self, "_cell", None)
+        self._cell = commit.Root().cell(tuple(group.belong(self._guard) for group in made))
+        for group in () if replaced is None else replaced.value:
+            group.retire()
 
     @property
     def _slices(self) -> tuple[AxisSlices[A], ...]:
         slices: tuple[AxisSlices[A], ...] = self._cell.value
         return slices
 
-    def _become(self, slices: Iterable[AxisSlices[A]], parts: Iterable[Part] = ()) -> None:
-        commit.Root.commit([*parts, self._cell.prepare_store(tuple(slices))])
+    def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
+        replaced = self._slices
+        commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
+        kept = {id(part) for group in self._slices for part in group.slices.values()}
+        for part in (part for group in replaced for part in group.slices.values()):
+            if id(part) not in kept:
+                core_of(part).states.retire()
 
     def update(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
@@ -134,14 +146,12 @@ class Sliced(Mergeable, Generic[A]):
         where
             The value of each name that slices are by; other names may be in it too.
         """
-        keys = self._keys(where)
-        parts = [group.slices.get(key) for group, key in zip(self._slices, keys, strict=True)]
-        if all(part is not None for part in parts):
-            self._count_one(parts, (y_true, y_pred, weight, mask), 1)  # type: ignore[arg-type]
-            return
-        added = self._empty.copy()
-        added.update(y_true, y_pred, weight=weight, mask=mask)
-        self._add([({key: added}, None) for key in keys], 1)
+        if len(self._slices) == 1 and mask is None and type(weight) in NUMBERS and weight == 1:
+            (key,) = self._keys(where)
+            part = self._slices[0].slices.get(key)
+            if part is not None and core_of(part).fast_count(y_true, y_pred, 1):
+                return
+        make([self._change(y_true, y_pred, where=where, weight=weight, mask=mask)])
 
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
@@ -154,33 +164,50 @@ class Sliced(Mergeable, Generic[A]):
             If the counts show that no such example was counted; or if it is the last one of its slice while others
             have no room: which of them would now have a slice is not known any more. Nothing has changed then.
         """
-        parts = []
-        for group, key in zip(self._slices, self._keys(where), strict=True):
-            part = group.slices.get(key)
-            if part is None or not part.examples:
-                part = group.overflow
-                if key in group.axis.selected({*group.keys(), key}):
-                    raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
-            elif part.examples == 1 and group.overflow.examples and group.full():
-                raise RevertError(
-                    f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
-                    f"values should have a slice in its place is not known any more; construct with "
-                    f"most={self._most + 1} or more, or with values="
-                )
-            parts.append(part)
-        self._count_one(parts, (y_true, y_pred, weight, mask), -1)
+        make([self._change(y_true, y_pred, where=where, weight=weight, mask=mask, sign=-1)])
 
-    def _count_one(self, parts: list[A], example: tuple[object, object, Any, object], sign: int) -> None:
-        y_true, y_pred, weight, mask = example
-        if len(parts) == 1:
-            verb = parts[0].update if sign > 0 else parts[0].revert
-            verb(y_true, y_pred, weight=weight, mask=mask)
-            return
-        slices = self._slices
-        prepared = [part._prepare(y_true, y_pred, weight=weight, mask=mask, sign=sign) for part in parts]
-        if self._slices is not slices:
-            raise InputError("the slices were changed by the very example that they were reading; copy it first")
-        commit.Root.commit([change for changes in prepared for change in changes])
+    def _change(
+        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None,
+        sign: int = 1,
+    ) -> Change:  # fmt: skip
+        """Read one example to be counted, or taken back with sign -1."""
+        keys = self._keys(where)
+        of_keys = [group.slices.get(key, group.overflow) for group, key in zip(self._slices, keys, strict=True)]
+        readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
+        return (self._guard,), lambda: self._prepare(keys, readings, sign)
+
+    def _prepare(self, keys: list[Key], readings: list[Reading], sign: int) -> list[Part]:
+        places = list(zip(self._slices, keys, strict=True))
+        if sign > 0 and not all(key in group.slices for group, key in places):
+            added = self._empty.copy()
+            core = core_of(added)
+            core.states.root.commit(core.prepare(readings[0]))
+            return self._prepare_add([({key: added}, None) for key in keys], 1)
+        if sign < 0:
+            parts = [self._reverted(group, key) for group, key in places]
+        else:
+            parts = [group.slices[key] for group, key in places]
+        return [
+            change
+            for part, reading in zip(parts, readings, strict=True)
+            for change in core_of(part).prepare(reading, sign)
+        ]
+
+    def _reverted(self, group: AxisSlices[A], key: Key) -> A:
+        """Where an example is taken back."""
+        part = group.slices.get(key)
+        if part is None or not part.examples:
+            part = group.overflow
+            if key in group.axis.selected({*group.keys(), key}):
+                raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
+        elif part.examples == 1 and group.overflow.examples and group.full():
+            raise RevertError(
+                f"cannot revert: this is the last example of {group.axis.describe(key)}, and which of the other "
+                f"values should have a slice in its place is not known any more; construct with "
+                f"most={self._most + 1} or more, or with values="
+            )
+        part._spend(1, guarded=True)
+        return part
 
     def update_many(
         self,
@@ -203,15 +230,21 @@ class Sliced(Mergeable, Generic[A]):
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
-        groupings = [_grouped(group, [columns[place] for place in group.axis.places]) for group in self._slices]
+        by_axis = [[columns[place] for place in group.axis.places] for group in self._slices]
+        groupings = [_grouped(group, of_names) for group, of_names in zip(self._slices, by_axis, strict=True)]
         like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
         parts = gathered(like, y_true, y_pred, mask, weights, [(codes, len(keys) + 1) for codes, keys in groupings])
         added = [
             ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
             for (_, keys), of_keys in zip(groupings, parts, strict=True)
         ]
-        self._add(added, len(groupings[0][0]))
+        with self._guard:
+            for group, (_, keys), of_names in zip(self._slices, groupings, by_axis, strict=True):
+                if _grouped(group, of_names)[1] != keys:
+                    raise InputError("slices have come or gone while these examples were read; count them again")
+            self._add(added, len(groupings[0][0]))
 
+    @combines
     def merge(self, other: Self) -> None:
         """Add all examples that ``other`` has counted. ``other`` stays as it is; merging with itself doubles.
 
@@ -227,6 +260,7 @@ class Sliced(Mergeable, Generic[A]):
         ]
         self._add(added, other._slices[0].examples())
 
+    @combines
     def unmerge(self, other: Self) -> None:
         """Take out all examples that ``other`` has counted: the exact inverse of `merge`. ``other`` stays as it is.
 
@@ -265,7 +299,10 @@ class Sliced(Mergeable, Generic[A]):
         return {"by": self._by, "cross": self._cross, "most": self._most, "values": self._declared}
 
     def _add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> None:
-        """Add examples to the slices of each axis: by key, and those of the overflow."""
+        commit.Root.commit(self._prepare_add(added, examples))
+
+    def _prepare_add(self, added: Sequence[tuple[dict[Key, A], A | None]], examples: int) -> list[Part]:
+        """Add examples to the slices of each axis: by key, and those of the overflow; the guard is held."""
         count = self._slices[0].examples()
         if count + examples > COUNT_MAX:
             raise CounterOverflowError(
@@ -274,11 +311,11 @@ class Sliced(Mergeable, Generic[A]):
             )
         changed, parts = [], list[Part]()
         for group, (of_keys, overflow) in zip(self._slices, added, strict=True):
-            group, merges = group.with_examples(of_keys, overflow, self._empty)
+            group, merges = group.with_examples(of_keys, overflow, self._empty, self._guard)
             changed.append(group)
             for target, part in merges:
                 parts += target._prepare_merge(core_of(part).states)
-        self._become(changed, parts)
+        return [*parts, self._cell.prepare_store(tuple(changed))]
 
     def _keys(self, where: Mapping[str, Value]) -> list[Key]:
         """The key of one example along each axis."""
@@ -301,14 +338,17 @@ class Sliced(Mergeable, Generic[A]):
         return self._empty.reads_scores
 
     @property
+    @reads
     def examples(self) -> int:
         """How many examples were counted."""
         return self._slices[0].examples()
 
+    @reads
     def total(self) -> A:
         """An ordinary object with all examples."""
         return self._slices[0].total(self._empty)
 
+    @reads
     def slices(self, by: str | tuple[str, ...] | None = None) -> tuple[Slice[A], ...]:
         """The slices by a name or a combination of names, or all there are, as independent values.
 
@@ -330,6 +370,10 @@ class Sliced(Mergeable, Generic[A]):
             if len(self._by) > 1:
                 raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
             where = {self._by[0]: where}
+        return self._at(dict(where))
+
+    @reads
+    def _at(self, where: dict[str, Value | Other]) -> A:
         for group in self._slices:
             names = group.axis.names
             if set(names) == set(where):
@@ -339,13 +383,14 @@ class Sliced(Mergeable, Generic[A]):
                 part = group.slices.get(key_of(values, names))
                 if part is None or not (part.examples or group.axis.closed):
                     known = [str(value) for value in map(values_of, group.keys())]
-                    raise InputError(f"there is no slice {quoted(dict(where))}{suggestion(str(values[0]), known)}")
+                    raise InputError(f"there is no slice {quoted(where)}{suggestion(str(values[0]), known)}")
                 return part.copy()
         raise InputError(f"slices are by {[group.axis.names for group in self._slices]}, not by {quoted(tuple(where))}")
 
+    @reads
     def get(
         self, metric: MetricLike | None = None, *, by: str | tuple[str, ...] | None = None
-    ) -> dict[str | tuple[str, ...], dict[Where, Reading]]:
+    ) -> dict[str | tuple[str, ...], dict[Where, Answer]]:
         """What each slice answers, by the name or names, and then by value; see `slices` for their order.
 
         Parameters
@@ -355,7 +400,7 @@ class Sliced(Mergeable, Generic[A]):
         by
             A name, or a tuple of names that were given as ``cross``; without it, each of them.
         """
-        answers: dict[str | tuple[str, ...], dict[Where, Reading]] = {}
+        answers: dict[str | tuple[str, ...], dict[Where, Answer]] = {}
         for group in self._selected(by):
             parts, names = group.ordered(), group.axis.names
             values = {OTHER if key is None else values_of(key): answer_of(part, metric, ANSWERS) for key, part in parts}
@@ -367,6 +412,7 @@ class Sliced(Mergeable, Generic[A]):
             answers[names[0] if len(names) == 1 else names] = values
         return answers
 
+    @reads
     def report(self, by: str | tuple[str, ...] | None = None, *, digits: int = 4) -> str:
         """A table: examples and metrics of each slice and of all together. Values per label are left out."""
         from streameval.report.text import SliceRow, slices_report  # only when asked
@@ -391,14 +437,17 @@ class Sliced(Mergeable, Generic[A]):
             raise InputError(f"by must be one of {[one.axis.describe() for one in self._slices]}, not {quoted(by)}")
         return groups
 
+    @reads
     def copy(self) -> Self:
         """An independent object with the same content."""
         twin = type(self).__new__(type(self))
+        twin._guard = commit.Guard()
         twin._empty, twin._by, twin._cross = self._empty, self._by, self._cross
         twin._most, twin._declared = self._most, self._declared
-        twin._cell = commit.Root().cell(tuple(group.copy() for group in self._slices))
+        twin._cell = commit.Root().cell(tuple(group.copy().belong(twin._guard) for group in self._slices))
         return twin
 
+    @reads
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         sink = self._head()
@@ -433,6 +482,7 @@ class Sliced(Mergeable, Generic[A]):
                 raise FormatError("the slices by different names are not of the same examples")
         return made
 
+    @reads
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
         return f"<Sliced of {self.examples} examples, {sizes}: {self._empty!r}>"

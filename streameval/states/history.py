@@ -79,6 +79,7 @@ class History:
     def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
         self.states, self.labels, self.counts = states, states.labels, states.decisions.table
         self.tape, self.clock = backend.tape.Tape(states.root, timed), states.root.cell(clock)
+        self.tape.earliest = clock
 
     @property
     def latest(self) -> int:
@@ -135,6 +136,7 @@ class History:
         overdue = self.tape.overdue(size, limit)
         drop, oldest = self._prepare_drop(overdue)
         self.states.root.commit([self.clock.prepare_store(clock), *self._prepare_merges([], oldest), *drop])
+        self.tape.earliest = clock
 
     def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
         """Take the oldest examples off the tape, and how many of them are still to be taken back from the states."""

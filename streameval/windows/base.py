@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from streameval.errors import FormatError, InputError
+from streameval.errors import FormatError
 from streameval.evaluation.counting import Accumulator, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.guarding import reads
 from streameval.evaluation.holding import answer_of, saved_template
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
+from streameval.kernel.backend import commit
 from streameval.report.label_table import LabelTable
 from streameval.schema.labels import Label
 from streameval.windows.times import Clock
@@ -25,9 +27,10 @@ M = TypeVar("M", bound=Metric)
 class Window(Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
-    __slots__ = ("_clock", "_template")
+    __slots__ = ("_clock", "_guard", "_template")
     _holder: ClassVar[int]
     _span_name: ClassVar[str]
+    _guard: commit.Guard
     _template: A
     _clock: Clock
 
@@ -59,19 +62,23 @@ class Window(Mergeable, ABC, Generic[A]):
         metric
             One metric to ask an evaluator for; without it, all of its metrics by name.
         """
-        return answer_of(self._current(), metric, "a window over a single metric answers")
+        with self._guard.reading:
+            return answer_of(self._current(), metric, "a window over a single metric answers")
 
     @property
+    @reads
     def examples(self) -> int:
         """How many examples are in the window, whatever their weights."""
         return self._current().examples
 
     @property
+    @reads
     def weight(self) -> float:
         """The total weight of the examples in the window, correctly rounded."""
         return self._current().weight
 
     @property
+    @reads
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then those that an example in the window mentions, sorted."""
         return self._current().labels
@@ -84,14 +91,17 @@ class Window(Mergeable, ABC, Generic[A]):
             raise AttributeError("an Evaluator has no direction; build the window from a metric")  # noqa: TRY004
         return template.bigger_is_better
 
+    @reads
     def per_label(self) -> LabelTable:
         """The outcomes of each label in the window."""
         return self._current().per_label()
 
+    @reads
     def tables(self, state: str) -> Any:
         """What functions read of the examples in the window; see `Evaluator.tables`."""
         return self._current().tables(state)
 
+    @reads
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
         """The report of an evaluator about the window; see `Evaluator.report`."""
         current: object = self._current()
@@ -99,6 +109,7 @@ class Window(Mergeable, ABC, Generic[A]):
             raise AttributeError("a single metric has no report; build the window from an Evaluator")  # noqa: TRY004
         return current.report(digits=digits, max_labels=max_labels)
 
+    @reads
     def snapshot(self) -> A:
         """An ordinary object with what is in the window, independent of it: to merge, save or report."""
         return self._current().copy()
@@ -133,12 +144,14 @@ class Window(Mergeable, ABC, Generic[A]):
         for name in (name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())):
             if hasattr(self, name):
                 setattr(twin, name, getattr(self, name))
+        twin._guard = commit.Guard()
         return twin
 
     def _differences(self, other: Self) -> list[str]:
         differing = parameter_differences(self._parameters(), other._parameters())
         return differing or differences(self._template, other._template)
 
+    @reads
     def to_bytes(self) -> bytes:
         """The window as bytes; equal windows have equal bytes, on every machine."""
         sink = Sink()
@@ -150,6 +163,7 @@ class Window(Mergeable, ABC, Generic[A]):
     def _decoded(cls, data: bytes) -> Self:
         _, source = opened(data, (cls._holder,))
         window = cls.__new__(cls)
+        window._guard = commit.Guard()
         with decoding():
             window._template = saved_template(take_empty(source))
             numbers = [source.integer_of_64_bits() for _ in range(source.count())]
@@ -159,6 +173,7 @@ class Window(Mergeable, ABC, Generic[A]):
                 raise FormatError("no window has this content")
         return window
 
+    @reads
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
         return f"<{type(self).__name__}({parameters}) of {self._current()!r}>"
@@ -167,8 +182,3 @@ class Window(Mergeable, ABC, Generic[A]):
 def put_numbers(sink: Sink, *numbers: int) -> None:
     """Write integers of at most 64 bits."""
     sink += (varint(len(numbers)), *map(zigzag, numbers))
-
-
-def changed_while_reading() -> InputError:
-    """What is wrong where an example uses the window that reads it."""
-    return InputError("this window was changed by the very examples that it was reading; copy them first")

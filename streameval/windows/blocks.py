@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
-from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
+from streameval.evaluation.guarding import Change, changes, combines, make, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
-from streameval.kernel.types import FloatArray
+from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import quoted
-from streameval.states.base import Part
+from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
-from streameval.windows.base import A, Window, changed_while_reading, put_numbers
+from streameval.windows.base import A, Window, put_numbers
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
 from streameval.wire.fields import Sink, Source, zigzag
 
@@ -47,8 +48,8 @@ class Place(NamedTuple):
     start: int | Fraction | float
 
 
-_Where: TypeAlias = tuple[WindowState[A], int, bool | None, Place]
-"""What is in the window, the key of an example, whether its time has a time zone, and its block."""
+_Time: TypeAlias = tuple[int, bool | None] | None
+"""The key of a time, and whether it has a time zone."""
 
 
 class Blocks(Window[A]):
@@ -81,12 +82,28 @@ class Blocks(Window[A]):
 
     def _begin(self, evaluator: A, clock: Clock, keep: int, origin: int = 0, zone: bool | None = None) -> None:
         self._clock, self._keep, self._origin, self._zone, self._last = clock, keep, origin, zone, _NOWHERE
+        self._guard = commit.Guard()
         self._template = template_of(evaluator, type(self).__name__)
         self.reset()
 
+    @changes
     def reset(self) -> None:
         """Forget every example, and the time."""
+        replaced = getattr(self, "_cell", None)
         self._cell = commit.Root().cell(WindowState(None if self.timed else 0, {}))
+        self._own({}, {} if replaced is None else replaced.value.blocks)
+
+    def _own(self, blocks: dict[int, A], replaced: Mapping[int, A]) -> None:
+        """Guard blocks as a part of this window, and let nothing be counted in those that are no part any more."""
+        for index, block in replaced.items():
+            if blocks.get(index) is not block:
+                core_of(block).states.retire()
+        for block in blocks.values():
+            self._owned(block)
+
+    def _owned(self, block: A) -> A:
+        core_of(block).table.most = COUNT_MAX if self.timed else self._clock.period
+        return block._belong(self._guard)
 
     def _edges(self, index: int) -> tuple[int | Fraction, int | Fraction]:
         """Where a block starts and ends."""
@@ -151,7 +168,9 @@ class Blocks(Window[A]):
         return state
 
     def _become(self, state: WindowState[A]) -> None:
-        commit.Root.commit([self._cell.prepare_store(self._pruned(state))])
+        state, replaced = self._pruned(state), self._cell.value.blocks
+        commit.Root.commit([self._cell.prepare_store(state)])
+        self._own(state.blocks, replaced)
 
     def _pruned(self, state: WindowState[A]) -> WindowState[A]:
         oldest = (state.newest or 0) - self._keep
@@ -176,43 +195,54 @@ class Blocks(Window[A]):
             If an argument cannot be understood, or ``t`` is missing, has no meaning or is too late. Nothing has
             changed then.
         """
-        where = state, _, _, place = self._where(t)
+        time = self._time(t)
+        state, _, place = self._where(time, t)
         block = state.blocks.get(place.number)
         plain = mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades
         if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
-            commit.Root.commit(self._prepare_at(where, y_true, y_pred, weight, mask))
+            make([self._change_at(time, block, y_true, y_pred, weight, mask, t)])
 
-    def _prepare(
+    def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
-    ) -> list[Part]:
-        """Prepare what `update` does, for a commit that follows at once."""
-        return self._prepare_at(self._where(t), y_true, y_pred, weight, mask)
+    ) -> Change:
+        """Read what `update` counts."""
+        time = self._time(t)
+        state, _, place = self._where(time, t)
+        return self._change_at(time, state.blocks.get(place.number), y_true, y_pred, weight, mask, t)
 
-    def _where(self, t: Time | None) -> _Where[A]:
-        """Where an example belongs."""
-        state: WindowState[A] = self._cell.value
-        clock = self._clock
-        if (t is None) is clock.timed:
+    def _time(self, t: Time | None) -> _Time:
+        if (t is None) is self._clock.timed:
             raise self._wrong_time("t")
-        if t is None:
-            key = self._position(state)
-            return state, key, None, self._place(key, t)
-        key, aware = clock.key(t)
-        place = self._place(key, t)
-        self._check_zone(state, aware)
-        self._check_late(place.number, state.newest, "t")
-        return state, key, aware, place
+        return None if t is None else self._clock.key(t)
 
-    def _prepare_at(self, where: _Where[A], y_true: object, y_pred: object, weight: float, mask: object) -> list[Part]:
-        state, key, aware, place = where
+    def _where(self, time: _Time, t: Time | None) -> tuple[WindowState[A], int, Place]:
+        """What is in the window, the key of an example that comes next, and its block."""
+        state: WindowState[A] = self._cell.value
+        key = self._position(state) if time is None else time[0]
+        place = self._place(key, t)
+        if time is not None:
+            self._check_zone(state, time[1])
+            self._check_late(place.number, state.newest, "t")
+        return state, key, place
+
+    def _change_at(
+        self, time: _Time, block: A | None, y_true: object, y_pred: object, weight: float, mask: object, t: Time | None
+    ) -> Change:
+        """Read an example, probably of this block."""
+        reading = core_of(self._template.copy() if block is None else block).read(y_true, y_pred, weight, mask)
+        return (self._guard,), lambda: self._prepare(reading, time, weight, t)
+
+    def _prepare(self, reading: Reading, time: _Time, weight: float, t: Time | None) -> list[Part]:
+        state, key, place = self._where(time, t)
         block = state.blocks.get(place.number)
-        counting = self._template.copy() if block is None else block
+        counting = self._owned(self._template.copy()) if block is None else block
         core = core_of(counting)
-        before, weight = core.states.examples, self._weigh(key, place, weight)
-        parts = core.prepare_one(y_true, y_pred, weight, mask, 1)
-        if self._cell.value is not state or core.states.examples != before:
-            raise changed_while_reading()
-        latest = self._seen(state.latest, key)
+        if self._fades:
+            example = core.example(reading).weighing(self._weigh(key, place, weight))
+            parts = core.states.prepare([(example, 1)])
+        else:
+            parts = core.prepare(reading)
+        latest, aware = self._seen(state.latest, key), None if time is None else time[1]
         if block is None:
             newest = place.number if state.newest is None else max(place.number, state.newest)
             blocks = {**state.blocks, place.number: counting}
@@ -243,17 +273,23 @@ class Blocks(Window[A]):
             If an argument cannot be understood, lengths differ, or times are missing, have no meaning or are too late.
             Nothing has changed then.
         """
-        state: WindowState[A] = self._cell.value
-        clock, newest, examples = self._clock, state.newest, 0
+        clock = self._clock
         if (times is None) is clock.timed:
             raise self._wrong_time("times")
-        keys, aware = (None, None) if times is None else clock.keys(times)
+        time = None if times is None else clock.keys(times)
+        gathered = core_of(self._template).scratch()
+        batches = list(gathered.read_many(y_true, y_pred, weights, mask))
+        with self._guard:
+            self._extend(gathered, batches, *(time or (None, None)))
+
+    def _extend(self, gathered: Core, batches: list[Batch], keys: IntArray | None, aware: bool | None) -> None:
+        """Count batches; the guard is held."""
+        state: WindowState[A] = self._cell.value
+        clock, newest, examples = self._clock, state.newest, 0
         if keys is None or len(keys):
             self._check_zone(state, aware)
-        first, before = self._position(state), _examples(state)
-        gathered = core_of(self._template).scratch()
-        states: dict[int, StateSet] = {}
-        for batch in gathered.read_many(y_true, y_pred, weights, mask):
+        first, states = self._position(state), dict[int, StateSet]()
+        for batch in batches:
             start, examples = examples, examples + batch.examples
             if keys is not None and examples > len(keys):
                 raise InputError(f"times has {len(keys)} entries for {examples} examples or more; give one per example")
@@ -271,8 +307,6 @@ class Blocks(Window[A]):
                 states[number].count(batch.take(slice(low, high)))
         if keys is not None and examples != len(keys):
             raise InputError(f"times has {len(keys)} entries for {examples} examples; give one per example")
-        if self._cell.value is not state or _examples(state) != before:
-            raise changed_while_reading()
         if newest is None or not examples:
             return
         blocks = dict(state.blocks)
@@ -292,15 +326,16 @@ class Blocks(Window[A]):
         InputError
             If ``t`` goes back, or windows are not of time.
         """
-        state: WindowState[A] = self._cell.value
         if not self.timed:
             raise self._wrong_time("t")
         key, aware = self._clock.key(t)
-        index = self._place(key, t).number
-        self._check_zone(state, aware)
-        if state.newest is not None and (index < state.newest or key < state.latest):
-            raise InputError(f"t goes back: {quoted(t)} is before the time so far")
-        self._become(WindowState(index, state.blocks, aware, self._seen(state.latest, key)))
+        with self._guard:
+            state: WindowState[A] = self._cell.value
+            index = self._place(key, t).number
+            self._check_zone(state, aware)
+            if state.newest is not None and (index < state.newest or key < state.latest):
+                raise InputError(f"t goes back: {quoted(t)} is before the time so far")
+            self._become(WindowState(index, state.blocks, aware, self._seen(state.latest, key)))
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
         super()._check_compatible(other, verb)
@@ -310,6 +345,7 @@ class Blocks(Window[A]):
                 "snapshots, or build windows of time"
             )
 
+    @combines
     def merge(self, other: Self) -> None:
         """Add the examples of another window, block by block. The other stays as it is.
 
@@ -336,6 +372,7 @@ class Blocks(Window[A]):
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
         self._become(WindowState(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
 
+    @combines
     def unmerge(self, other: Self) -> None:
         """Take out the examples of another window: the exact inverse of `merge`. The other stays as it is.
 
@@ -370,10 +407,11 @@ class Blocks(Window[A]):
             )
         self._become(mine._replace(blocks=blocks))
 
+    @reads
     def copy(self) -> Self:
         """An independent window with the same content."""
         twin, state = self._like(), self._state
-        blocks = {index: block.copy() for index, block in state.blocks.items()}
+        blocks = {index: twin._owned(block.copy()) for index, block in state.blocks.items()}
         twin._cell = commit.Root().cell(state._replace(blocks=blocks))
         return twin
 
@@ -400,6 +438,7 @@ class Blocks(Window[A]):
         started = newest != ALWAYS
         state = WindowState(newest if started else None, blocks, aware, latest)
         self._cell = commit.Root().cell(state)
+        self._own(blocks, {})
         fits = all(newest - self._keep <= index <= newest and block.examples for index, block in blocks.items())
         fits = fits and self._clock.holds(self._origin) and self._seen(ALWAYS, latest) == latest
         fits = fits and (aware is None) == (kind != 0 or not started)
@@ -413,10 +452,6 @@ class Blocks(Window[A]):
             self._edges(newest)
         if not fits:
             raise FormatError("the windows contradict each other")
-
-
-def _examples(state: WindowState[Any]) -> int:
-    return sum(block.examples for block in state.blocks.values())
 
 
 _NOWHERE = Place(0, 0, 0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError, MergeError, public
 from streameval.evaluation.core import NUMBERS, Core
 from streameval.evaluation.counting import core_of, with_states
+from streameval.evaluation.guarding import Change, changes, combines, make, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
@@ -18,7 +19,7 @@ from streameval.schema.recording import Recording
 from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
-from streameval.windows.base import A, Window, changed_while_reading, put_numbers
+from streameval.windows.base import A, Window, put_numbers
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
 from streameval.wire.fields import Sink, Source
@@ -38,7 +39,7 @@ class _Recent(Window[A]):
     _size: int
 
     def _begin(self, evaluator: A, clock: Clock, size: int) -> None:
-        self._clock, self._size = clock, size
+        self._clock, self._size, self._guard = clock, size, commit.Guard()
         self._template = template_of(evaluator, type(self).__name__)
         self.reset()
 
@@ -49,11 +50,13 @@ class _Recent(Window[A]):
     def _adopt(self, recording: Recording, clock: int = ALWAYS) -> None:
         """Replace what is in the window by a recording."""
         history = History(recording, core_of(self._template).states, clock=clock)
-        inner = with_states(self._template, history.states)
+        inner = with_states(self._template, history.states)._belong(self._guard)
+        if hasattr(self, "_now"):
+            self._now[0].states.retire()
         self._now = history, inner, core_of(inner)
 
     def _history(self) -> tuple[History, Core]:
-        """What is in the window, without labels that have left once they are most, and how examples are read."""
+        """What is in the window, without labels that have left once they are most; the guard is held."""
         history, _, core = self._now
         if history.needs_compaction():
             self._adopt(self._recording(history), history.clock.value)
@@ -63,39 +66,44 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _slide(self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int) -> None:
+    def _slide(self, y_true: object, y_pred: object, weight: float, mask: object, stamp: int, limit: int) -> bool:
+        """Count an example of a common form in as few steps as can be, as `Accumulator.update` does; whether it is."""
         history, _, core = self._now
-        # As in `Accumulator.update`: the common case in as few steps as can be.
-        if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
-            labels = core.labels
-            code = history.tape.slide(
-                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
-            )
-            if code == DONE:
-                return
-        commit.Root.commit(self._prepare_slide(y_true, y_pred, weight, mask, stamp, limit))
+        if not (core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1):
+            return False
+        labels = core.labels
+        code = history.tape.slide(
+            history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+        )
+        return bool(code == DONE)
 
-    def _prepare_slide(
-        self, y_true: object, y_pred: object, weight: object, mask: object, stamp: int, limit: int
-    ) -> list[Part]:
-        history, core = self._history()
-        if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
-            labels = core.labels
-            parts: list[Part] | int = history.tape.prepare_slide(
-                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
-            )
-            if not isinstance(parts, int):
-                return parts
-        example = core.read_one(y_true, y_pred, weight, mask)
-        if self._now[0] is not history or stamp < history.latest:
-            raise changed_while_reading()
-        return history.prepare_slide(example, stamp, self._size, limit)
+    def _change_at(
+        self, y_true: object, y_pred: object, weight: float, mask: object, time: Callable[[], tuple[int, int]]
+    ) -> Change:
+        """Read one example; ``time`` checks under the guard when it was, and what is over then."""
+        reading = self._now[2].read(y_true, y_pred, weight, mask)
+
+        def prepare() -> list[Part]:
+            stamp, limit = time()
+            history, core = self._history()
+            if reading[1] is not None:  # the example is plain
+                labels, size = core.labels, self._size
+                parts: list[Part] | int = history.tape.prepare_slide(
+                    history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, size, stamp, limit
+                )
+                if not isinstance(parts, int):
+                    return parts
+            return history.prepare_slide(core.example(reading), stamp, self._size, limit)
+
+        return (self._guard,), prepare
 
     def _extend(
-        self, y_true: object, y_pred: object, weights: object, mask: object, stamps: IntArray | None, size: int
+        self, y_true: object, y_pred: object, weights: object, mask: object, times: tuple[IntArray, bool | None] | None
     ) -> None:
-        """Count many examples, of which at most the last ``size`` stay."""
-        gathered = self._history()[1].scratch()
+        """Count many examples."""
+        gathered, size, stamps = self._now[2].scratch(), self._size, None if times is None else times[0]
+        if stamps is not None and len(stamps):
+            size = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
         recent = RecentExamples(gathered.labels, size, scored=gathered.config.scored)
         for batch in gathered.read_many(y_true, y_pred, weights, mask):
             gathered.states.count(batch)
@@ -104,14 +112,19 @@ class _Recent(Window[A]):
             raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
         if not recent.examples:
             return
-        history = self._now[0]
-        if stamps is not None and stamps[0] < history.latest:
-            raise changed_while_reading()
-        if recent.examples > size or (recent.examples == size and stamps is None):  # none of the old ones stays
-            self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
-            return
-        limit = self._limit(ALWAYS if stamps is None else int(stamps[-1]))
-        history.extend(gathered.states, recent, stamps, self._size, limit)
+        with self._guard:
+            if times is not None:
+                self._check(int(times[0][0]), times[1], "times[0]")
+            history, _ = self._history()
+            if recent.examples > size or (recent.examples == size and stamps is None):  # none of the old ones stays
+                self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
+                return
+            limit = self._limit(ALWAYS if stamps is None else int(stamps[-1]))
+            history.extend(gathered.states, recent, stamps, self._size, limit)
+
+    def _check(self, key: int, aware: bool | None, t: object) -> None:
+        """Raise if a time cannot come next; the guard is held."""
+        raise NotImplementedError
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Always raises `MergeError`: examples that were evicted when the two were merged are gone."""
@@ -123,15 +136,17 @@ class _Recent(Window[A]):
     def _current(self) -> A:
         return self._now[1]
 
+    @changes
     def reset(self) -> None:
         """Forget every example, and the time."""
         config = core_of(self._template).config
         self._adopt(Recording.empty(config.labels or (), timed=self.timed, scored=config.scored))
 
+    @reads
     def copy(self) -> Self:
         """An independent window with the same content."""
         twin, history = self._like(), self._now[0].copy()
-        inner = with_states(self._template, history.states)
+        inner = with_states(self._template, history.states)._belong(twin._guard)
         twin._now = history, inner, core_of(inner)
         return twin
 
@@ -191,17 +206,18 @@ class Rolling(_Recent[A]):
 
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``."""
-        self._slide(y_true, y_pred, weight, mask, 0, ALWAYS)
+        if not self._slide(y_true, y_pred, weight, mask, 0, ALWAYS):
+            make([self._change(y_true, y_pred, weight=weight, mask=mask)])
 
-    def _prepare(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> list[Part]:
-        """Prepare what `update` does, for a commit that follows at once."""
-        return self._prepare_slide(y_true, y_pred, weight, mask, 0, ALWAYS)
+    def _change(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> Change:
+        """Read what `update` counts."""
+        return self._change_at(y_true, y_pred, weight, mask, lambda: (0, ALWAYS))
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
     ) -> None:
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if one is wrong."""
-        self._extend(y_true, y_pred, weights, mask, None, self._size)
+        self._extend(y_true, y_pred, weights, mask, None)
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Always raises `MergeError`: which examples of two streams are the last ones, nobody knows."""
@@ -275,13 +291,13 @@ class TimeRolling(_Recent[A]):
         return self._clock.span()
 
     @property
+    @reads
     def latest(self) -> datetime | float | None:
         """The time so far: the latest that was passed. None if there was none; in UTC if times have a time zone."""
         latest = self._now[0].latest
         return None if latest == ALWAYS else self._clock.value(self._clock.exact(latest), self._aware)
 
     def _check(self, key: int, aware: bool | None, t: object) -> None:
-        """Raise if a time cannot come next."""
         latest = self._now[0].latest
         if latest == ALWAYS:
             self._aware = aware
@@ -306,24 +322,19 @@ class TimeRolling(_Recent[A]):
         InputError, LabelError
             If an argument cannot be understood, or ``t`` goes back. Nothing has changed then.
         """
-        key = self._key(t)
-        self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
-
-    def _prepare(
-        self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None
-    ) -> list[Part]:
-        """Prepare what `update` does, for a commit that follows at once."""
-        key = self._key(t)
-        return self._prepare_slide(y_true, y_pred, weight, mask, key, self._clock.before(key))
-
-    def _key(self, t: Time) -> int:
-        """A time that may come next."""
         key, aware = self._clock.key(t)
-        history = self._now[0]
-        newest = history.tape.latest
-        if newest is None or not newest <= key >= history.clock.value or aware is not self._aware:
-            self._check(key, aware, t)
-        return key
+        timed = aware is self._aware and self._now[0].tape.examples
+        if not (timed and self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))):
+            make([self._change(y_true, y_pred, t=t, weight=weight, mask=mask)])
+
+    def _change(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> Change:
+        """Read what `update` counts."""
+        key, aware = self._clock.key(t)
+        return self._change_at(y_true, y_pred, weight, mask, lambda: self._time(key, aware, t))
+
+    def _time(self, key: int, aware: bool | None, t: Time) -> tuple[int, int]:
+        self._check(key, aware, t)
+        return key, self._clock.before(key)
 
     def update_many(
         self,
@@ -352,11 +363,7 @@ class TimeRolling(_Recent[A]):
             raise InputError(
                 f"times goes back at position {int(back[0]) + 1}; give examples in the order of their times"
             )
-        stay = _ALL
-        if len(stamps):
-            self._check(int(stamps[0]), aware, "times[0]")
-            stay = int(np.count_nonzero(stamps > self._limit(int(stamps[-1]))))
-        self._extend(y_true, y_pred, weights, mask, stamps, stay)
+        self._extend(y_true, y_pred, weights, mask, (stamps, aware))
 
     def advance(self, t: Time) -> None:
         """Let time pass without an example; what is older than ``period`` is evicted.
@@ -367,9 +374,11 @@ class TimeRolling(_Recent[A]):
             If ``t`` goes back.
         """
         key, aware = self._clock.key(t)
-        self._check(key, aware, t)
-        self._now[0].advance(key, self._size, self._limit(key))
+        with self._guard:
+            self._check(key, aware, t)
+            self._now[0].advance(key, self._size, self._limit(key))
 
+    @combines
     def merge(self, other: Self) -> None:
         """Take in the examples of another window of the same period: those of both in the last period of both.
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import ClassVar, Generic
 
 from streameval.errors import InputError, public
+from streameval.evaluation.guarding import reads
 from streameval.schema.text import quoted
 from streameval.windows.base import A
 from streameval.windows.blocks import Blocks, WindowState
@@ -96,17 +97,20 @@ class Tumbling(Blocks[A]):
         self._begin(evaluator, clock, int(keep), start, zone)
 
     @property
+    @reads
     def index(self) -> int | None:
         """The number of the window in progress; None before the first time."""
         return self._state.newest
 
     @property
+    @reads
     def closed(self) -> tuple[ClosedWindow[A], ...]:
         """The kept windows before the one in progress that have examples, oldest first, as independent values."""
         state = self._state
         return tuple(self._closed(state, index) for index in sorted(state.blocks) if index != state.newest)
 
     @property
+    @reads
     def last(self) -> ClosedWindow[A] | None:
         """The newest of `closed`; None if there is none."""
         state = self._state

@@ -1,11 +1,10 @@
 cdef class Guard:
     cdef unsigned long thread  # that holds it, or 0
-    cdef unsigned long forks  # before it was entered
-    cdef bint changes
+    cdef unsigned long forks
     cdef Py_ssize_t depth
     cdef readonly unsigned long long version
 
-    cdef bint start(self, bint changes) noexcept
+    cdef bint start(self) noexcept
     cdef int wait(self, bint changes) except -1
     cdef void stop(self, bint changed) noexcept
 

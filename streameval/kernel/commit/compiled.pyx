@@ -29,17 +29,17 @@ if hasattr(os, "register_at_fork"):
 cdef class Guard:
     """See `streameval.kernel.commit.numpy.Guard`. No other thread runs between two lines here, except in ``sleep``."""
 
-    cdef bint start(self, bint changes) noexcept:
+    cdef bint start(self) noexcept:
         if self.thread:
             return False
-        self.thread, self.forks, self.changes, self.depth = PyThread_get_thread_ident(), forks, changes, 1
+        self.thread, self.forks, self.depth = PyThread_get_thread_ident(), forks, 1
         return True
 
     cdef int wait(self, bint changes) except -1:
         cdef double pause = SHORTEST
-        while not self.start(changes):
+        while not self.start():
             if self.thread == PyThread_get_thread_ident():
-                if changes or self.changes:
+                if changes:
                     raise StreamevalError(REENTERED)
                 self.depth += 1
                 return 0
@@ -57,7 +57,7 @@ cdef class Guard:
             self.thread = 0
 
     def begin(self):
-        return self.start(True)
+        return self.start()
 
     def __enter__(self):
         self.wait(True)
@@ -97,7 +97,7 @@ cdef class Guards:
         cdef Guard guard
         while held < len(self.guards):
             guard = self.guards[held]
-            if not guard.start(guard in self.changed):
+            if not guard.start():
                 while held:
                     held -= 1
                     (<Guard>self.guards[held]).stop(False)

@@ -38,21 +38,22 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Holder:
-    """A call that holds a guard: of which thread, before how many forks, whether it changes, and how deep it is."""
+    """A call that holds a guard: of which thread, after how many forks, and how many calls it is in all."""
 
-    __slots__ = ("changes", "depth", "forks", "thread")
+    __slots__ = ("depth", "forks", "thread")
 
-    def __init__(self, *, changes: bool) -> None:
-        self.thread, self.forks, self.changes, self.depth = get_ident(), _forks, changes, 1
+    def __init__(self) -> None:
+        self.thread, self.forks, self.depth = get_ident(), _forks, 1
 
 
 class Guard:
     """Lets one thread at a time into what cannot be one call of the kernel; no code of the user runs there.
 
     ``with guard:`` surrounds changes, ``with guard.reading:`` what only reads. Another thread waits, and its wait can
-    be interrupted. The same thread gets there again only by a signal handler or a finaliser: a read within a read is
-    let in, anything else is an error. Changes are made by one commit, so whatever a fork cuts off has changed nothing:
-    guards that threads of the parent held are free in the child. ``version`` counts the changes.
+    be interrupted. The same thread may read again, also within a change, since that shows nothing before its commit;
+    a change within a change or a read, which only a signal handler or a finaliser can try, is an error. What a fork
+    cuts off has changed nothing, so guards that threads of the parent held are free in the child. ``version`` counts
+    the changes.
     """
 
     __slots__ = ("_held", "version")
@@ -61,20 +62,20 @@ class Guard:
         self._held: dict[str, _Holder] = {}  # empty, or the holder: to set it if there is none is one step
         self.version = 0
 
-    def begin(self, *, changes: bool = True) -> bool:
-        """Hold the guard, unless it is held; True if it is now."""
-        holder = _Holder(changes=changes)
+    def begin(self) -> bool:
+        """Hold the guard, unless it is held; whether that was possible."""
+        holder = _Holder()
         return self._held.setdefault("", holder) is holder
 
     def enter(self, *, changes: bool = True) -> None:
         """Hold the guard, after waiting for others."""
         pause = SHORTEST
-        while not self.begin(changes=changes):
+        while not self.begin():
             holder = self._held.get("")
             if holder is None:
                 continue
             if holder.thread == get_ident():
-                if changes or holder.changes:
+                if changes:
                     raise StreamevalError(REENTERED)
                 holder.depth += 1
                 return
@@ -134,11 +135,10 @@ class Guards:
         try:
             while len(held) < len(self._guards):
                 guard = self._guards[len(held)]
-                changes = guard in self._changed
-                if not guard.begin(changes=changes):
+                if not guard.begin():
                     while held:
                         held.pop().leave(changed=False)
-                    guard.enter(changes=changes)
+                    guard.enter(changes=guard in self._changed)
                     self._guards.remove(guard)
                     self._guards.insert(0, guard)
                 held.append(guard)

@@ -18,6 +18,8 @@ cdef class Counts(Placing):
     cdef Root root
     # Of the weight sums of the same examples: while it has a value, each example needs its weight.
     cdef public Cell weights
+    # So many examples are counted by `count_example`, at most.
+    cdef public int64_t most
     # How many slots of the example counted last are in `touched`.
     cdef Py_ssize_t landed
 

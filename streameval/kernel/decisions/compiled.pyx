@@ -70,7 +70,7 @@ cdef class Counts(Placing):
     """See `streameval.kernel.decisions.numpy.Counts`."""
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.root = root
+        self.root, self.most = root, COUNT_MAX
         if not se_counts_init(&self.counted, self.width):
             raise MemoryError
 
@@ -91,7 +91,7 @@ cdef class Counts(Placing):
 
     cdef bint start(self):
         """Hold the guard for a call that counts without weights; False if it is held, or there are weights."""
-        return (self.weights is None or self.weights.value is None) and self.root.guard.start(True)
+        return (self.weights is None or self.weights.value is None) and self.root.guard.start()
 
     def count_example(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold, int sign):
         cdef int code = -1
@@ -113,8 +113,8 @@ cdef class Counts(Placing):
         slots = self.placed(columns, fixed, y_true, y_pred, totals)
         if slots < 0:
             return OTHER_CODE
-        if sign > 0 and self.counted.examples == COUNT_MAX:
-            return FULL_CODE
+        if sign > 0 and self.counted.examples >= self.most:
+            return FULL_CODE if self.most == COUNT_MAX else OTHER_CODE
         if sign > 0 and not se_sums_reserve(&self.counted.rows, 1):
             raise MemoryError
         if sign < 0:

@@ -78,14 +78,16 @@ class Counts:
 
     ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy.
     ``weights`` is the cell of the weight sums of the same examples; while there are any, nothing is counted without.
+    With ``most`` examples, `count_example` counts no more.
     """
 
-    __slots__ = ("_cell", "scratch", "weights")
+    __slots__ = ("_cell", "most", "scratch", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
         self.scratch = False
         self.weights: Cell | None = None
+        self.most = _COUNT_MAX
 
     @property
     def _value(self) -> _Value:
@@ -147,7 +149,7 @@ class Counts:
 
     def _guarded(self, prepare: Callable[[], Part | int]) -> int:
         guard = self._cell.root.guard
-        if (self.weights and self.weights.value is not None) or not guard.begin():
+        if self.examples >= self.most or (self.weights and self.weights.value is not None) or not guard.begin():
             return OTHER
         code = REFUSED
         try:

@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -58,6 +58,7 @@ cdef class Tape:
     """See `streameval.kernel.tape.numpy.Tape`."""
 
     cdef readonly bint timed
+    cdef public int64_t earliest  # that `slide` takes
     cdef se_buffer held[PARTS]
     cdef Py_ssize_t promised[PARTS]
     # Weights are not written before one is other than 1, nor scores before there is one.
@@ -66,7 +67,7 @@ cdef class Tape:
 
     def __cinit__(self, root, bint timed):
         cdef int part
-        self.timed = timed
+        self.timed, self.earliest = timed, INT64_MIN
         self.written[LENGTH] = self.written[SLOT] = True
         self.written[STAMP] = timed
         for part in range(PARTS):
@@ -86,7 +87,10 @@ cdef class Tape:
 
     @property
     def latest(self):
-        return (<int64_t*>self.held[STAMP].items)[self.held[STAMP].last - 1] if self.timed and self.live() else None
+        return self.newest() if self.timed and self.live() else None
+
+    cdef int64_t newest(self) noexcept nogil:
+        return (<int64_t*>self.held[STAMP].items)[self.held[STAMP].last - 1]
 
     cdef int write(self, int part) except -1:
         """Write weights or scores from now on."""
@@ -125,7 +129,9 @@ cdef class Tape:
         cdef Py_ssize_t width = max(counts.width, len(columns)), position
         cdef int32_t slot
         cdef int code = -1
-        if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10 or not counts.start():
+        if self.weighted or self.written[SCORE] or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
+            return OTHER
+        if (self.timed and self.live() and stamp < self.newest()) or not counts.start():
             return OTHER
         try:
             describe(&one, width, 1.0, stamp)

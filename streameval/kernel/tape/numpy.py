@@ -43,13 +43,13 @@ class Tape:
     """Examples as slots, with a weight each, on a timed tape a stamp, an integer that never decreases, and scores.
 
     A declared label that an example mentions as a true negative has no slot. Scores take 4 bytes as long as every one
-    so far was a float32, and 8 from the first that was not.
+    so far was a float32, and 8 from the first that was not. `slide` takes no stamp before ``earliest``.
     """
 
-    __slots__ = ("_cell", "timed")
+    __slots__ = ("_cell", "earliest", "timed")
 
     def __init__(self, root: Root, timed: bool) -> None:
-        self.timed = timed
+        self.timed, self.earliest = timed, -(2**63)
         none = np.zeros(0, np.int32)
         value = _Value(none, none, np.zeros(0), np.zeros(0, np.int64), none, none, np.zeros(0, np.float32))
         self._cell = root.cell(value)
