@@ -1,26 +1,45 @@
-"""Raising between any two instructions of the package, as a signal handler may."""
+"""Raising between instructions of the package, wherever a signal handler may."""
 
 from __future__ import annotations
 
 import contextlib
+import dis
 import random
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from types import CodeType
 
 import streameval as se
 
 PACKAGE = str(Path(se.__file__).parent)
 
 
+_CHECKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "RESUME"}
+"""Instructions after which the interpreter looks for signals; it does not between entering a `with` and its body."""
+
+
 class Interrupted(BaseException):
-    """What a signal handler may raise between any two instructions."""
+    """What a signal handler may raise."""
+
+
+@cache
+def _looks(code: CodeType) -> tuple[dict[int, bool], dict[int, int | None]]:
+    """For each instruction whether signals are looked for after it, and the handler of what it raises."""
+    ranges = [(entry.start, entry.end, entry.target) for entry in dis.Bytecode(code).exception_entries]
+    checks, handlers = dict[int, bool](), dict[int, int | None]()
+    for instruction in dis.get_instructions(code):
+        at = instruction.offset
+        checks[at] = instruction.opname in _CHECKS
+        handlers[at] = next((target for start, end, target in ranges if start <= at < end), None)
+    return checks, handlers
 
 
 def interrupted(call: Callable[[], object], *hits: int) -> int:
-    """Run, raising before the given instructions executed in the package; how many were executed.
+    """Run, raising at the given ones of all points in the package where a signal can raise; how many were passed.
 
     In a thread of its own, since an interpreter that is interrupted while it enters a handler may forget to leave it.
     """
@@ -32,11 +51,21 @@ def interrupted(call: Callable[[], object], *hits: int) -> int:
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
         frame.f_trace_opcodes = True
-        if event == "opcode":
-            executed += 1
-            if executed in hits:
-                raise Interrupted
-        return trace
+        checks, handlers = _looks(frame.f_code)
+        before = -1
+
+        def step(frame, event, arg):
+            nonlocal executed, before
+            if event == "opcode":
+                last, before = before, frame.f_lasti
+                # A signal raises where the last instruction is handled, and this where the next one is.
+                if checks.get(last) and handlers[last] == handlers.get(before, -1):
+                    executed += 1
+                    if executed in hits:
+                        raise Interrupted
+            return step
+
+        return step
 
     def run() -> None:
         sys.settrace(trace)
