@@ -4,66 +4,208 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import io
 import os
-import re
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 
 from streameval.errors import FormatError
 
-if sys.platform != "win32":  # where nobody can remove a file that another process has open
+if sys.platform != "win32":
     import fcntl
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
+_SLOTS = 8  # names of temporary files of one file in which leftovers are looked for
+_BUFFER = 2**18
+_ACL = "system.posix_acl_access"
+# What file systems answer that cannot sync a folder; EACCES of one that may not be listed, and of every one on Windows.
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write all of ``data`` or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
+def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> None:
+    """Write all of the bytes or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
-    Once this returns, the data is on disk, so that no crash can lose it.
+    Once this returns, the data is on disk, so that no crash can lose it. The file keeps its mode, owner, group and
+    extended attributes as far as the system allows; where its group is lost, what the group may do is too. What a link
+    leads to is replaced, not the link; a hard link is broken: other names keep the old content.
 
     Raises
     ------
     OSError
-        If it cannot be written; also for what is there and is no file, such as a device, which would be replaced.
+        If it cannot be written, and is what it was; also for what is there and is no file, such as a device, which
+        would be replaced. Where the folder cannot be synced, the message says that the file is replaced.
     """
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
-    temporary, file = _open_temporary(target)
-    try:
+    replace_file(path, pieces)
+    sync_folder(path)
+
+
+def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> os.stat_result:
+    """`write_file` but for the folder, which `sync_folder` lets reach the disk; what tells the new file from others."""
+    with _naming_target(path):
+        target, old = _resolved(path)
+        clear_leftovers(target)
+        temporary, file = _open_temporary(target, 0o666 if old is None else 0o600)
         try:
-            _write_all(file, data)
-            os.fsync(file)
-            if sys.platform != "win32":  # renamed while it is held, or another process might take it for a leftover
+            if old is not None:
+                _take_over(file.fileno(), target, old)
+            _write_all(file.fileno(), (pieces,) if isinstance(pieces, bytes) else pieces)
+            os.fsync(file.fileno())
+            written = os.fstat(file.fileno())
+            if _CLOSE_FIRST:
+                file.close()
+            try:  # while it is held elsewhere, or another process might take it for a leftover
                 temporary.replace(target)
+            except OSError:  # a network may lose the answer, and not find the old name when it asks again
+                if not _names(target, written):
+                    raise
+        except BaseException:
+            _discard(temporary, file)
+            raise
         finally:
-            os.close(file)
-        if sys.platform == "win32":
-            temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if sys.platform != "win32":  # the rename itself must reach the disk; Windows has no such call
-        folder = os.open(target.parent, os.O_RDONLY)
+            with contextlib.suppress(OSError):  # all of it is on disk
+                file.close()
+    return written
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Let the rename of a file reach the disk, where folders can be synced."""
+    try:
+        folder = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            reason = f"replaced, but may not survive a power cut, as its folder cannot be synced: {error.strerror}"
+            raise OSError(error.errno, reason, os.fspath(path)) from error
 
 
-def _open_temporary(target: Path) -> tuple[Path, int]:
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the `OSError` that `write_file` would raise, as far as one can know before there is anything to write."""
+    with _naming_target(path):
+        target, _ = _resolved(path)
+        temporary, file = _open_temporary(target, 0o600)
+        _discard(temporary, file)
+        file.close()
+
+
+@contextlib.contextmanager
+def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors name the file that is to be written, not the temporary one, and why."""
+    try:
+        yield
+    except OSError as error:
+        folder = Path(os.path.realpath(path)).parent
+        reasons = {errno.ENOENT: f"there is no folder {folder}; create it first"} | dict.fromkeys(
+            (errno.EACCES, errno.EPERM, errno.EROFS),
+            f"{error.strerror}: the folder {folder} does not allow it, and a file is replaced through its folder",
+        )
+        raise OSError(error.errno, reasons.get(error.errno or 0, error.strerror), os.fspath(path)) from error
+
+
+def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
+    """Where links lead to, and what is there."""
+    target = Path(os.path.realpath(path))
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return target, None
+    if not stat.S_ISREG(old.st_mode):
+        raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
+    return target, old
+
+
+def _temporary(target: Path, slot: int) -> Path:
+    name = hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()  # short, however long the other is
+    return target.with_name(f".streameval-{name}-{slot}.tmp")
+
+
+def _open_temporary(target: Path, mode: int) -> tuple[Path, io.FileIO]:
     """A new file in the same folder, open and in use."""
-    while True:
-        temporary = target.with_name(f"{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-        file = os.open(temporary, _NEW, 0o666)
-        if _hold(file) is not False:
-            return temporary, file
-        os.close(file)  # somebody takes it for a leftover and removes it
+    for slot in count():
+        temporary = _temporary(target, slot)
+        try:
+            file = io.FileIO(os.open(temporary, _NEW, mode), "wb")
+        except FileExistsError:
+            continue
+        if hold(file.fileno()) is not False and _names(temporary, os.fstat(file.fileno())):
+            break
+        file.close()  # somebody takes it for a leftover and removes it
+    return temporary, file
 
 
-def _write_all(file: int, data: bytes) -> None:
+def _names(path: Path, file: os.stat_result) -> bool:
+    """Whether a path leads to this very file."""
+    try:
+        return os.path.samestat(os.lstat(path), file)
+    except OSError:
+        return False
+
+
+def _discard(temporary: Path, file: io.FileIO) -> None:
+    """Remove a temporary file, if it is still under its name; another process may use the name after it."""
+    with contextlib.suppress(OSError):
+        if _CLOSE_FIRST:
+            file.close()
+            temporary.unlink()
+        elif _names(temporary, os.fstat(file.fileno())):
+            temporary.unlink()
+
+
+def _take_over(file: int, target: Path, old: os.stat_result) -> None:
+    """Give a file the owner, the attributes and the mode of another, as far as this system allows, and no more."""
+    mode = old.st_mode & 0o777
+    if hasattr(os, "fchown"):
+        for owner in (old.st_uid, -1):  # only the system's owner may give a file to another
+            with contextlib.suppress(OSError):
+                os.fchown(file, owner, old.st_gid)
+                break
+        if os.fstat(file).st_gid != old.st_gid:
+            mode &= ~0o070
+    if hasattr(os, "listxattr") and not _copy_attributes(file, target):
+        mode &= ~0o070
+    if hasattr(os, "fchmod"):
+        os.fchmod(file, mode)
+
+
+def _copy_attributes(file: int, target: Path) -> bool:
+    """Whether the bits of the group mean the same: with an access list, they limit everybody who is in it."""
+    names: list[set[str]] = []
+    for place in (target, file):
+        try:
+            names.append(set(os.listxattr(place)))
+        except OSError:
+            names.append(set())
+    same = True
+    for name in names[0] | {_ACL} & names[1]:
+        try:
+            if name in names[0]:
+                os.setxattr(file, name, os.getxattr(target, name))
+            else:  # which the folder gives to new files
+                os.removexattr(file, name)
+        except OSError:
+            same = same and name != _ACL
+    return same
+
+
+def _write_all(file: int, pieces: Iterable[bytes]) -> None:
+    waiting, size = list[bytes](), 0
+    for piece in pieces:
+        if size + len(piece) > _BUFFER:
+            _write(file, b"".join(waiting))
+            waiting, size = [], 0
+        waiting.append(piece)
+        size += len(piece)
+    _write(file, b"".join(waiting))
+
+
+def _write(file: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         written = os.write(file, rest)  # a disk that is nearly full takes a part of it
@@ -72,7 +214,7 @@ def _write_all(file: int, data: bytes) -> None:
         rest = rest[written:]
 
 
-def _hold(file: int) -> bool | None:
+def hold(file: int) -> bool | None:
     """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
     if sys.platform == "win32":
         return None
@@ -85,26 +227,15 @@ def _hold(file: int) -> bool | None:
     return True
 
 
-def clear_leftovers(path: str | os.PathLike[str]) -> None:
+def clear_leftovers(target: Path) -> None:
     """Remove the temporary files of this file that killed processes left; those that a process is writing now stay."""
-    if sys.platform == "win32":
-        return
-    target = Path(path)
-    ours = re.compile(re.escape(target.name) + r"\.[0-9]+\.[0-9a-f]{8}\.tmp")
-    with contextlib.suppress(OSError):  # of a folder that cannot be read; saving will say what is wrong
-        for entry in target.parent.iterdir():
-            with contextlib.suppress(OSError):  # removed by another process, or not ours to remove
-                if ours.fullmatch(entry.name):
-                    _clear(entry)
-
-
-def _clear(leftover: Path) -> None:
-    file = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if _hold(file):
-            leftover.unlink()
-    finally:
-        os.close(file)
+    for slot in range(0 if _CLOSE_FIRST else _SLOTS):
+        leftover = _temporary(target, slot)
+        with contextlib.suppress(OSError):  # there is none, as nearly always, or it is not ours to remove
+            file = io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+            with file:
+                if hold(file.fileno()):
+                    _discard(leftover, file)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import pytest
 
 import streameval as se
 from streameval.delivery.encoding import encode_checkpoint
-from streameval.wire import files
 from tests.support.effort import cases
 
 ROOT = Path(__file__).parents[2]
@@ -263,13 +262,13 @@ SAVED: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("kind", SAVED)
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=errno.errorcode.get)
-@pytest.mark.parametrize("call", ["open", "write at once", "write after a part", "fsync", "close", "replace"])
+@pytest.mark.parametrize("call", ["open", "write at once", "write after a part", "fsync", "replace"])
 def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
     kind: str, code: int, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = tmp_path / "state"
     path.write_bytes(b"old")
-    failed, written, closed = OSError(code, os.strerror(code)), os.write, os.close
+    failed, written = OSError(code, os.strerror(code)), os.write
 
     def fail(*_: object, **__: object) -> None:
         raise failed
@@ -279,21 +278,10 @@ def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
             raise failed
         return written(file, bytes(data)[:9])
 
-    def close(file: int) -> None:
-        closed(file)
-        raise failed
-
     if call == "replace":
         monkeypatch.setattr(Path, "replace", fail)
     else:
-        how = {"write after a part": part, "close": close}.get(call, fail)
-        monkeypatch.setattr(os, call.split()[0], how)
-    if (call, sys.platform) == ("close", "linux"):
-        with pytest.raises(OSError, match=os.strerror(code)):
-            SAVED[kind]().save(path)
-        monkeypatch.undo()
-        assert se.load(path) == SAVED[kind]()  # it was synced and renamed already
-        return
+        monkeypatch.setattr(os, call.split()[0], part if call == "write after a part" else fail)
     with pytest.raises(OSError, match=os.strerror(code)):
         SAVED[kind]().save(path)
     monkeypatch.undo()
@@ -391,34 +379,3 @@ def test_killing_a_process_at_any_moment_loses_nothing_that_was_saved():
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith(f"{cases(300)} kills,")
     assert "nothing lost, nothing damaged" in run.stdout
-
-
-@pytest.fixture
-def writing(tmp_path: Path) -> Iterator[Path]:
-    """A temporary file that a process is writing now."""
-    temporary, file = files._open_temporary(tmp_path / "state")
-    yield temporary
-    os.close(file)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed there")
-def test_leftovers_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path, writing: Path):
-    rest = ["state.tmp", "state.1.tmp", "state.12.zzzzzzzz.tmp", "xstate.1.0123abcd.tmp", "state.1.0123abcd.tmp.old"]
-    for name in (*rest, "state.1.0123abcd.tmp", "state.99999.89abcdef.tmp"):
-        (tmp_path / name).write_bytes(b"x")
-    (tmp_path / "state.2.0123abcd.tmp").mkdir()
-    (tmp_path / "state.3.0123abcd.tmp").symlink_to(tmp_path / "state.tmp")
-    se.Checkpointer(se.F1(), tmp_path / "state")
-    stored = {*rest, writing.name, "state.2.0123abcd.tmp", "state.3.0123abcd.tmp"}
-    assert {result.name for result in tmp_path.iterdir()} == stored
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed there")
-def test_a_temporary_file_that_is_taken_for_a_leftover_at_once_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    held, answers = files._hold, [False, True]
-    monkeypatch.setattr(files, "_hold", lambda file: held(file) and answers.pop(0))
-    counted().save(tmp_path / "state")
-    assert answers == []
-    assert se.load(tmp_path / "state") == counted()
