@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +15,15 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
+from streameval.delivery.lock import PathLock
 from streameval.delivery.states import AnyState, check_class, check_compatible, check_empty, restored
-from streameval.errors import FormatError, InputError, public
+from streameval.errors import FormatError, InputError, StreamevalError, public
 from streameval.evaluation.value import Saveable
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
-from streameval.wire.files import clear_leftovers, naming_file, write_file
+from streameval.wire.files import check_writable, naming_file, read_file, replace_file, sync_folder
+
+_PATIENCE = 1.0  # seconds that save() waits for step() of another thread
 
 HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
 T = TypeVar("T")
@@ -77,8 +82,10 @@ class Checkpointer(Generic[HeldT]):
         An evaluator, a metric, a window or a ledger that has counted nothing. If the file exists, this very object
         takes over what the file holds; update it as if nothing had happened.
     path
-        The file, for one process at a time. It is replaced as a whole: whenever the process is killed, it holds a state
-        and the position that belongs to it. An exception that leaves the ``with`` block saves nothing.
+        The file. It is held, by a lock file ``NAME.lock``, until the ``with`` block is left, `close` is called or the
+        process ends, however it ends. It is replaced as a whole: whenever the process is killed, it holds a state and
+        the position that belongs to it. An exception that leaves the ``with`` block saves nothing; otherwise its end
+        saves what is left.
     every
         After how many items to save; None for no such number.
     seconds
@@ -87,11 +94,14 @@ class Checkpointer(Generic[HeldT]):
     Raises
     ------
     InputError
-        If ``evaluator`` has counted examples, or an argument is of the wrong kind or out of range.
+        If ``evaluator`` has counted examples, an argument is of the wrong kind or out of range, or another Checkpointer
+        holds the path; the message names its process.
     MergeError
         If the file holds something that was built differently; the message names the difference.
     FormatError
         If the file is damaged or holds anything else. It is never replaced then.
+    OSError
+        If the file cannot be read, or files in its folder cannot be replaced.
 
     Examples
     --------
@@ -120,21 +130,35 @@ class Checkpointer(Generic[HeldT]):
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
         check_class(evaluator, "Checkpointer", Ledger)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
-        self._path = Path(path)
+        self._path = Path(path).absolute()  # of the folder as it is now
         if not self._path.parent.is_dir():
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
+        check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
-        with contextlib.suppress(FileNotFoundError):
-            data = self._path.read_bytes()
-            with naming_file(self._path):
-                loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
-            context = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
-            check_compatible(evaluator, loaded.evaluator, context)
-            _become(evaluator, loaded.evaluator)
-            self._position = loaded.position
-        clear_leftovers(self._path)
+        self._turn, self._requests = threading.Condition(), list[list[Exception | None]]()
+        self._lock, self._process = PathLock(self._path), os.getpid()
+        self._release = weakref.finalize(self, self._lock.release)
+        try:
+            self._own = self._load()
+        except BaseException:
+            self.close()
+            raise
         self._saved, self._saved_at = self._position, time.monotonic()
-        self._open = self._left = False
+        self._open, self._noted, self._thread = False, self._version(), threading.get_ident()
+
+    def _load(self) -> tuple[int, ...] | None:
+        """Take over what the file holds; which file it is, None if there is none."""
+        try:
+            data, status = read_file(self._path)
+        except FileNotFoundError:
+            return None
+        with naming_file(self._path):
+            loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
+        context = f"{self._path} does not fit the {type(self._evaluator).__name__} passed in"
+        check_compatible(self._evaluator, loaded.evaluator, context)
+        _become(self._evaluator, loaded.evaluator)
+        self._position = loaded.position
+        return _identity(status)
 
     @property
     def evaluator(self) -> HeldT:
@@ -177,54 +201,143 @@ class Checkpointer(Generic[HeldT]):
         count
             How many items, for example the length of a batch.
         """
-        if self._left:
-            raise InputError("the with block is over and the state is saved; make a new Checkpointer to go on")
+        self._check_open()
         check_number("count", count, 0, MOST)
-        self._position += count
-        self._open = False
-        steps = self._position - self._saved
-        due = self._every is not None and steps >= self._every
-        if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
-            self.save()
+        with self._turn:
+            self._position += count
+            self._open, self._noted, self._thread = False, self._version(), threading.get_ident()
+            steps = self._position - self._saved
+            due = self._every is not None and steps >= self._every
+            if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
+                self._write()
+            elif self._requests:
+                try:
+                    self._write()
+                except (OSError, StreamevalError) as error:  # for the thread that wants to save
+                    self._answer(error)
 
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
 
-        `InputError` if an item is in progress, so that nobody knows whether it is counted; `OSError` if the file cannot
-        be written, and is what it was.
+        Any thread may call it. Where another one is counting an item, it is asked to save at the end of it, so that
+        state and position are of one moment, and waited for up to a second.
+
+        Raises
+        ------
+        InputError
+            If an item is in progress, so that nobody knows whether it is counted; if somebody else has replaced the
+            file; if the Checkpointer is closed, or the process was forked from the one that holds the path.
+        OSError
+            If the file cannot be written. In any case it is what it was.
         """
-        if self._open:
+        self._check_open()
+        with self._turn:
+            if not self._moved():
+                with contextlib.suppress(_MovedError):
+                    self._write()
+                    return
+            if self._thread != threading.get_ident():
+                request: list[Exception | None] = []
+                self._requests.append(request)
+                if self._turn.wait_for(lambda: request, _PATIENCE):
+                    if request[0] is not None:
+                        raise request[0]
+                    return
+                self._requests.remove(request)
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
-        write_file(self._path, encode_checkpoint(self._position, self._evaluator.to_bytes()))
+
+    def close(self) -> None:
+        """Let others have the path. Saves nothing, and does nothing the second time."""
+        self._release()
+
+    def _version(self) -> object:
+        """What differs once the evaluator has changed; None where that cannot be known."""
+        return getattr(getattr(self._evaluator, "_guard", None), "version", None)
+
+    def _moved(self) -> bool:
+        """Whether the evaluator may have counted more than the position says."""
+        version = self._version()
+        return self._open if version is None else version != self._noted
+
+    def _write(self, *, last: bool = False) -> None:
+        """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
+        with contextlib.suppress(FileNotFoundError):
+            if self._own != _identity(self._path.stat()):
+                lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
+                raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
+
+        def pieces() -> Iterator[bytes]:
+            yield encode_checkpoint(self._position, self._evaluator.to_bytes())
+            if not last and self._moved():
+                raise _MovedError
+
+        self._own = _identity(replace_file(self._path, pieces()))
         self._saved, self._saved_at = self._position, time.monotonic()
+        sync_folder(self._path)
+        self._answer(None)
+
+    def _answer(self, error: Exception | None) -> None:
+        for request in self._requests:
+            request.append(error)
+        self._requests.clear()
+        self._turn.notify_all()
+
+    def _check_open(self) -> None:
+        if self._process != os.getpid():
+            holder = f"process {self._process}, from which this one was forked, holds {self._path}"
+            raise InputError(f"{holder}; make a Checkpointer of another path in this process")
+        if not self._release.alive:
+            raise InputError(f"this Checkpointer is closed and holds {self._path} no more; make a new Checkpointer")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._left = True
-        if kind is not None:
-            return
-        if self._open:
-            left = f"the loop was left while item {self._position} was in progress"
-            raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
-        self.save()
+        try:
+            if kind is not None:
+                return
+            self._check_open()
+            if self._open:
+                left = f"the loop was left while item {self._position} was in progress"
+                raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
+            with self._turn:
+                self._write(last=True)
+        finally:
+            self.close()
 
     def __repr__(self) -> str:
         return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
 
 
-def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+class _MovedError(Exception):
+    """The evaluator has counted while it was saved."""
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from one that replaced it, or that it became."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> AnyState | Ledger[Any] | Checkpoint[Any]:
     """Read what `save` wrote, whichever class it was.
+
+    Parameters
+    ----------
+    path
+        The file.
+    max_bytes
+        How large it may be; None for any size. Of one that is larger nothing is read.
 
     Raises
     ------
     FormatError
-        If the file holds anything else, or is damaged; the message names the file.
+        If the file holds anything else, is damaged, no ordinary file, or too large; the message names the file.
     OSError
         If it is not there, or cannot be read.
     """
-    data = Path(path).read_bytes()
+    if max_bytes is not None:
+        check_number("max_bytes", max_bytes, 0, MOST)
+    data, _ = read_file(path, max_bytes)
     with naming_file(path):
         return decoded(data)
 

@@ -33,13 +33,18 @@ def sealed(holder: int, parts: list[bytes]) -> bytes:
     return body + struct.pack("<I", zlib.crc32(body))
 
 
+def check_start(start: bytes, size: int) -> None:
+    """Raise `FormatError` unless bytes, so many in all, start as ours do."""
+    if not start.startswith(_MAGIC):
+        raise FormatError(f"these {size} bytes were not written by streameval; they start with {start[:6]!r}")
+
+
 def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:
     """Which of these holders was written, and its body; `FormatError` if it was another one. ``name`` is who asks."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FormatError(f"from_bytes needs bytes, not {quoted(data)}")
     data = bytes(data)
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")
+    check_start(data, len(data))
     if len(data) < _HEAD + 4:
         raise FormatError(f"only {len(data)} bytes; the end is missing")
     version, holder = data[len(_MAGIC) : _HEAD]

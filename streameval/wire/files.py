@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import importlib
 import io
 import os
 import stat
@@ -12,16 +13,21 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from streameval.errors import FormatError
+from streameval.wire.envelope import check_start
 
-if sys.platform != "win32":
-    import fcntl
+try:
+    fcntl: Any = importlib.import_module("fcntl")
+except ImportError:  # Windows
+    fcntl = None
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
+CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
 _SLOTS = 8  # names of temporary files of one file in which leftovers are looked for
 _BUFFER = 2**18
+_FAR = 2**30  # where Windows locks a byte, as what is locked cannot be read
+FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _ACL = "system.posix_acl_access"
 # What file systems answer that cannot sync a folder; EACCES of one that may not be listed, and of every one on Windows.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
@@ -48,7 +54,6 @@ def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) 
     """`write_file` but for the folder, which `sync_folder` lets reach the disk; what tells the new file from others."""
     with _naming_target(path):
         target, old = _resolved(path)
-        clear_leftovers(target)
         temporary, file = _open_temporary(target, 0o666 if old is None else 0o600)
         try:
             if old is not None:
@@ -56,12 +61,12 @@ def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) 
             _write_all(file.fileno(), (pieces,) if isinstance(pieces, bytes) else pieces)
             os.fsync(file.fileno())
             written = os.fstat(file.fileno())
-            if _CLOSE_FIRST:
+            if CLOSE_FIRST:
                 file.close()
             try:  # while it is held elsewhere, or another process might take it for a leftover
                 temporary.replace(target)
             except OSError:  # a network may lose the answer, and not find the old name when it asks again
-                if not _names(target, written):
+                if not is_same(target, written):
                     raise
         except BaseException:
             _discard(temporary, file)
@@ -121,26 +126,27 @@ def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None
     return target, old
 
 
-def _temporary(target: Path, slot: int) -> Path:
-    name = hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()  # short, however long the other is
-    return target.with_name(f".streameval-{name}-{slot}.tmp")
+def short_name(target: Path, suffix: str) -> str:
+    """The name of a file that belongs to another, short however long the name of the other is."""
+    return f".streameval-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}-{suffix}"
 
 
 def _open_temporary(target: Path, mode: int) -> tuple[Path, io.FileIO]:
     """A new file in the same folder, open and in use."""
+    clear_leftovers(target)
     for slot in count():
-        temporary = _temporary(target, slot)
+        temporary = target.with_name(short_name(target, f"{slot}.tmp"))
         try:
-            file = io.FileIO(os.open(temporary, _NEW, mode), "wb")
+            file = io.FileIO(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, mode), "wb")
         except FileExistsError:
             continue
-        if hold(file.fileno()) is not False and _names(temporary, os.fstat(file.fileno())):
+        if hold(file.fileno()) is not False and is_same(temporary, os.fstat(file.fileno())):
             break
         file.close()  # somebody takes it for a leftover and removes it
     return temporary, file
 
 
-def _names(path: Path, file: os.stat_result) -> bool:
+def is_same(path: Path, file: os.stat_result) -> bool:
     """Whether a path leads to this very file."""
     try:
         return os.path.samestat(os.lstat(path), file)
@@ -151,10 +157,10 @@ def _names(path: Path, file: os.stat_result) -> bool:
 def _discard(temporary: Path, file: io.FileIO) -> None:
     """Remove a temporary file, if it is still under its name; another process may use the name after it."""
     with contextlib.suppress(OSError):
-        if _CLOSE_FIRST:
+        if CLOSE_FIRST:
             file.close()
             temporary.unlink()
-        elif _names(temporary, os.fstat(file.fileno())):
+        elif is_same(temporary, os.fstat(file.fileno())):
             temporary.unlink()
 
 
@@ -216,26 +222,49 @@ def _write(file: int, data: bytes) -> None:
 
 def hold(file: int) -> bool | None:
     """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
-    if sys.platform == "win32":
-        return None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt: Any = importlib.import_module("msvcrt")
+            os.lseek(file, _FAR, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
+    except OSError as error:
+        return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
     return True
 
 
 def clear_leftovers(target: Path) -> None:
     """Remove the temporary files of this file that killed processes left; those that a process is writing now stay."""
-    for slot in range(0 if _CLOSE_FIRST else _SLOTS):
-        leftover = _temporary(target, slot)
-        with contextlib.suppress(OSError):  # there is none, as nearly always, or it is not ours to remove
-            file = io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
-            with file:
-                if hold(file.fileno()):
-                    _discard(leftover, file)
+    for slot in range(0 if CLOSE_FIRST else _SLOTS):
+        leftover = target.with_name(short_name(target, f"{slot}.tmp"))
+        with (
+            contextlib.suppress(OSError),  # there is none, as nearly always, or it is not ours to remove
+            io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NONBLOCK | FLAGS)) as file,
+        ):
+            if hold(file.fileno()):
+                _discard(leftover, file)
+
+
+def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file that this package wrote, and what tells it from others; only its start is read of any other.
+
+    Raises
+    ------
+    FormatError
+        If it is no ordinary file, begins differently, or has more than so many bytes.
+    """
+    flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
+            raise FormatError("this is no ordinary file; load() reads files that save() wrote")
+        if max_bytes is not None and status.st_size > max_bytes:
+            raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
+        check_start(file.read(16), status.st_size)
+        file.seek(0)
+        return file.readall(), status
 
 
 @contextlib.contextmanager

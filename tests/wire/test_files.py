@@ -28,6 +28,10 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def temporary(target: Path, slot: int) -> Path:
+    return target.with_name(files.short_name(target, f"{slot}.tmp"))
+
+
 def failing(code: int) -> Any:
     def fail(*_: object, **__: object) -> None:
         raise OSError(code, os.strerror(code))
@@ -240,7 +244,7 @@ def test_what_a_platform_lacks_is_left_out(lacking: str, tmp_path: Path, monkeyp
     if lacking == "flock":
         monkeypatch.setattr(files, "hold", lambda _file: None)
     elif lacking.startswith("open"):
-        monkeypatch.setattr(files, "_CLOSE_FIRST", True)
+        monkeypatch.setattr(files, "CLOSE_FIRST", True)
     else:
         monkeypatch.delattr(os, lacking)
     write_file(path, b"new")
@@ -258,9 +262,9 @@ def test_what_a_platform_lacks_is_left_out(lacking: str, tmp_path: Path, monkeyp
 def test_leftovers_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path):
     target = tmp_path / "state"
     writing, file = files._open_temporary(target, 0o600)
-    names = [files._temporary(target, slot).name for slot in range(5)]
+    names = [temporary(target, slot).name for slot in range(5)]
     assert writing.name == names[0]
-    for name in (names[1], names[4], "state.tmp", files._temporary(tmp_path / "x", 1).name):
+    for name in (names[1], names[4], "state.tmp", temporary(tmp_path / "x", 1).name):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / names[2]).mkdir()
     (tmp_path / names[3]).symlink_to(tmp_path / "state.tmp")
@@ -276,7 +280,7 @@ def test_a_temporary_file_that_is_taken_for_a_leftover_at_once_is_made_anew(
     taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     hold, answers = files.hold, iter([taken])
-    first = files._temporary(tmp_path / "state", 0)
+    first = temporary(tmp_path / "state", 0)
 
     def disturbed(file: int) -> bool | None:
         what = next(answers, None)

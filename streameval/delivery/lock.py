@@ -1,0 +1,95 @@
+"""The lock that one writer at a time has on a file, for as long as its process lives."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import weakref
+from pathlib import Path
+
+from streameval.errors import InputError
+from streameval.wire.files import CLOSE_FIRST, FLAGS, hold, is_same, short_name
+
+_FLAGS = (
+    os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+_LONGEST = 255  # bytes of a name
+
+
+class PathLock:
+    """Holds a path by a file beside it, ``NAME.lock``, that the system unlocks when the process ends, however it ends.
+
+    Where the file system cannot lock, nothing is held. A forked child closes its copy at once, or its parent could end
+    and the path stay held.
+
+    Raises
+    ------
+    InputError
+        If another holds the path, in this process or in one that the message names.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.target = Path(os.path.realpath(path))
+        name = f"{self.target.name}.lock"
+        short = len(os.fsencode(name)) <= _LONGEST
+        self._path = self.target.with_name(name if short else short_name(self.target, "lock"))
+        self._file: io.FileIO | None = None
+        while self._file is None:
+            file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666), "r+")
+            held = hold(file.fileno())
+            if held is False:
+                with file:
+                    raise InputError(f"{path} is held by {self._holder(file)}")
+            if held is None:
+                self._remove(file)
+                return
+            if is_same(self._path, os.fstat(file.fileno())):  # or who held it has removed it meanwhile
+                self._file = file
+            else:
+                file.close()
+        os.ftruncate(file.fileno(), 0)
+        os.write(file.fileno(), f"{os.getpid()} {socket.gethostname()}\n".encode())
+        _OPEN.add(self)
+
+    def _holder(self, file: io.FileIO) -> str:
+        if any(lock.target == self.target for lock in _OPEN):
+            return "an open Checkpointer of this process; close() it, or use with"
+        file.seek(0)
+        process, _, host = file.read(500).decode(errors="replace").strip().partition(" ")
+        who = f"process {process} on {host}" if host else "another process"
+        return f"a Checkpointer of {who}; let it end first, or give another path"
+
+    def _remove(self, file: io.FileIO) -> None:
+        """Remove the file and unlock it; in this order where that is possible, or another's could be removed."""
+        with file, contextlib.suppress(OSError):
+            if CLOSE_FIRST:
+                file.close()
+            self._path.unlink()
+
+    def release(self) -> None:
+        """Let others have the path."""
+        _OPEN.discard(self)
+        file, self._file = self._file, None
+        if file is not None:
+            self._remove(file)
+
+    def forget(self) -> None:
+        """Close the file without unlocking it for the parent, which has a copy."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+_OPEN: weakref.WeakSet[PathLock] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for lock in list(_OPEN):
+        lock.forget()
+    _OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
