@@ -59,8 +59,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_bytes(self) -> bytes:
-        """The checkpoint as bytes; equal checkpoints have equal bytes, on every machine."""
+    def _pieces(self) -> Iterator[bytes]:
         return encode_checkpoint(self.position, self.evaluator.to_bytes())
 
     @classmethod

@@ -259,8 +259,7 @@ class Ledger(Mergeable, Generic[StateT]):
         twin._total = None if self._total is None else self._total.copy()
         return twin
 
-    def to_bytes(self) -> bytes:
-        """The ledger as bytes; equal ledgers have equal bytes, on every machine."""
+    def _pieces(self) -> Iterator[bytes]:
         return encode_ledger(b"" if self._template is None else self._template.to_bytes(), self._each())
 
     @classmethod

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError
 from streameval.schema.text import quoted
+from streameval.wire.envelope import whole
 from streameval.wire.files import write_file
 
 
@@ -16,9 +18,13 @@ class Saveable:
 
     __slots__ = ()
 
-    @abstractmethod
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
+        return whole(self._pieces())
+
+    @abstractmethod
+    def _pieces(self) -> Iterator[bytes]:
+        """These bytes piece by piece. The object must not be changed before the last."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -37,7 +43,7 @@ class Saveable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
+        write_file(path, self._pieces())
 
 
 class Mergeable(Saveable):

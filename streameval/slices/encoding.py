@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -61,15 +61,17 @@ def _take_values(source: Source, count: int) -> Key:
     return tuple((type(value), value) for value in values)
 
 
-def put_slices(sink: Sink, group: AxisSlices[Any]) -> None:
-    """Write the slices along an axis in their order, then the overflow."""
+def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
+    """The slices along an axis in their order, then the overflow."""
     slices = [(key, part) for key, part in group.ordered() if key is not None]
     config = core_of(group.overflow).config
-    sink.varint(len(slices))
+    yield varint(len(slices))
     for key, part in [*slices, ((), group.overflow)]:
+        sink = Sink()
         _put_values(sink, key)
         # Counts take a byte at least, for declared labels are not written again with each slice.
         put_states(sink, config, core_of(part).states.content(), least=1)
+        yield from sink.pieces()
 
 
 def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:

@@ -179,7 +179,7 @@ def test_later_options_change_no_byte_that_is_written_today(monkeypatch: pytest.
     monkeypatch.setattr(encoding, "_OPTIONS", (*encoding._OPTIONS, Option(5, "later", Sink.integer, Source.integer)))
     sink = Sink()
     encoding._put_head(sink, Later(("a",), nan="missing"), ("f1_micro",))
-    assert b"".join(sink) == data[8 : 8 + len(b"".join(sink))]
+    assert b"".join(sink.pieces()) == data[8 : 8 + len(b"".join(sink.pieces()))]
     sink = Sink()
     encoding._put_head(sink, Later(later=7), ())
-    assert b"".join(sink) == b"\1\1\5\1\7\0"
+    assert b"".join(sink.pieces()) == b"\1\1\5\1\7\0"
