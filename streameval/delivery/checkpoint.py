@@ -266,7 +266,7 @@ class Checkpointer(Generic[HeldT]):
                 raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
 
         def pieces() -> Iterator[bytes]:
-            yield encode_checkpoint(self._position, self._evaluator.to_bytes())
+            yield from encode_checkpoint(self._position, self._evaluator.to_bytes())
             if not last and self._moved():
                 raise _MovedError
 
