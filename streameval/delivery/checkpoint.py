@@ -203,6 +203,8 @@ class Checkpointer(Generic[HeldT]):
         self._check_open()
         check_number("count", count, 0, MOST)
         with self._turn:
+            if count > MOST - self._position:
+                raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
             self._position += count
             self._open, self._noted, self._thread = False, self._version(), threading.get_ident()
             steps = self._position - self._saved

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
@@ -76,8 +75,8 @@ class Curves(State[Place]):
 
     reads = "scores"
     too_many = (
-        f"more than {binning.SCORE_MAX} scores, or {COUNT_MAX} examples, cannot be counted exactly; evaluate in "
-        "parts, each on its own"
+        f"more than {binning.SCORE_MAX} scores of one label in one bin, or {COUNT_MAX} examples, cannot be counted "
+        "exactly; evaluate in parts, each on its own"
     )
     __slots__ = ()
 
@@ -155,15 +154,15 @@ class Curves(State[Place]):
     def pooled(self, columns: IntArray) -> Read:
         """What the table reads, of the scores of several columns taken together."""
         bins = self.table
+        if bins.scores > binning.SCORE_MAX:
+            _, numbers, counts, _, words = self.bins.read(columns, True)
+            return _pooled(numbers, moments_of(counts, words))
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
         width, root = len(columns), backend.commit.Root()
         while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
             fresh = backend.curves.Bins(root, -(-width // 4))
-            part = fresh.prepare_merge(bins, place // 4, 1)
-            if isinstance(part, int):
-                raise CounterOverflowError(self.too_many)
-            root.commit([part])
+            root.commit([fresh.prepare_merge(bins, place // 4, 1)])
             bins, width = fresh, -(-width // 4)
             place = np.arange(width)
             if width <= 1:
@@ -204,6 +203,18 @@ class Curves(State[Place]):
             owners = np.repeat(np.arange(len(self.labels)), np.diff(content.offsets))
             _enter(sums, owners, content.bins, content.bin_weights)
         self._fill_weights(content.scale, sums)
+
+
+def _pooled(bins: IntArray, moments: Integers) -> Read:
+    """What a table reads, of more scores than a bin can count: counts and the higher words are of any size."""
+    distinct, which = np.unique(bins, return_inverse=True)
+    sums: Integers = np.zeros((len(distinct), 2, 3), object)
+    np.add.at(sums, which, moments)
+    counts, totals, squares = np.moveaxis(sums, 2, 0)
+    equal = np.where(counts * squares == totals * totals, totals // np.maximum(counts, 1), -1)
+    common = np.where(counts > 0, equal, -2).astype(np.int64)
+    words = np.stack([sums[..., 1:] & (2**64 - 1), sums[..., 1:] >> 64], axis=-1).reshape(-1, 2, 4)
+    return np.array([0, len(distinct)]), distinct, counts, common, words
 
 
 def moments_of(counts: IntArray, words: WordArray) -> Integers:

@@ -77,9 +77,9 @@ def take_curves(
     offsets = offsets_of(lengths)
     bins = _take_bins(source, lengths, offsets, size)
     counts = np.ascontiguousarray(source.columns(size, 2))
-    require(counts.any(axis=1), sum(map(sum, counts.tolist())) <= binned.SCORE_MAX)
-    scored = np.diff(offsets_of(counts.sum(axis=1))[offsets]).tolist()
-    mentions = [sum(row) + part for row, part in zip(sides.tolist(), scored, strict=True)]
+    require(counts.any(axis=1), counts <= binned.SCORE_MAX)
+    halves = (np.diff(offsets_of(part)[offsets]).tolist() for part in np.divmod(counts.sum(axis=1), 2**32))
+    mentions = [sum(row) + (high << 32) + low for row, high, low in zip(sides.tolist(), *halves, strict=True)]
     require(all(part <= examples for part in mentions) and all(mentions[fixed:]))
     sums = np.zeros((size, 2, 4), np.uint64)
     for part in range(2):

@@ -122,6 +122,21 @@ class Holder:
     def revert(self, state: Any, row: Row) -> None:
         state.revert(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
 
+    def update_many(self, state: Any, rows: list[Row]) -> None:
+        """The same rows in one call."""
+        keywords: dict[str, Any] = dict(self.many)
+        for name in self.keywords(rows[0]):
+            values = [self.keywords(row)[name] for row in rows]
+            if name == "t":
+                keywords["times"] = values
+            else:
+                keywords[name] = {key: [value[key] for value in values] for key in values[0]}
+        masks = [row.mask or set() for row in rows]
+        state.update_many(
+            [row.y_true for row in rows], [row.y_pred for row in rows], weights=[row.weight for row in rows],
+            mask=masks if any(masks) else None, **keywords,
+        )  # fmt: skip
+
 
 def timed(row: Row) -> dict[str, Any]:
     return {"t": row.time}

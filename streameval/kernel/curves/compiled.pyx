@@ -14,6 +14,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
+    int64_t SE_MOST
     ctypedef struct se_moments:
         uint64_t head
         uint64_t sum
@@ -49,6 +50,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_admit(se_table*, const se_table*)
     void se_disown(se_table*, const se_table*)
     int se_unite(se_table*, const se_table*)
+    int se_can_add(const se_table*, const se_table*)
     int se_includes(const se_table*, const se_table*)
     void se_subtract(se_table*, const se_table*)
     void se_join(se_moments*, const se_moments*)
@@ -59,12 +61,12 @@ cdef extern from "curves/rows.h" nogil:
     int se_make_room(se_label*, const se_mention*, ptrdiff_t)
     void se_leave_room(se_label*, const se_mention*, ptrdiff_t)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t, int64_t)
+    int se_can_count(se_label*, const se_mention*, ptrdiff_t)
     int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int64_t)
     void se_take_back(se_label*, const se_mention*, ptrdiff_t, int64_t)
 
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
-cdef int64_t SCORE_MAX = 0x7FFFFFFFFFF
 cdef uint64_t NOTHING = 0xFFFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
@@ -97,7 +99,6 @@ cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
     cdef int64_t n
-    cdef int64_t held
     cdef se_label* labels
     cdef Py_ssize_t width
     # What the example being read has mentioned: 4 * turn + bits, so that it needs no clearing.
@@ -105,7 +106,7 @@ cdef class Bins:
     cdef int64_t turn
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.n = self.held = self.turn = 0
+        self.n = self.turn = 0
         self.mark = NULL
         self.width = max(width, 8)
         self.labels = <se_label*>calloc(self.width, sizeof(se_label))
@@ -127,7 +128,7 @@ cdef class Bins:
 
     @property
     def scores(self):
-        return self.held
+        return sum(self.labels[column].binned for column in range(self.width))
 
     cpdef reserve(self, Py_ssize_t width):
         cdef Py_ssize_t wider
@@ -143,9 +144,6 @@ cdef class Bins:
         self.width = wider
         free(self.mark)
         self.mark = NULL
-
-    cdef int no_room_for(self, Py_ssize_t examples, int64_t scores) noexcept:
-        return examples > COUNT_MAX - self.n or scores > SCORE_MAX - self.held
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -182,7 +180,7 @@ cdef class Bins:
         cdef se_score_rows rows
         cdef int64_t added
         read_rows(&rows, self.width, scored)
-        if self.no_room_for(rows.rows, rows.rows * rows.width):
+        if rows.rows > SE_MOST - self.n:  # a bin counts an example once
             return FULL
         if rows.rows * rows.width >= RELEASE:
             with nogil:
@@ -191,23 +189,20 @@ cdef class Bins:
             added = se_append_rows(self.labels, &rows)
         if added < 0:
             raise MemoryError
-        self.held += added
         self.n += rows.rows
         return DONE
 
     def count_lists(self, Py_ssize_t examples, scored):
         cdef se_score_lists lists
-        cdef Py_ssize_t row, count, position
+        cdef Py_ssize_t row, count
         cdef bint enough = True
         cdef Example example = self.example_of(&lists, examples, scored, 1)
-        if self.no_room_for(examples, len(scored[3])):
+        if examples > SE_MOST - self.n:
             return FULL
         with nogil:
             for row in range(examples):
                 self.turn += 1
                 count = se_mentions_of_lists(&lists, row, self.turn, self.mark, example.mentions)
-                for position in range(count):
-                    self.held += example.mentions[position].kind < 2
                 enough = se_make_room(self.labels, example.mentions, count)
                 if not enough:
                     break
@@ -222,7 +217,7 @@ cdef class Bins:
     def prepare_merge(self, Bins other, columns, int sign):
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
-        if sign > 0 and self.no_room_for(other.n, other.held):
+        if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
@@ -238,6 +233,8 @@ cdef class Bins:
         if sign < 0 and not merge.included():
             return REFUSED
         if sign > 0:
+            if not merge.fits():
+                return FULL
             merge.make_room()
         return part_of(commit_merge, merge)
 
@@ -384,7 +381,6 @@ cdef class Bins:
                     part.square_high = limb[at, side, 3]
                     label.table[side].empty -= 1
                     label.binned += times[at, side]
-                    self.held += times[at, side]
         self.n = examples
 
     def copy(self, root):
@@ -405,13 +401,12 @@ cdef class Example:
     cdef se_mention* mentions
     cdef Py_ssize_t count
     cdef int64_t fixed
-    cdef int64_t scored
     cdef int sign
     cdef bint owed
 
     def __cinit__(self, Bins bins, Py_ssize_t most, int64_t fixed, int sign):
         self.bins, self.fixed, self.sign = bins, fixed, sign
-        self.count = self.scored = 0
+        self.count = 0
         self.mentions = <se_mention*>malloc((most + 1) * sizeof(se_mention))
         if self.mentions == NULL:
             raise MemoryError
@@ -424,21 +419,18 @@ cdef class Example:
     cdef object prepared(self):
         """The part that counts the mentions, or why they are declined."""
         cdef Bins bins = self.bins
-        cdef Py_ssize_t position
-        cdef int counted
-        for position in range(self.count):
-            self.scored += self.mentions[position].kind < 2
+        cdef int counted = 1
         if self.sign < 0:
             counted = se_counted(bins.labels, bins.width, self.mentions, self.count, self.fixed, bins.n - 1)
-            if counted < 0:
-                raise MemoryError
-            if not counted:
-                return REFUSED
-        elif bins.no_room_for(1, self.scored):
-            return FULL
-        elif not se_make_room(bins.labels, self.mentions, self.count):
+        elif bins.n >= SE_MOST:
+            counted = se_can_count(bins.labels, self.mentions, self.count) if bins.n < COUNT_MAX else 0
+        if counted < 0:
             raise MemoryError
-        else:
+        if not counted:
+            return REFUSED if self.sign < 0 else FULL
+        if self.sign > 0:
+            if not se_make_room(bins.labels, self.mentions, self.count):
+                raise MemoryError
             self.owed = True
         return part_of(commit_example, self)
 
@@ -452,7 +444,6 @@ cdef void commit_example(void* data) noexcept:
         abort()
     example.owed = False
     bins.n += example.sign
-    bins.held += example.sign * example.scored
 
 
 @cython.final
@@ -489,6 +480,25 @@ cdef class Merge:
             for side in range(2 if added.binned and to != added else 0):
                 se_disown(&to.table[side], &added.table[side])
         return 0
+
+    cdef int fits(self) except -1:
+        """Whether no bin counts too many scores then; where several columns are one, all scores must be few enough."""
+        cdef Py_ssize_t column, side
+        cdef se_table* to
+        cdef se_table* added
+        cdef Counter counter = Counter()
+        if self.bins.n + self.other.n <= SE_MOST:
+            return 1
+        for column in range(self.width):
+            if self.bins.labels[self.to(column)].binned <= SE_MOST - self.other.labels[column].binned:
+                continue
+            for side in range(2):
+                to, added = &self.bins.labels[self.to(column)].table[side], &self.other.labels[column].table[side]
+                if not se_settle(to, &counter.room) or not se_settle(added, &counter.room):
+                    raise MemoryError
+                if not se_can_add(to, added):
+                    return 0
+        return 1
 
     cdef int included(self) except -1:
         """Whether the bins may hold what the other bins do; the scores of both are then in bins."""
@@ -544,4 +554,3 @@ cdef void commit_merge(void* data) noexcept:
         for side in range(3):
             to.side[side] += merge.sign * added.side[side]
     bins.n += merge.sign * other.n
-    bins.held += merge.sign * other.held

@@ -2,8 +2,8 @@
 
 What a bin is, is said in `streameval.kernel.curves.bins`. For each label, class (0 negative, 1 positive) and bin three
 integers are stored: how many scores n, the sum of their residuals, and the sum of the squares. All three add up, and
-tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. Fewer than 2**43 scores
-are counted, so that the sum fits into 84 bits and the squares into 125.
+tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. As n is below 2**43,
+the sum fits into 84 bits and the squares into 125.
 
 It is stored as well in how many examples a label had no score (`sides`): as a negative (only for labels that are not
 declared: for declared ones this is derived), as a positive, and with a masked truth, which counts nowhere else.
@@ -41,7 +41,6 @@ class _Counted(NamedTuple):
     """All that is counted. Nothing in it is ever changed: a change is another value."""
 
     examples: int
-    scores: int
     sides: IntArray
     bins: tuple[dict[int, tuple[_Part, _Part]], ...]
 
@@ -58,7 +57,6 @@ class _Change(NamedTuple):
     """
 
     examples: int
-    scores: int
     columns: IntArray
     sides: IntArray
     parts: list[tuple[_Place, _Part]]
@@ -75,8 +73,7 @@ class _Change(NamedTuple):
             n, total, squares = (before + sign * more for before, more in zip(pair[part], sums, strict=True))
             pair[part] = n, total, squares
             bins[column][bin_] = pair[0], pair[1]
-        examples, scores = old.examples + sign * self.examples, old.scores + sign * self.scores
-        return _Counted(examples, scores, sides, tuple(bins))
+        return _Counted(old.examples + sign * self.examples, sides, tuple(bins))
 
 
 def _change(
@@ -93,15 +90,15 @@ def _change(
     np.add.at(squares, which, exact * exact)
     places = zip(*(part.tolist() for part in (distinct // (2 * BINS), distinct // 2 % BINS, distinct % 2)), strict=True)
     parts = list(zip(places, zip(times.tolist(), totals.tolist(), squares.tolist(), strict=True), strict=True))
-    return _Change(examples, len(scores), np.concatenate(unscored), sides, parts, sign)
+    return _Change(examples, np.concatenate(unscored), sides, parts, sign)
 
 
 class Bins:
     """What is stored of the scores of each column, and how many examples there were.
 
     Methods that can decline answer ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too many
-    examples or scores), and have then changed nothing. ``count_*`` are only used on bins that are thrown away if they
-    raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
+    examples, or scores in a bin), and have then changed nothing. ``count_*`` are only used on bins that are thrown away
+    if they raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
     """
 
     __slots__ = ("_cell", "_root")
@@ -109,7 +106,7 @@ class Bins:
     def __init__(self, root: Root, width: int) -> None:
         size = max(8, width)
         self._root = root
-        self._cell = root.cell(_Counted(0, 0, np.zeros((size, 3), np.int64), ({},) * size))
+        self._cell = root.cell(_Counted(0, np.zeros((size, 3), np.int64), ({},) * size))
 
     @property
     def examples(self) -> int:
@@ -119,7 +116,8 @@ class Bins:
     @property
     def scores(self) -> int:
         """How many scores were counted."""
-        return int(self._cell.value.scores)
+        pairs = (pair for bins in self._cell.value.bins for pair in bins.values())
+        return sum(negative[0] + positive[0] for negative, positive in pairs)
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
@@ -181,12 +179,11 @@ class Bins:
 
     def _prepared(self, change: _Change) -> Part | int:
         new = change.applied(self._cell.value)
-        if new.examples > _COUNT_MAX or new.scores > SCORE_MAX:
+        touched = [new.bins[column][bin_][part] for (column, bin_, part), _ in change.parts]
+        if new.examples > _COUNT_MAX or any(times > SCORE_MAX for times, *_ in touched):
             return FULL
         if change.sign < 0 and not (
-            all(possible(*new.bins[column][bin_][part]) for (column, bin_, part), _ in change.parts)
-            and (new.sides >= 0).all()
-            and new.mentions().max() <= new.examples
+            all(possible(*sums) for sums in touched) and (new.sides >= 0).all() and new.mentions().max() <= new.examples
         ):
             return REFUSED
         return self._cell.prepare(change.applied)
@@ -196,7 +193,8 @@ class Bins:
     def prepare_merge(self, other: Bins, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
 
-        ``columns`` says where its columns are here (None: the same); with sign 1 several may be one.
+        ``columns`` says where its columns are here (None: the same); with sign 1, and at most ``SCORE_MAX`` scores in
+        all, several may be one.
         """
         added = other._cell.value
         width = len(added.sides) if columns is None else min(len(columns), len(added.sides))
@@ -210,7 +208,7 @@ class Bins:
             for part, sums in enumerate(pair)
             if sums[0]
         ]
-        return self._prepared(_Change(added.examples, added.scores, places, added.sides[:width], parts, sign))
+        return self._prepared(_Change(added.examples, places, added.sides[:width], parts, sign))
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
@@ -288,7 +286,7 @@ class Bins:
             for part, (n, (low, high, square, square_high)) in enumerate(zip(times, pair, strict=True))
             if n
         ]
-        self._committed(self._prepared(_Change(examples, int(counts.sum()), np.arange(len(sides)), sides, parts, 1)))
+        self._committed(self._prepared(_Change(examples, np.arange(len(sides)), sides, parts, 1)))
 
     def copy(self, root: Root) -> Bins:
         """An independent copy."""
