@@ -22,7 +22,6 @@ from streameval.kernel import BACKEND
 from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.report.model import Table, listed
-from streameval.schema.text import printable
 from streameval.wire.files import write_file
 
 app = typer.Typer(
@@ -57,6 +56,7 @@ LastRows = Annotated[
     int | None, typer.Option("--window", "-w", metavar="N", min=1, max=2**31 - 1, help="Also the last N rows.")
 ]
 How = Annotated[Format, typer.Option("--format", "-f", help="How results are written.")]
+Raw = Annotated[bool, typer.Option("--raw", help="In CSV, leave labels as they are.")]
 Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels to show.")]
 Save = Annotated[Path | None, _output("--save", "STATE", "Save the state, to merge or show it.")]
 Report = Annotated[Path | None, _output("--report", "FILE.html", "Write the page of the report.")]
@@ -94,6 +94,7 @@ def evaluate(
     zero_division: ZeroDivision = None,
     window: LastRows = None,
     how: How = Format.table,
+    raw: Raw = False,
     top: Top = 20,
     save: Save = None,
     report: Report = None,
@@ -112,7 +113,7 @@ def evaluate(
     stopped = _count(files, counting, result)
     write_results(state, result(), save, report)
     extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
-    show(result(), how, top=top, extra=extra | ({"interrupted": True} if stopped else {}))
+    show(result(), how, top=top, raw=raw, extra=extra | ({"interrupted": True} if stopped else {}))
     if stopped:
         sys.stderr.write("interrupted: this is what was counted until then\n")
     return 130 if stopped else 0
@@ -130,12 +131,14 @@ def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -
 
 
 @app.command()
-def merge(states: States, save: Save = None, report: Report = None, how: How = Format.table, top: Top = 20) -> None:
+def merge(
+    states: States, save: Save = None, report: Report = None, how: How = Format.table, raw: Raw = False, top: Top = 20
+) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
     total = merged(states)
     result = Result.of(total)
     write_results(total, result, save, report)
-    show(result, how, top=top)
+    show(result, how, top=top, raw=raw)
 
 
 @app.command(name="show")
@@ -146,6 +149,7 @@ def show_state(
     zero_division: ZeroDivision = None,
     report: Report = None,
     how: How = Format.table,
+    raw: Raw = False,
     top: Top = 20,
 ) -> None:
     """Show a saved state: its metrics, or any that can be read from it."""
@@ -158,7 +162,7 @@ def show_state(
         saved.counts.get(spec)  # raises for what cannot be read
     result = Result.of(loaded, specs, zero_division=zero_division)
     write_results(loaded, result, None, report)
-    show(result, how, top=top)
+    show(result, how, top=top, raw=raw)
 
 
 @app.command()
@@ -167,6 +171,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="STATE_B", help="Another, such as that of a newer model.")],
     metrics: Metrics = None,
     how: How = Format.table,
+    raw: Raw = False,
     top: Top = 10,
 ) -> None:
     """Compare two saved states: which metrics changed, and which labels most."""
@@ -176,9 +181,14 @@ def compare(
     if not specs:
         raise UserError("these states were saved with different metrics; name some with --metrics")
     old, new = (Result(each.counts, tuple(specs)) for each in results)
-    heads = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
-    heads = heads if heads[0] != heads[1] else ("first", "second")
-    if not write_rows(("metric", *heads), ((key, value, new.values[key]) for key, value in old.values.items()), how):
+    taken, choices = ("metric", "kind", "label"), ((first.stem, second.stem), (str(first), str(second)))
+    heads = next((heads for heads in choices if len({*taken, *heads}) == len(taken) + 2), ("first", "second"))
+    pairs = list(zip(old.report.values(), new.report.values(), strict=True))
+    if how is Format.csv:
+        values = [(one.spec.key, one.by_label, other.by_label) for one, other in pairs]
+        rows = [(key, label, a.get(label), b.get(label)) for key, a, b in values for label in a | b]
+        write_rows(("metric", "label", *heads), rows, how, raw=raw)
+    elif not write_rows(("metric", *heads), ((one.spec.key, one.plain, other.plain) for one, other in pairs), how):
         headline = f"{old.report.headline}; {new.report.headline}"
         show_tables(difference_tables(old, new, heads, top=top), headline, how)
 
@@ -230,6 +240,7 @@ def thresholds(
     mask: Mask = None,
     beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="Maximise F-beta with this beta.")] = 1.0,
     how: How = Format.table,
+    raw: Raw = False,
     save: Annotated[Path | None, _output("--save", "FILE.json", "Write them, for evaluate --threshold.")] = None,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
@@ -251,12 +262,13 @@ def thresholds(
         stopped = _count(files, counting, lambda: Result.of(state))
     best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
     if save is not None:
-        write_file(save, json_bytes({str(label): choice.threshold for label, choice in best.items()}))
+        records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]
+        write_file(save, json_bytes({"streameval": "thresholds", "thresholds": records}))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
-    if not write_rows(("label", "threshold", name, "bound"), choices, how):
+    if not write_rows(("label", "threshold", name, "bound"), choices, how, raw=raw):
         rows = [
-            (printable(label), threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
+            (label, threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
             for label, threshold, value, bound in choices
         ]
         columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)

@@ -50,7 +50,7 @@ def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | 
 
 
 def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
-    """A number, or a file of JSON with a number for each label."""
+    """A number, or a file of JSON: an object label: number, or what ``thresholds --save`` writes."""
     if text is None:
         return None
     with contextlib.suppress(ValueError):
@@ -61,9 +61,15 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
         content = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"--threshold {text}: {error}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"--threshold {text}: it must hold one object label: number")
-    return {label: math.inf if value is None else value for label, value in content.items()}
+    rows = content.get("thresholds") if isinstance(content, dict) else None
+    try:  # keys of JSON are strings, so that integers need records
+        pairs = content.items() if rows is None else [(row["label"], row["threshold"]) for row in rows]
+        found = {label: math.inf if value is None else value for label, value in pairs}
+    except (AttributeError, KeyError, TypeError):
+        raise UserError(f"--threshold {text}: it must hold one object label: number, or what --save wrote") from None
+    if len(found) < len(pairs):
+        raise UserError(f"--threshold {text}: a label has two thresholds")
+    return found
 
 
 def check_writable(path: Path | None) -> Path | None:
