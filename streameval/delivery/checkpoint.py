@@ -11,21 +11,25 @@ import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
-from streameval.delivery.states import AnyState, check_class, check_compatible, check_empty, restored
 from streameval.errors import FormatError, InputError, StreamevalError, public
 from streameval.evaluation.value import Saveable
+from streameval.progressive.pending import Pending
+from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
+from streameval.progressive.trace import Trace
 from streameval.schema.text import check_number, number_or_none, quoted
-from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
+from streameval.wire.envelope import CHECKPOINT
 from streameval.wire.files import check_writable, naming_file, read_file, replace_file, sync_folder
 
+_MORE = Ledger, Pending, Trace
 _PATIENCE = 1.0  # seconds that save() waits for step() of another thread
 
-HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
+Held: TypeAlias = AnyState | Ledger[Any] | Pending[Any] | Trace
+HeldT = TypeVar("HeldT", bound=Held)
 T = TypeVar("T")
 
 
@@ -37,7 +41,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
     Attributes
     ----------
     evaluator
-        An evaluator, a metric, a window or a ledger; a copy.
+        An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace`; a copy.
     position
         How many items of the stream are counted in it.
 
@@ -51,9 +55,10 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
     evaluator: HeldT
     position: int = 0
+    _holder: ClassVar[int] = CHECKPOINT
 
     def __post_init__(self) -> None:
-        check_class(self.evaluator, "Checkpoint", Ledger)
+        check_class(self.evaluator, "Checkpoint", *_MORE)
         check_number("position", self.position, 0, MOST)
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
@@ -66,7 +71,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
     def _decoded(cls, data: bytes) -> Self:
         position, state = decode_checkpoint(data)
         try:
-            return cls(cast("HeldT", _held(state)), position)
+            return cls(cast("HeldT", restored(state, *_MORE)), position)
         except FormatError as error:
             raise FormatError(f"the state in the checkpoint: {error}") from None
 
@@ -78,8 +83,9 @@ class Checkpointer(Generic[HeldT]):
     Parameters
     ----------
     evaluator
-        An evaluator, a metric, a window or a ledger that has counted nothing. If the file exists, this very object
-        takes over what the file holds; update it as if nothing had happened.
+        An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace` that has counted nothing. If the file
+        exists, this very object takes over what the file holds, and so do the evaluators in a `Pending` or a `Trace`;
+        update it as if nothing had happened. From then on a `Pending` or a `Trace` refuses what cannot be saved.
     path
         The file. It is held, by a lock file ``NAME.lock``, until the ``with`` block is left, `close` is called or the
         process ends, however it ends. It is replaced as a whole: whenever the process is killed, it holds a state and
@@ -127,7 +133,7 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"seconds must be a positive number, not {quoted(seconds)}")
         if every is None and seconds is None:
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
-        check_class(evaluator, "Checkpointer", Ledger)
+        check_class(evaluator, "Checkpointer", *_MORE)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
         self._path = Path(path).absolute()  # of the folder as it is now
         if not self._path.parent.is_dir():
@@ -142,6 +148,7 @@ class Checkpointer(Generic[HeldT]):
         except BaseException:
             self.close()
             raise
+        evaluator._refuse_unsavable()
         self._saved, self._saved_at = self._position, time.monotonic()
         self._open, self._noted, self._thread = False, self._version(), threading.get_ident()
 
@@ -155,7 +162,7 @@ class Checkpointer(Generic[HeldT]):
             loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
         context = f"{self._path} does not fit the {type(self._evaluator).__name__} passed in"
         check_compatible(self._evaluator, loaded.evaluator, context)
-        _become(self._evaluator, loaded.evaluator)
+        self._evaluator._take_over(loaded.evaluator)
         self._position = loaded.position
         return _identity(status)
 
@@ -319,7 +326,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
     """Read what `save` wrote, whichever class it was.
 
     Parameters
@@ -343,18 +350,6 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> AnySt
         return decoded(data)
 
 
-def decoded(data: bytes) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+def decoded(data: bytes) -> Held | Checkpoint[Any]:
     """What `to_bytes` was called on, whichever class it was."""
-    return Checkpoint.from_bytes(data) if holder_of(data) == CHECKPOINT else _held(data)
-
-
-def _held(data: bytes) -> AnyState | Ledger[Any]:
-    return Ledger.from_bytes(data) if holder_of(data) == LEDGER else restored(data)
-
-
-def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> None:
-    """Give an object the content of another of its class, which is not used any more."""
-    for kind in type(target).__mro__:
-        for name in getattr(kind, "__slots__", ()):
-            if hasattr(source, name):
-                setattr(target, name, getattr(source, name))
+    return cast("Held", restored(data, Checkpoint, *_MORE))

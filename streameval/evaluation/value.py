@@ -45,6 +45,9 @@ class Saveable:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
         write_file(path, self._pieces())
 
+    def _refuse_unsavable(self) -> None:
+        """From now on, refuse at once what cannot be saved, not when it is saved."""
+
 
 class Mergeable(Saveable):
     """An object that can be copied, added and subtracted. What directly inherits from this is a family.
@@ -64,6 +67,23 @@ class Mergeable(Saveable):
     @abstractmethod
     def copy(self) -> Self:
         """An independent object with the same content."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget every example."""
+
+    def _fresh(self) -> Self:
+        """A copy that has counted nothing."""
+        fresh = self.copy()
+        fresh.reset()
+        return fresh
+
+    def _take_over(self, source: Self) -> None:
+        """Take over the content of another object of this class, which is not used any more."""
+        for kind in type(self).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                if hasattr(source, name):
+                    setattr(self, name, getattr(source, name))
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)

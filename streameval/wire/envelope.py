@@ -21,10 +21,12 @@ EVALUATOR, METRIC = 1, 2
 ROLLING, TIME_ROLLING, TUMBLING, FADING = 16, 17, 18, 19
 SLICED = 32
 LEDGER, CHECKPOINT = 48, 49
+PENDING, TRACE = 64, 65
 
 _HOLDERS = {
     EVALUATOR: "an Evaluator", METRIC: "a metric", ROLLING: "a Rolling", TIME_ROLLING: "a TimeRolling",
     TUMBLING: "a Tumbling", FADING: "a Fading", SLICED: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint",
+    PENDING: "a Pending", TRACE: "a Trace",
 }  # fmt: skip
 """What bytes can hold. A number is never used again for anything else."""
 
