@@ -49,7 +49,7 @@ def from_compact(row: object) -> object:
     return set(row.labels) if row.values is None else dict(zip(row.labels, unpacked(row.values), strict=True))
 
 
-_SET, _MAPPING, _LIST, _TUPLE, _OBJECTS, _ARRAY = range(6)
+_SET, _MAPPING, _LIST, _OBJECTS, _ARRAY = range(5)
 _TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 
 
@@ -57,29 +57,27 @@ class Predictions:
     """Writes or reads compact copies one after the other; labels that are those of the one before are written once."""
 
     def __init__(self) -> None:
-        self._labels = Names(ordered=True)
+        self._sets, self._mappings = Names(), Names()
 
     def put(self, sink: Sink, row: Any) -> None:
         """Write a copy; `InputError` if it holds what cannot be saved."""
         if hasattr(row, "iloc") and row.index.is_unique:  # it is read like the mapping
             row = Row(tuple(label for label, _ in row.items()), tuple(value for _, value in row.items()))
-        if type(row) is Row:
-            sink.byte(_SET if row.values is None else _MAPPING)
-            order = self._labels.put(sink, row.labels)
-            if row.values is not None:
-                values = [*unpacked(row.values)]
-                put_values(sink, packed(tuple([values[place] for place in order])))
-        elif type(row) in (list, tuple):
-            sink.byte(_LIST if type(row) is list else _TUPLE)
-            put_values(sink, tuple(row))
-        elif type(row) is np.ndarray and row.ndim == 1 and row.dtype.kind in "UO":
-            sink.byte(_OBJECTS)
-            put_values(sink, tuple(row.tolist()))
-        else:
-            kind = row.dtype.newbyteorder("<").str if type(row) is np.ndarray and row.ndim == 1 else ""
-            if kind not in _TYPES:
-                raise InputError(f"{quoted(row)}, a {type(row).__name__}, cannot be saved; give labels or a 1-D array")
+        kind = row.dtype.newbyteorder("<").str if type(row) is np.ndarray and row.ndim == 1 else ""
+        if type(row) is Row and row.values is None:
+            sink.byte(_SET)
+            self._sets.put(sink, row.labels, ordered=True)
+        elif type(row) is Row and row.values is not None:
+            sink.byte(_MAPPING)
+            self._mappings.put(sink, row.labels)
+            put_values(sink, row.values)
+        elif type(row) in (list, tuple) or kind[1:2] in ("U", "O"):
+            sink.byte(_OBJECTS if kind else _LIST)
+            put_values(sink, tuple(row.tolist() if kind else row))
+        elif kind in _TYPES:
             sink += (bytes((_ARRAY, _TYPES.index(kind))), varint(row.nbytes), row.astype(kind).tobytes())
+        else:
+            raise InputError(f"{quoted(row)}, a {type(row).__name__}, cannot be saved; give labels or a 1-D array")
 
     def take(self, source: Source) -> object:
         """What `put` wrote."""
@@ -90,10 +88,10 @@ class Predictions:
             require(kind != np.bool_ or max(raw, default=0) <= 1)
             return np.frombuffer(raw, kind).astype(kind.newbyteorder("="))
         if form == _SET:
-            return Row(self._labels.take(source), None)
+            return Row(self._sets.take(source), None)
         if form == _MAPPING:
-            row = Row(self._labels.take(source), take_values(source))
+            row = Row(self._mappings.take(source), take_values(source))
             require(len(row.labels) == len(row.values or ()))
             return row
-        values = tuple(unpacked(take_values(source)))
-        return values if form == _TUPLE else [*values] if form == _LIST else np.fromiter(values, object)
+        values = [*unpacked(take_values(source))]
+        return values if form == _LIST else np.fromiter(values, object)

@@ -293,7 +293,7 @@ class Trace(Holder):
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
         rows, (examples, moment) = self._rows, self._status.value
-        names, columns = Names(ordered=False), tuple[Key, ...]()
+        names, columns = Names(), tuple[Key, ...]()
         sink.varint(len(rows))
         for at, when, row in rows:
             sink.varint(at)
@@ -307,13 +307,12 @@ class Trace(Holder):
     def _take(self, source: Source) -> None:
         metrics = self._metrics = take_value(source, TUPLE)
         require(metrics is None or (isinstance(metrics, tuple) and metrics == _names_of(metrics)))
-        names, known, rows = Names(ordered=False), tuple[Key, ...](), list[_Row]()
+        names, rows = Names(), list[_Row]()
         for _ in range(source.count()):
             at, when = source.varint(), take_value(source, SPAN)
             columns, values = names.take(source), take_values(source)
-            require(columns is known or all(map(self._is_key, columns)), not values or isinstance(values, array))
+            require(all(map(self._is_key, columns)), not values or isinstance(values, array))
             rows.append((at, when, dict(zip(columns, map(float, values), strict=True))))
-            known = columns
         examples, moment = source.varint(), take_value(source, SPAN)
         for since, until in pairwise([None, *(when for _, when, _ in rows), moment]):
             if since is not None or until is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -18,8 +18,8 @@ _NONE, _FALSE, _TRUE, LABEL, _BYTES, TUPLE, FLOAT, _LOCAL, _ZONED, _DATE, SPAN =
 _DEEPEST = 8  # tuples within tuples
 _LOCAL_EPOCH, _EPOCH = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_PLAIN = "str, int, bool, bytes, None and tuples of these"
-_KNOWN = {TUPLE: _PLAIN, FLOAT: f"float, {_PLAIN}", SPAN: "numbers, dates and timedeltas of whole microseconds"}
+_PLAIN = "str, int, bool, bytes, None or tuples of these"
+_KNOWN = {TUPLE: _PLAIN, FLOAT: f"float, {_PLAIN}", SPAN: "a number, a date or a timedelta of whole microseconds"}
 
 Packed: TypeAlias = "bytes | array[float] | tuple[Any, ...]"
 """Values in little memory: booleans as bytes, floats as an array, anything else as it is."""
@@ -31,7 +31,7 @@ def put_value(sink: Sink, value: object, top: int, name: str = "the value") -> N
         _put(sink, value, top, _DEEPEST)
     except (ValueError, OverflowError):  # of no such kind; or a string that is no Unicode, or a year past 9999 in UTC
         what = f"{name} {quoted(value)}, of type {type(value).__name__}"
-        raise InputError(f"{what}, cannot be saved; what can be are {_KNOWN[top]}") from None
+        raise InputError(f"{what}, cannot be saved; give {_KNOWN[top]}") from None
 
 
 def _put(sink: Sink, value: Any, top: int, depth: int) -> None:
@@ -106,10 +106,9 @@ def unpacked(values: Packed) -> Iterable[Any]:
 
 def put_values(sink: Sink, values: Packed) -> None:
     """Write how many values there are, and each of them."""
-    if type(values) is tuple:
-        values = packed(tuple(map(_plain, values)))
-    sink.varint(len(values))
-    sink.byte(0 if type(values) is tuple else 1 if type(values) is bytes else 2)
+    values = packed(tuple(map(_plain, values))) if type(values) is tuple else values
+    form = (tuple, bytes, array).index(type(values))
+    sink += (varint(len(values)), bytes((form,)))
     if type(values) is tuple:
         for value in values:
             put_value(sink, value, FLOAT)
@@ -130,32 +129,23 @@ def take_values(source: Source) -> Packed:
 class Names:
     """Writes or reads tuples of distinct names one after the other. Those of the one before are not written again."""
 
-    def __init__(self, *, ordered: bool) -> None:
-        # Whether they are written in the order of their bytes, whatever their own.
-        self._ordered = ordered
+    def __init__(self) -> None:
         self._names: tuple[Any, ...] | None = None
         self._raw = b""
-        self._order: Sequence[int] = ()
         self._strings: dict[str, str] = {}  # so that names share them
 
-    def put(self, sink: Sink, names: tuple[Any, ...]) -> Sequence[int]:
-        """Write names; which of them comes first, second and so on."""
+    def put(self, sink: Sink, names: tuple[Any, ...], *, ordered: bool = False) -> None:
+        """Write names; ``ordered`` if in the order of their bytes, whatever their own."""
         same = names is self._names
         if not same:
-            parts = []
-            for name in names:
-                part = Sink()
-                put_value(part, name, FLOAT)
-                parts.append(b"".join(part.pieces()))
-            order = sorted(range(len(parts)), key=parts.__getitem__) if self._ordered else range(len(parts))
-            raw = b"".join([varint(len(parts)), *(parts[place] for place in order)])
+            parts = list(map(_bytes_of, names))
+            raw = b"".join([varint(len(parts)), *(sorted(parts) if ordered else parts)])
             same = raw == self._raw
-            self._names, self._raw, self._order = names, raw, order
+            self._names, self._raw = names, raw
         sink.append(b"\0" if same else b"\1" + self._raw)
-        return self._order
 
     def take(self, source: Source) -> tuple[Any, ...]:
-        """The names that were written, in that order; where they are the same again, the same tuple."""
+        """What `put` wrote; where names are the same again, the same tuple."""
         if source.byte(1):
             names = [take_value(source, FLOAT) for _ in range(source.count())]
             self._names = tuple([self._strings.setdefault(one, one) if type(one) is str else one for one in names])
@@ -163,3 +153,9 @@ class Names:
         if self._names is None:
             raise FormatError("the names of nothing before")
         return self._names
+
+
+def _bytes_of(value: object) -> bytes:
+    sink = Sink()
+    put_value(sink, value, FLOAT)
+    return b"".join(sink.pieces())

@@ -220,7 +220,7 @@ def said(prediction: Any) -> str:
     if isinstance(prediction, set | dict):
         labels = prediction.items() if isinstance(prediction, dict) else prediction
         return f"{type(prediction).__name__} {sorted(labels, key=repr)}"
-    return f"array {prediction.tolist()}" if isinstance(prediction, np.ndarray) else repr(prediction)
+    return f"array {prediction.tolist()}" if isinstance(prediction, np.ndarray) else repr([*prediction])
 
 
 def exact(value: Any) -> Any:

@@ -23,7 +23,7 @@ def read(data: bytes) -> dict[str, Any]:
 
 class Reader:
     def __init__(self, data: bytes) -> None:
-        self.data, self.at, self.known = data, 0, None
+        self.data, self.at, self.known = data, 0, {}
 
     def raw(self, size: int) -> bytes:
         assert size <= len(self.data) - self.at, "too short"
@@ -188,10 +188,10 @@ class Reader:
         one = {0: self.value, 1: lambda: (False, True)[self.byte()], 2: self.float}[form]
         return [one() for _ in range(size)]
 
-    def names(self) -> list[Any]:
+    def names(self, form: int) -> list[Any]:
         if self.byte():
-            self.known = self.many(self.value)
-        return self.known
+            self.known[form] = self.many(self.value)
+        return self.known[form]
 
     def held(self) -> list[Any]:
         return self.many(lambda: (self.string(), read(self.raw(self.varint()))))
@@ -203,15 +203,16 @@ class Reader:
 
     def prediction(self) -> Any:
         if (form := self.byte()) < 2:
-            return dict(zip(self.names(), self.values(), strict=True)) if form else set(self.names())
-        if form < 5:
-            return {2: list, 3: tuple, 4: list}[form](self.values())
+            names = self.names(form)
+            return dict(zip(names, self.values(), strict=True)) if form else set(names)
+        if form < 4:
+            return self.values()
         kind = "?bhiqBHIQefd"[self.byte()]
         return [value for (value,) in struct.iter_unpack("<" + kind, self.raw(self.varint()))]
 
     def trace(self) -> dict[str, Any]:
         content = {"every": self.value(), "held": self.held(), "metrics": self.value()}
-        one = lambda: (self.varint(), self.value(), dict(zip(self.names(), self.values(), strict=True)))  # noqa: E731
+        one = lambda: (self.varint(), self.value(), dict(zip(self.names(0), self.values(), strict=True)))  # noqa: E731
         return content | {"rows": self.many(one), "examples": self.varint(), "moment": self.value()}
 
     def slices(self, head: dict[str, Any]) -> dict[str, Any]:
