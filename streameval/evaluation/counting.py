@@ -285,7 +285,7 @@ class Accumulator(Mergeable):
         return mine == theirs
 
     def _pieces(self) -> Iterator[bytes]:
-        return encode(replace(saved_empty(self), contents=self._core.states.content()))
+        return encode(replace(saved_empty(self), contents=self._core.states.in_blocks()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:

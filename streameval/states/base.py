@@ -334,7 +334,19 @@ class State(ABC, Generic[K]):
     def canonical_scale(self) -> int | None:
         """The smallest scale at which weight sums are integers, whatever the history; None if they equal counts."""
         sums = self.weights.value
-        return None if sums is None or sums.equals(self._unit_sums()) else sums.smallest_scale()
+        return None if sums is None or self._equals_counts(sums) else sums.smallest_scale()
+
+    def _equals_counts(self, sums: ExactSums[K]) -> bool:
+        left = sum(map(bool, sums.sums.values()))
+        for units in self._unit_blocks():
+            left -= len(units.sums)
+            if not sums.holds(units):
+                return False
+        return not left
+
+    def _unit_blocks(self) -> Iterator[ExactSums[K]]:
+        """`_unit_sums`, none of them 0, in parts of which the first usually shows that examples do not all weigh 1."""
+        yield ExactSums(0, self._unit_sums().nonzero())
 
     def _mentioned(self, width: int) -> Any:
         """Which of the first columns some example mentions, as flags."""
@@ -362,6 +374,10 @@ class State(ABC, Generic[K]):
     def content(self) -> Any:
         """What is held, in canonical order."""
 
+    def in_blocks(self) -> Any:
+        """What is held, to be written: as `content`, unless this would take much memory."""
+        return self.content()
+
     @abstractmethod
     def _fill(self, content: Any) -> None:
         """Take over what a content says whose labels are those of this state."""
@@ -377,10 +393,12 @@ class State(ABC, Generic[K]):
         columns = np.array([self.labels.columns[label] for label in content.labels], np.int64)
         self.root.commit(self.prepare_merges([(state, columns, 1)]))
 
-    def _fill_weights(self, scale: int | None, sums: dict[K, int], finest: int = 0) -> None:
+    def _fill_weights(self, scale: int | None, sums: Iterable[tuple[K, int]], finest: int = 0) -> None:
+        target = common_scale(scale or 0, finest)
+        shift = target - (scale or 0)
+        exact = ExactSums(target, {key: value << shift for key, value in sums if value})
         if scale is not None:
-            exact = ExactSums(scale, {key: value for key, value in sums.items() if value})
-            self.root.commit(self.weights.prepare(exact.at(common_scale(scale, finest))))
+            self.root.commit(self.weights.prepare(exact))
 
     # -- copies -------------------------------------------------------------------------------------------------------
 

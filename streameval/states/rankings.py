@@ -298,7 +298,7 @@ class Rankings(State[Key]):
             if table.weights is not None:
                 _enter(weighted, which, names, table.weights)
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
-        self._fill_weights(content.scale, weighted, content.gain_scale)
+        self._fill_weights(content.scale, weighted.items(), content.gain_scale)
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:

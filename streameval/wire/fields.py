@@ -198,16 +198,17 @@ def _pieces_of_column(column: IntArray, least: int) -> Iterator[bytes]:
 class Blocks:
     """A column that is packed block by block, before it is known how wide its integers are."""
 
-    def __init__(self) -> None:
+    def __init__(self, least: int = 0) -> None:
+        self._least = least
         self._packed: list[tuple[int, bytes]] = []
 
     def add(self, column: IntArray) -> None:
         """The next integers."""
-        self._packed.append((len(column), packing.pack_columns(column[:, np.newaxis], 0)))
+        self._packed.append((len(column), packing.pack_columns(column[:, np.newaxis], self._least)))
 
     def pieces(self) -> Iterator[bytes]:
         """What `Sink.column` writes of all of them; once, for the blocks are used up."""
-        width = max((raw[0] for _, raw in self._packed), default=0)
+        width = max((raw[0] for _, raw in self._packed), default=self._least)
         yield bytes((width,))
         self._packed.reverse()
         while self._packed:
@@ -434,14 +435,64 @@ class Source:
         self._at = end
         return table
 
-    def wide(self, length: int) -> WordArray:
-        """So many integers of two words."""
-        width, zeros = self.byte(16), self.byte(127)
-        words = _unpacked(self.raw(length * width), length, zeros, width)
-        low, high = np.bitwise_or.reduce(words, axis=0).tolist()
-        if (zeros, width) != _form(low | high << 64):
+    def packed(self, length: int, least: int = 0) -> IntArray | Packed:
+        """As `column`; what is large stays packed."""
+        if length <= ROWS:
+            return self.column(length, least)
+        width = self.byte(255)
+        packed = Packed(self._data, self._at, length, width)
+        if width > 8 or length * width > self.left():
+            raise FormatError(_REASONS[packing.WIDE if width > 8 else packing.CUT])
+        top = np.frombuffer(self._data, np.uint8, length * width, self._at)[max(0, width - 1) :: width or 1]
+        self._at += length * width
+        if width < least or (width > least and not top.any()):
             raise FormatError(NEVER_WRITTEN)
-        return words
+        if width == 8 and int(top.max()) > 127:
+            raise FormatError(_REASONS[packing.BEYOND])
+        return packed
+
+    def wide(self, length: int) -> PackedWords:
+        """So many integers of two words, which stay packed."""
+        width, zeros = self.byte(16), self.byte(127)
+        packed, union = PackedWords(self._data, self._at, length, width, zeros), 0
+        if length * width > self.left():
+            raise FormatError(f"{length * width} bytes expected, {self.left()} left")
+        self._at += length * width
+        for at in range(0, length, ROWS):
+            low, high = np.bitwise_or.reduce(packed[at : at + ROWS], axis=0).tolist()
+            union |= low | high << 64
+        if (zeros, width) != _form(union):
+            raise FormatError(NEVER_WRITTEN)
+        return packed
+
+    def again(self) -> Source:
+        """The same bytes, to be read again from here on."""
+        return Source(self._data, self._at, self._end)
+
+
+class Packed:
+    """A column as it is written; a slice of it is an array."""
+
+    def __init__(self, data: bytes, at: int, length: int, width: int) -> None:
+        self._data, self._at, self._length, self._width = data, at, length, width
+
+    def __getitem__(self, rows: slice) -> IntArray:
+        start, stop, _ = rows.indices(self._length)
+        width = self._width
+        raw = bytes((width,)) + self._data[self._at + start * width : self._at + stop * width]
+        return packing.unpack_columns(raw, 0, len(raw), stop - start, 1, width)[0][:, 0]
+
+
+class PackedWords:
+    """Integers of two words as they are written; a slice of them is an array."""
+
+    def __init__(self, data: bytes, at: int, length: int, width: int, zeros: int) -> None:
+        self._data, self._at, self._length, self._width, self._zeros = data, at, length, width, zeros
+
+    def __getitem__(self, rows: slice) -> WordArray:
+        start, stop, _ = rows.indices(self._length)
+        raw = self._data[self._at + start * self._width : self._at + stop * self._width]
+        return _unpacked(raw, stop - start, self._zeros, self._width)
 
 
 def _integer_of(raw: bytes) -> int:
@@ -505,7 +556,27 @@ def require(*holds: object) -> None:
         raise FormatError("the counts contradict each other")
 
 
-def require_weights(scale: int, sums: Sequence[int], counts: Sequence[int]) -> None:
+class WeightForm:
+    """Whether sums of weights are in the largest units, and say more than the counts they belong to."""
+
+    def __init__(self, scale: int) -> None:
+        self._scale, self._union, self._more = scale, 0, False
+
+    def add(self, sums: Iterable[int], counts: Iterable[int]) -> None:
+        """Look at some sums and their counts."""
+        scale, union, more = self._scale, self._union, self._more
+        for value, count in zip(sums, counts, strict=True):
+            union |= value
+            more = more or value != count << scale
+        self._union, self._more = union, more
+
+    def check(self) -> None:
+        """Refuse what would be written otherwise, or not at all."""
+        require(self._more, self._scale == 0 or self._union & 1 == 1)
+
+
+def require_weights(scale: int, sums: Iterable[int], counts: Iterable[int]) -> None:
     """Refuse sums of weights that are not in the largest units, or say no more than the counts they belong to."""
-    require(scale == 0 or trailing_zeros(sums) == 0)
-    require(any(value != count << scale for value, count in zip(sums, counts, strict=True)))
+    form = WeightForm(scale)
+    form.add(sums, counts)
+    form.check()

@@ -2,6 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdlib cimport abort, calloc, free, malloc, realloc
 from libc.string cimport memset
 
@@ -39,6 +40,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_blank(const se_moments*)
     se_moments* se_moments_at(const se_table*, uint32_t)
     se_moments* se_moments_of(se_table*, uint32_t)
+    uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     int se_settle(se_table*, se_counter*)
     void se_relieve(se_table*, se_counter*)
@@ -257,7 +259,7 @@ cdef class Bins:
                 view[position, side] = self.labels[place[position]].side[side]
         return out
 
-    def read(self, columns, bint sums):
+    def read(self, columns, bint sums, uint32_t low=0, Py_ssize_t limit=PY_SSIZE_T_MAX):
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t position, side, count = place.shape[0], at = 0, most = 0
         cdef uint32_t row[2]
@@ -275,6 +277,7 @@ cdef class Bins:
                     most += self.labels[place[position]].table[side].used
         if not enough:
             raise MemoryError
+        most = min(most, limit)
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
         counts, common = np.zeros((most, 2), np.int64), np.full((most, 2), -2)
         limbs = np.zeros((most if sums else 0, 2, 4), np.uint64)
@@ -286,8 +289,9 @@ cdef class Bins:
         with nogil:
             for position in range(count):
                 label = self.labels + place[position]
-                row[0] = row[1] = 0
-                while True:
+                for side in range(2):
+                    row[side] = 0 if position else se_lower(&label.table[side], low)
+                while at < limit:
                     bin_ = NOTHING
                     for side in range(2):
                         table = &label.table[side]
@@ -354,22 +358,32 @@ cdef class Bins:
             se_compact(&self.labels[column].table[0], &counter.room)
             se_compact(&self.labels[column].table[1], &counter.room)
 
-    def restore(self, int64_t examples, sides, offsets, bins, counts, limbs):
+    def restore(self, int64_t examples, sides):
         cdef const int64_t[:, ::1] side_ = np.ascontiguousarray(sides, np.int64)
+        cdef Py_ssize_t column, side
+        self.reserve(side_.shape[0])
+        for column in range(side_.shape[0]):
+            for side in range(3):
+                self.labels[column].side[side] = side_[column, side]
+        self.n = examples
+
+    def restore_bins(self, Py_ssize_t first, offsets, bins, counts, limbs):
         cdef const int64_t[::1] offset = np.ascontiguousarray(offsets, np.int64)
         cdef const int64_t[::1] bin_ = np.ascontiguousarray(bins, np.int64)
         cdef const int64_t[:, ::1] times = np.ascontiguousarray(counts, np.int64)
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
-        cdef Py_ssize_t column, at, side
+        cdef Py_ssize_t column, at, side, filled
         cdef se_label* label
         cdef se_moments* part
-        self.reserve(side_.shape[0])
-        for column in range(side_.shape[0]):
-            label = self.labels + column
-            for side in range(3):
-                label.side[side] = side_[column, side]
+        if first < 0 or first + offset.shape[0] - 1 > self.width:
+            raise IndexError("a column is out of range")
+        for column in range(offset.shape[0] - 1):
+            label = self.labels + first + column
             for side in range(2):
-                if not se_enlarge(&label.table[side], <uint32_t>(offset[column + 1] - offset[column])):
+                filled = 0
+                for at in range(offset[column], offset[column + 1]):
+                    filled += times[at, side] != 0
+                if not se_enlarge(&label.table[side], <uint32_t>filled):
                     raise MemoryError
                 for at in range(offset[column], offset[column + 1]):
                     if not times[at, side]:
@@ -381,7 +395,6 @@ cdef class Bins:
                     part.square_high = limb[at, side, 3]
                     label.table[side].empty -= 1
                     label.binned += times[at, side]
-        self.n = examples
 
     def copy(self, root):
         cdef Bins twin = Bins(root, self.width)

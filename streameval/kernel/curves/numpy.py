@@ -220,20 +220,22 @@ class Bins:
         self._check(columns)
         return np.asarray(self._cell.value.sides[columns])
 
-    def read(self, columns: IntArray, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
-        """The bins of columns that hold a score, in order, column by column.
+    def read(
+        self, columns: IntArray, sums: bool, low: int = 0, limit: int = 2**63 - 1
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+        """The bins of columns that hold a score, in order, column by column; of the first column those from ``low`` on.
 
         Returns offsets (one more than columns), bins, and by class how many scores, shape (bins, 2), and their
         residual if it is the same for all, -1 if it is not, -2 if there are none. With ``sums`` also the sum of the
-        residuals and of their squares, low word first: shape (bins, 2, 4), else None.
+        residuals and of their squares, low word first: shape (bins, 2, 4), else None. At most the first ``limit`` bins.
         """
         self._check(columns)
         rows = [
             (position, bin_, pair)
             for position, column in enumerate(columns.tolist())
             for bin_, pair in sorted(self._cell.value.bins[column].items())
-            if pair[0][0] or pair[1][0]
-        ]
+            if (pair[0][0] or pair[1][0]) and (position or bin_ >= low)
+        ][:limit]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
         bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
         counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
@@ -274,19 +276,22 @@ class Bins:
         bins = ({bin_: pair for bin_, pair in bins.items() if pair[0][0] or pair[1][0]} for bins in old.bins)
         self._store(old._replace(bins=tuple(bins)))
 
-    def restore(
-        self, examples: int, sides: IntArray, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray
-    ) -> None:
-        """Fill what is still empty, from `sides` and `read`."""
+    def restore(self, examples: int, sides: IntArray) -> None:
+        """Fill what is still empty, from `sides`; what there are of bins is still to come."""
         self.reserve(len(sides))
-        owners = np.repeat(np.arange(len(sides)), np.diff(offsets)).tolist()
+        self._committed(self._prepared(_Change(examples, np.arange(len(sides)), sides, [], 1)))
+
+    def restore_bins(self, first: int, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray) -> None:
+        """Fill bins that are still empty, of the columns from the first on, from `read`."""
+        owners = np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)).tolist()
         parts = [
             ((column, bin_, part), (n, low | high << 64, square | square_high << 64))
             for column, bin_, times, pair in zip(owners, bins.tolist(), counts.tolist(), words.tolist(), strict=True)
             for part, (n, (low, high, square, square_high)) in enumerate(zip(times, pair, strict=True))
             if n
         ]
-        self._committed(self._prepared(_Change(examples, np.arange(len(sides)), sides, parts, 1)))
+        nothing = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
+        self._committed(self._prepared(_Change(0, *nothing, parts, 1)))
 
     def copy(self, root: Root) -> Bins:
         """An independent copy."""
