@@ -322,7 +322,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     def _put(self, sink: Sink) -> None:
         waiting, (now, *counters, _, _) = self._present, self._status
-        put_value(sink, now, SPAN)
+        put_value(sink, now, SPAN, "t")
         for number in (*counters, len(waiting)):
             sink.varint(number)
         predictions = Predictions()

@@ -297,12 +297,12 @@ class Trace(Holder):
         sink.varint(len(rows))
         for at, when, row in rows:
             sink.varint(at)
-            put_value(sink, when, SPAN)
+            put_value(sink, when, SPAN, "t")
             columns = columns if columns == (*row,) else (*row,)
             names.put(sink, columns)
             put_values(sink, packed((*row.values(),)))
         sink.varint(examples)
-        put_value(sink, moment, SPAN)
+        put_value(sink, moment, SPAN, "t")
 
     def _take(self, source: Source) -> None:
         metrics = self._metrics = take_value(source, TUPLE)
