@@ -122,8 +122,8 @@ class State(ABC, Generic[K]):
         """
         raise NotImplementedError
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int | None:
-        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table."""
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int | None:
+        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table; see `prepare`."""
 
     def _count(self, batch: Batch) -> None:
         """Count a batch in the table, but not its weights."""
@@ -195,7 +195,7 @@ class State(ABC, Generic[K]):
         self._reserve()
         parts, weighs = [], self.weights.present
         for example, sign in changes:
-            if (part := self._prepare_example(example, sign)) is not None:
+            if (part := self._prepare_example(example, sign, known)) is not None:
                 parts.append(self._part(part) if type(part) is int else part)
             weighs = weighs or example.weight != 1.0
         if self.extra is not None:
@@ -216,12 +216,14 @@ class State(ABC, Generic[K]):
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
-        parts = [self._part(self._prepare_counts(*merge)) for merge in merges if self.table is not None]
+        parts, weighs = [], self.weights.present
+        for other, columns, sign in merges:
+            if self.table is not None:
+                parts.append(self._part(self._prepare_counts(other, columns, sign)))
+            weighs = weighs or other.weights.present
         if self.extra is not None:
             parts += self._prepare_extra([(self._placed(state._extra, at), sign) for state, at, sign in merges])
-        if self.weights.present or any(other.weights.present for other, _, _ in merges):
-            parts += self._prepare_weights(self._merged, merges, known=known)
-        return parts
+        return parts + self._prepare_weights(self._merged, merges, known=known) if weighs else parts
 
     def _merged(self, merges: Sequence[Merge[Self]], *, weighted: bool = True) -> list[Added[K]]:
         """What states add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""

@@ -121,7 +121,8 @@ class Curves(State[Place]):
     def _empty_table(self) -> Any:
         return backend.curves.Bins(self.root, len(self.labels))
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        del known
         batch = example.scored
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists

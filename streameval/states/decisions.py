@@ -59,8 +59,8 @@ class Decisions(State[Key]):
     def _empty_table(self) -> Any:
         return kernel.Counts(self.root, len(self.labels))
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
-        return self.table.prepare_example(example.slots, example.key, self.labels.fixed, sign)
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        return self.table.prepare_example(example.slots, example.key, self.labels.fixed, sign, known)
 
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         return self.table.prepare_merge(other.table, columns, self.labels.fixed, sign)

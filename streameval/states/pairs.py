@@ -139,7 +139,8 @@ class Pairs(State[Key]):
             if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
                 raise refusal()
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        del known
         return self.table.prepare_example(example.slots, sign)
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[Key]:

@@ -120,7 +120,8 @@ class Rankings(State[Key]):
                 merges.append((state, wanted))
         return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        del known
         batch = example.scored
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists

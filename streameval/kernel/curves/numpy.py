@@ -66,13 +66,13 @@ class _Change(NamedTuple):
         """What is counted then."""
         sign, bins, sides = self.sign, list(old.bins), old.sides.copy()
         np.add.at(sides, self.columns, sign * self.sides)
-        for (column, bin_, part), sums in self.parts:
+        for (column, bin_, part), (n, total, squares) in self.parts:
             if bins[column] is old.bins[column]:
                 bins[column] = dict(old.bins[column])
-            pair = list(bins[column].get(bin_, (_NOTHING, _NOTHING)))
-            n, total, squares = (before + sign * more for before, more in zip(pair[part], sums, strict=True))
-            pair[part] = n, total, squares
-            bins[column][bin_] = pair[0], pair[1]
+            pair = bins[column].get(bin_, (_NOTHING, _NOTHING))
+            before = pair[part]
+            sums = before[0] + sign * n, before[1] + sign * total, before[2] + sign * squares
+            bins[column][bin_] = (pair[0], sums) if part else (sums, pair[1])
         return _Counted(old.examples + sign * self.examples, sides, tuple(bins))
 
 
@@ -101,11 +101,10 @@ class Bins:
     if they raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
     """
 
-    __slots__ = ("_cell", "_root")
+    __slots__ = ("_cell",)
 
     def __init__(self, root: Root, width: int) -> None:
         size = max(8, width)
-        self._root = root
         self._cell = root.cell(_Counted(0, np.zeros((size, 3), np.int64), ({},) * size))
 
     @property
@@ -124,15 +123,12 @@ class Bins:
         old = self._cell.value
         if width > len(old.sides):
             more = width - len(old.sides)
-            self._store(old._replace(sides=np.pad(old.sides, ((0, more), (0, 0))), bins=old.bins + ({},) * more))
-
-    def _store(self, counted: _Counted) -> None:
-        self._root.commit([self._cell.prepare_store(counted)])
+            self._cell.store(old._replace(sides=np.pad(old.sides, ((0, more), (0, 0))), bins=old.bins + ({},) * more))
 
     def _committed(self, part: Part | int) -> int:
         if isinstance(part, int):
             return part
-        self._root.commit([part])
+        self._cell.root.commit([part])
         return DONE
 
     # -- examples ------------------------------------------------------------------------------------------------------
@@ -178,7 +174,7 @@ class Bins:
             raise IndexError("a column is out of range; one object is for one thread at a time")
 
     def _prepared(self, change: _Change) -> Part | int:
-        new = change.applied(self._cell.value)
+        new, prepared = self._cell.tried(change.applied)
         touched = [new.bins[column][bin_][part] for (column, bin_, part), _ in change.parts]
         if new.examples > _COUNT_MAX or any(times > SCORE_MAX for times, *_ in touched):
             return FULL
@@ -186,7 +182,7 @@ class Bins:
             all(possible(*sums) for sums in touched) and (new.sides >= 0).all() and new.mentions().max() <= new.examples
         ):
             return REFUSED
-        return self._cell.prepare(change.applied)
+        return prepared
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
@@ -274,7 +270,7 @@ class Bins:
         """Drop bins of which no score is left."""
         old = self._cell.value
         bins = ({bin_: pair for bin_, pair in bins.items() if pair[0][0] or pair[1][0]} for bins in old.bins)
-        self._store(old._replace(bins=tuple(bins)))
+        self._cell.store(old._replace(bins=tuple(bins)))
 
     def restore(self, examples: int, sides: IntArray) -> None:
         """Fill what is still empty, from `sides`; what there are of bins is still to come."""
@@ -296,7 +292,7 @@ class Bins:
     def copy(self, root: Root) -> Bins:
         """An independent copy."""
         twin = Bins(root, 0)
-        twin._store(self._cell.value)
+        twin._cell.store(self._cell.value)
         return twin
 
 

@@ -13,7 +13,6 @@ cdef extern from "decisions/counts.h" nogil:
 
 cdef class Counts(Placing):
     cdef se_counts counted
-    cdef public bint scratch
     # How many slots of the example counted last are in `touched`.
     cdef Py_ssize_t landed
 
