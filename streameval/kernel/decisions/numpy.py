@@ -238,9 +238,7 @@ class Counts:
         """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None
 
-    def prepare_example(
-        self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False
-    ) -> Part | int:
+    def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False) -> Part | int:
         """Prepare to count one example whose cells are already placed, or to take it back with sign -1.
 
         ``known``: it was surely counted.

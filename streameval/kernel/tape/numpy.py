@@ -133,7 +133,7 @@ class Tape:
             raise ValueError("a timed tape takes stamps, and only that")
         none = np.zeros(size, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
         many, columns, values = none if scores is None else scores
-        kind = np.float32 if values.dtype == np.float32 else np.float64
+        kind: Any = np.float32 if values.dtype == np.float32 else np.float64
         ends, ends_of_scores = np.cumsum([0, *lengths]).tolist(), np.cumsum([0, *many]).tolist()
         if min(lengths, default=0) < 0 or slots.min(initial=0) < 0:
             raise ValueError("a length or a slot is negative")
