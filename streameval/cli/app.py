@@ -12,9 +12,10 @@ import typer
 import streameval
 from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import check_writable, counting_of, names_of, specs_of
+from streameval.cli.options import counting_of, names_of, specs_of
+from streameval.cli.outputs import check_outputs, identity, write_output
 from streameval.cli.progress import watched
-from streameval.cli.reading import UserError, sources_of
+from streameval.cli.reading import Source, UserError, sources_of
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
 from streameval.evaluation.evaluator import Evaluator
@@ -22,18 +23,11 @@ from streameval.kernel import BACKEND
 from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.report.model import Table, listed
-from streameval.wire.files import write_file
 
 app = typer.Typer(
     name="streameval", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
-
-
-def _output(name: str, metavar: str, text: str) -> Any:
-    """An option that names a file to write."""
-    return typer.Option(name, metavar=metavar, help=text, callback=check_writable)
-
 
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; patterns; - is stdin.")
@@ -58,8 +52,9 @@ LastRows = Annotated[
 How = Annotated[Format, typer.Option("--format", "-f", help="How results are written.")]
 Raw = Annotated[bool, typer.Option("--raw", help="In CSV, leave labels as they are.")]
 Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels to show.")]
-Save = Annotated[Path | None, _output("--save", "STATE", "Save the state, to merge or show it.")]
-Report = Annotated[Path | None, _output("--report", "FILE.html", "Write the page of the report.")]
+Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save the state, to merge or show it.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that streameval did not write.")]
 Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell of CSV.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
 
@@ -98,10 +93,14 @@ def evaluate(
     top: Top = 20,
     save: Save = None,
     report: Report = None,
+    force: Force = False,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
+    sources = sources_of(files)
+    inputs = [source.file for source in sources] + ([threshold] if threshold else [])
+    check_outputs({"--save": save, "--report": report}, inputs, force)
     columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
     read = {**columns, "by": names_of(by)}
     counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window)
@@ -110,7 +109,7 @@ def evaluate(
     def result() -> Result:
         return Result.of(state, (), counting.window, zero_division=zero_division)
 
-    stopped = _count(files, counting, result)
+    stopped = _count(sources, counting, result)
     write_results(state, result(), save, report)
     extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
     show(result(), how, top=top, raw=raw, extra=extra | ({"interrupted": True} if stopped else {}))
@@ -119,9 +118,8 @@ def evaluate(
     return 130 if stopped else 0
 
 
-def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -> bool:
+def _count(sources: list[Source], counting: Counting, result: Callable[[], Result]) -> bool:
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
-    sources = sources_of(files)
     with watched(sources, result) as advance:
         stopped = count(sources, counting, advance)
     if counting.skip:
@@ -132,12 +130,22 @@ def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -
 
 @app.command()
 def merge(
-    states: States, save: Save = None, report: Report = None, how: How = Format.table, raw: Raw = False, top: Top = 20
+    states: States,
+    save: Save = None,
+    report: Report = None,
+    force: Force = False,
+    how: How = Format.table,
+    raw: Raw = False,
+    top: Top = 20,
 ) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
+    read = [path for path in states if save is None or identity(path) != identity(save)]
+    check_outputs({"--save": save, "--report": report}, read, force)
     total = merged(states)
     result = Result.of(total)
     write_results(total, result, save, report)
+    if len(read) < len(states):
+        sys.stderr.write(f"{save} was one of the merged states, and now holds their sum\n")
     show(result, how, top=top, raw=raw)
 
 
@@ -148,11 +156,13 @@ def show_state(
     beta: Beta = None,
     zero_division: ZeroDivision = None,
     report: Report = None,
+    force: Force = False,
     how: How = Format.table,
     raw: Raw = False,
     top: Top = 20,
 ) -> None:
     """Show a saved state: its metrics, or any that can be read from it."""
+    check_outputs({"--report": report}, [state], force)
     loaded = load_state(state)
     saved, names = Result.of(loaded), names_of(metrics)
     specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, zero_division)
@@ -241,13 +251,18 @@ def thresholds(
     beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="Maximise F-beta with this beta.")] = 1.0,
     how: How = Format.table,
     raw: Raw = False,
-    save: Annotated[Path | None, _output("--save", "FILE.json", "Write them, for evaluate --threshold.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE.json", help="Write them, for evaluate --threshold.")
+    ] = None,
+    force: Force = False,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
 ) -> int:
     """Find the best threshold of each label, from scores."""
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
+    sources = sources_of(files) if actual is not None else []
+    check_outputs({"--save": save}, [source.file for source in sources] or files, force)
     stopped = False
     if actual is None and scores is None:
         if len(files) > 1:
@@ -259,11 +274,11 @@ def thresholds(
         read = {"actual": actual, "predicted": None, "scores": scores, "weight": weight, "mask": mask, "by": ()}
         counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad)
         state = counting.state
-        stopped = _count(files, counting, lambda: Result.of(state))
+        stopped = _count(sources, counting, lambda: Result.of(state))
     best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
     if save is not None:
         records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]
-        write_file(save, json_bytes({"streameval": "thresholds", "thresholds": records}))
+        write_output(save, json_bytes({"streameval": "thresholds", "thresholds": records}))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
     if not write_rows(("label", "threshold", name, "bound"), choices, how, raw=raw):
@@ -279,8 +294,11 @@ def thresholds(
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many.")] = 3000,
-    write: Annotated[Path | None, _output("--write", "FILE.jsonl", "Write the rows, to try on.")] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE.jsonl", help="Write the rows, to try on.")
+    ] = None,
     report: Report = None,
+    force: Force = False,
 ) -> None:
     """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
-    demonstrate(rows, write, report)
+    demonstrate(rows, write, report, force)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,23 +69,6 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
     if len(found) < len(pairs):
         raise UserError(f"--threshold {text}: a label has two thresholds")
     return found
-
-
-def check_writable(path: Path | None) -> Path | None:
-    """Raise before the work, not after it, if a result could not be written."""
-    if path is None:
-        return None
-    problems = {
-        f"{path} is a folder; name a file in it": path.is_dir(),
-        f"{path} cannot be written: there is no folder {path.parent}": not path.parent.is_dir(),
-        # A device would be replaced, not written to.
-        f"{path} is no ordinary file; name one, or a new one": path.exists() and not path.is_file(),
-        f"{path} cannot be written: the folder {path.parent} does not allow it": not os.access(path.parent, os.W_OK),
-    }
-    for problem, present in problems.items():
-        if present:
-            raise UserError(problem)
-    return path
 
 
 def counting_of(

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from streameval.cli.outputs import is_device, write_output
 from streameval.cli.reading import UserError
 from streameval.delivery.checkpoint import load
 from streameval.errors import StreamevalError
@@ -171,6 +172,8 @@ def write_results(state: Any, result: Result, save: Path | None, report: Path | 
             while name in parts:  # as of 7 and "7"
                 name += "'"
             parts[name] = counts
-        result.counts.save_html(report, slices=parts or None)
-    if save is not None:
+        write_output(report, result.counts.to_html(slices=parts or None).encode())
+    if save is not None and is_device(save):
+        save.write_bytes(state.to_bytes())
+    elif save is not None:
         state.save(save)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
-from streameval.errors import FormatError, InputError, StreamevalError, public
+from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.value import Saveable
 from streameval.progressive.pending import Pending
 from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
@@ -140,7 +140,7 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
-        self._turn, self._requests = threading.Condition(), list[list[Exception | None]]()
+        self._turn, self._waiting = threading.Condition(), 0
         self._lock, self._process = PathLock(self._path), os.getpid()
         self._release = weakref.finalize(self, self._lock.release)
         try:
@@ -150,7 +150,8 @@ class Checkpointer(Generic[HeldT]):
             raise
         evaluator._refuse_unsavable()
         self._saved, self._saved_at = self._position, time.monotonic()
-        self._open, self._noted, self._thread = False, self._version(), threading.get_ident()
+        self._open, self._thread = False, threading.get_ident()
+        self._noted = self._version()
 
     def _load(self) -> tuple[int, ...] | None:
         """Take over what the file holds; which file it is, None if there is none."""
@@ -213,45 +214,36 @@ class Checkpointer(Generic[HeldT]):
             if count > MOST - self._position:
                 raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
             self._position += count
-            self._open, self._noted, self._thread = False, self._version(), threading.get_ident()
+            self._open, self._thread = False, threading.get_ident()
+            self._noted = self._version()
+            if self._waiting:
+                self._turn.notify_all()
+                self._turn.wait_for(lambda: not self._waiting)
             steps = self._position - self._saved
             due = self._every is not None and steps >= self._every
             if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
                 self._write()
-            elif self._requests:
-                try:
-                    self._write()
-                except (OSError, StreamevalError) as error:  # for the thread that wants to save
-                    self._answer(error)
 
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
 
-        Any thread may call it. Where another one is counting an item, it is asked to save at the end of it, so that
-        state and position are of one moment, and waited for up to a second.
+        Any thread may call it. Where another one is counting an item, this waits for the end of it, up to a second, so
+        that state and position are of one moment.
 
-        Raises
-        ------
-        InputError
-            If an item is in progress, so that nobody knows whether it is counted; if somebody else has replaced the
-            file; if the Checkpointer is closed, or the process was forked from the one that holds the path.
-        OSError
-            If the file cannot be written. In any case it is what it was.
+        `InputError` if an item is in progress, so that nobody knows whether it is counted, if somebody else has written
+        the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
         """
         self._check_open()
         with self._turn:
-            if not self._moved():
-                with contextlib.suppress(_MovedError):
-                    self._write()
-                    return
-            if self._thread != threading.get_ident():
-                request: list[Exception | None] = []
-                self._requests.append(request)
-                if self._turn.wait_for(lambda: request, _PATIENCE):
-                    if request[0] is not None:
-                        raise request[0]
-                    return
-                self._requests.remove(request)
+            self._waiting += 1
+            try:
+                patience = 0 if self._thread == threading.get_ident() else _PATIENCE
+                while self._turn.wait_for(lambda: self._noted == self._version(), patience):
+                    with contextlib.suppress(_MovedError):
+                        return self._write()
+            finally:
+                self._waiting -= 1
+                self._turn.notify_all()
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
 
     def close(self) -> None:
@@ -259,13 +251,9 @@ class Checkpointer(Generic[HeldT]):
         self._release()
 
     def _version(self) -> object:
-        """What differs once the evaluator has changed; None where that cannot be known."""
-        return getattr(getattr(self._evaluator, "_guard", None), "version", None)
-
-    def _moved(self) -> bool:
-        """Whether the evaluator may have counted more than the position says."""
-        version = self._version()
-        return self._open if version is None else version != self._noted
+        """What differs as soon as the evaluator counts more than the position says; or once an item is in progress."""
+        guard = getattr(self._evaluator, "_guard", None)
+        return self._open if guard is None else guard.version
 
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
@@ -276,24 +264,17 @@ class Checkpointer(Generic[HeldT]):
 
         def pieces() -> Iterator[bytes]:
             yield from encode_checkpoint(self._position, self._evaluator.to_bytes())
-            if not last and self._moved():
+            if not last and self._noted != self._version():
                 raise _MovedError
 
         self._own = _identity(replace_file(self._path, pieces()))
         self._saved, self._saved_at = self._position, time.monotonic()
         sync_folder(self._path)
-        self._answer(None)
-
-    def _answer(self, error: Exception | None) -> None:
-        for request in self._requests:
-            request.append(error)
-        self._requests.clear()
-        self._turn.notify_all()
 
     def _check_open(self) -> None:
         if self._process != os.getpid():
             holder = f"process {self._process}, from which this one was forked, holds {self._path}"
-            raise InputError(f"{holder}; make a Checkpointer of another path in this process")
+            raise InputError(f"{holder}; give another path to a Checkpointer of this process")
         if not self._release.alive:
             raise InputError(f"this Checkpointer is closed and holds {self._path} no more; make a new Checkpointer")
 

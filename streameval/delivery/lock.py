@@ -19,15 +19,10 @@ _LONGEST = 255  # bytes of a name
 
 
 class PathLock:
-    """Holds a path by a file beside it, ``NAME.lock``, that the system unlocks when the process ends, however it ends.
+    """Holds a path by locking ``NAME.lock`` beside it, until it is released or the process ends, however it ends.
 
-    Where the file system cannot lock, nothing is held. A forked child closes its copy at once, or its parent could end
-    and the path stay held.
-
-    Raises
-    ------
-    InputError
-        If another holds the path, in this process or in one that the message names.
+    `InputError` if another holds it, in this process or in one that the message names. Where the file system cannot
+    lock, nothing is held. A forked child closes its copy, or the path would stay held after the end of its parent.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,22 +30,21 @@ class PathLock:
         name = f"{self.target.name}.lock"
         short = len(os.fsencode(name)) <= _LONGEST
         self._path = self.target.with_name(name if short else short_name(self.target, "lock"))
-        self._file: io.FileIO | None = None
-        while self._file is None:
+        while True:
             file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666), "r+")
             held = hold(file.fileno())
             if held is False:
                 with file:
                     raise InputError(f"{path} is held by {self._holder(file)}")
-            if held is None:
-                self._remove(file)
-                return
-            if is_same(self._path, os.fstat(file.fileno())):  # or who held it has removed it meanwhile
-                self._file = file
-            else:
-                file.close()
-        os.ftruncate(file.fileno(), 0)
-        os.write(file.fileno(), f"{os.getpid()} {socket.gethostname()}\n".encode())
+            if held is None or is_same(self._path, os.fstat(file.fileno())):
+                break
+            file.close()  # who held it has removed it meanwhile
+        self._file: io.FileIO | None = file
+        if not held:
+            self.release()
+            return
+        file.truncate(0)
+        file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
         _OPEN.add(self)
 
     def _holder(self, file: io.FileIO) -> str:
@@ -61,35 +55,25 @@ class PathLock:
         who = f"process {process} on {host}" if host else "another process"
         return f"a Checkpointer of {who}; let it end first, or give another path"
 
-    def _remove(self, file: io.FileIO) -> None:
-        """Remove the file and unlock it; in this order where that is possible, or another's could be removed."""
-        with file, contextlib.suppress(OSError):
-            if CLOSE_FIRST:
-                file.close()
-            self._path.unlink()
-
-    def release(self) -> None:
-        """Let others have the path."""
+    def release(self, *, remove: bool = True) -> None:
+        """Let others have the path; without removing the lock file, a copy in another process goes on holding it."""
         _OPEN.discard(self)
         file, self._file = self._file, None
         if file is not None:
-            self._remove(file)
-
-    def forget(self) -> None:
-        """Close the file without unlocking it for the parent, which has a copy."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+            with file, contextlib.suppress(OSError):
+                if CLOSE_FIRST or not remove:
+                    file.close()
+                if remove:  # before it is unlocked where that is possible, or another's could be removed
+                    self._path.unlink()
 
 
 _OPEN: weakref.WeakSet[PathLock] = weakref.WeakSet()
 
 
-def _forget_all() -> None:
+def _release_copies() -> None:
     for lock in list(_OPEN):
-        lock.forget()
-    _OPEN.clear()
+        lock.release(remove=False)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(after_in_child=_release_copies)

@@ -12,9 +12,9 @@ from streameval.errors import FormatError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.wire.fields import NewerFormatError, Source
 
-_MAGIC = b"\x89SEV\r\n"
+MAGIC = b"\x89SEV\r\n"
 _VERSION = 2
-_HEAD = len(_MAGIC) + 2
+_HEAD = len(MAGIC) + 2
 _PIECE = 2**16
 
 EVALUATOR, METRIC = 1, 2
@@ -33,7 +33,7 @@ _HOLDERS = {
 
 def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
     """The pieces of a body in its envelope, of about 64 KB or more; ``body`` is read as they are."""
-    waiting, size, checksum = [_MAGIC, bytes((_VERSION, holder))], 0, 0
+    waiting, size, checksum = [MAGIC, bytes((_VERSION, holder))], 0, 0
     for part in body:
         waiting.append(part)
         size += len(part)
@@ -63,7 +63,7 @@ def whole(pieces: Iterator[bytes]) -> bytes:
 
 def check_start(start: bytes, size: int) -> None:
     """Raise `FormatError` unless bytes, so many in all, start as ours do."""
-    if not start.startswith(_MAGIC):
+    if not start.startswith(MAGIC):
         raise FormatError(f"these {size} bytes were not written by streameval; they start with {start[:6]!r}")
 
 
@@ -75,7 +75,7 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
     check_start(data, len(data))
     if len(data) < _HEAD + 4:
         raise FormatError(f"only {len(data)} bytes; the end is missing")
-    version, holder = data[len(_MAGIC) : _HEAD]
+    version, holder = data[len(MAGIC) : _HEAD]
     if version != _VERSION:
         wish = "upgrade streameval" if version > _VERSION else "read them with the version that wrote them"
         raise FormatError(f"format version {version} is not supported (this is version {_VERSION}); {wish}")

@@ -25,7 +25,6 @@ except ImportError:  # Windows
 
 CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
 _SLOTS = 8  # names of temporary files of one file in which leftovers are looked for
-_BUFFER = 2**18
 _FAR = 2**30  # where Windows locks a byte, as what is locked cannot be read
 FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _ACL = "system.posix_acl_access"
@@ -36,15 +35,9 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errn
 def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> None:
     """Write all of the bytes or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
-    Once this returns, the data is on disk, so that no crash can lose it. The file keeps its mode, owner, group and
-    extended attributes as far as the system allows; where its group is lost, what the group may do is too. What a link
-    leads to is replaced, not the link; a hard link is broken: other names keep the old content.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, and is what it was; also for what is there and is no file, such as a device, which
-        would be replaced. Where the folder cannot be synced, the message says that the file is replaced.
+    Once this returns, the data is on disk. Mode, owner, group and attributes are kept as far as the system allows. What
+    a link leads to is replaced, not the link; hard links of it keep the old content. `OSError` if it cannot be written,
+    also for what is there and is no file, such as a device.
     """
     replace_file(path, pieces)
     sync_folder(path)
@@ -61,9 +54,9 @@ def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) 
             _write_all(file.fileno(), (pieces,) if isinstance(pieces, bytes) else pieces)
             os.fsync(file.fileno())
             written = os.fstat(file.fileno())
-            if CLOSE_FIRST:
+            if CLOSE_FIRST:  # elsewhere it is held until it is renamed, or others might take it for a leftover
                 file.close()
-            try:  # while it is held elsewhere, or another process might take it for a leftover
+            try:
                 temporary.replace(target)
             except OSError:  # a network may lose the answer, and not find the old name when it asks again
                 if not is_same(target, written):
@@ -106,7 +99,7 @@ def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        folder = Path(os.path.realpath(path)).parent
+        folder = Path(os.path.realpath(path) if Path(path).is_symlink() else path).parent
         reasons = {errno.ENOENT: f"there is no folder {folder}; create it first"} | dict.fromkeys(
             (errno.EACCES, errno.EPERM, errno.EROFS),
             f"{error.strerror}: the folder {folder} does not allow it, and a file is replaced through its folder",
@@ -122,7 +115,8 @@ def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None
     except FileNotFoundError:
         return target, None
     if not stat.S_ISREG(old.st_mode):
-        raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
+        kind = "a folder" if stat.S_ISDIR(old.st_mode) else "no ordinary file"
+        raise FileExistsError(errno.EEXIST, f"is {kind}, and is not replaced", str(target))
     return target, old
 
 
@@ -132,8 +126,15 @@ def short_name(target: Path, suffix: str) -> str:
 
 
 def _open_temporary(target: Path, mode: int) -> tuple[Path, io.FileIO]:
-    """A new file in the same folder, open and in use."""
-    clear_leftovers(target)
+    """A new file in the same folder, open and in use. What killed processes have left is removed."""
+    for slot in range(0 if CLOSE_FIRST else _SLOTS):
+        leftover = target.with_name(short_name(target, f"{slot}.tmp"))
+        with (
+            contextlib.suppress(OSError),  # there is none, as nearly always, or it is not ours to remove
+            io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NONBLOCK | FLAGS)) as file,
+        ):
+            if hold(file.fileno()):
+                _discard(leftover, file)
     for slot in count():
         temporary = target.with_name(short_name(target, f"{slot}.tmp"))
         try:
@@ -166,58 +167,38 @@ def _discard(temporary: Path, file: io.FileIO) -> None:
 
 def _take_over(file: int, target: Path, old: os.stat_result) -> None:
     """Give a file the owner, the attributes and the mode of another, as far as this system allows, and no more."""
-    mode = old.st_mode & 0o777
-    if hasattr(os, "fchown"):
-        for owner in (old.st_uid, -1):  # only the system's owner may give a file to another
-            with contextlib.suppress(OSError):
-                os.fchown(file, owner, old.st_gid)
-                break
-        if os.fstat(file).st_gid != old.st_gid:
-            mode &= ~0o070
-    if hasattr(os, "listxattr") and not _copy_attributes(file, target):
-        mode &= ~0o070
+    for owner in (old.st_uid, -1) if hasattr(os, "fchown") else ():  # only root may give a file to another
+        with contextlib.suppress(OSError):
+            os.fchown(file, owner, old.st_gid)
+            break
+    same = _copy_attributes(file, target) and os.fstat(file).st_gid == old.st_gid
     if hasattr(os, "fchmod"):
-        os.fchmod(file, mode)
+        os.fchmod(file, old.st_mode & (0o777 if same else 0o707))
 
 
 def _copy_attributes(file: int, target: Path) -> bool:
     """Whether the bits of the group mean the same: with an access list, they limit everybody who is in it."""
-    names: list[set[str]] = []
-    for place in (target, file):
-        try:
-            names.append(set(os.listxattr(place)))
-        except OSError:
-            names.append(set())
+    names: list[str] = []
+    with contextlib.suppress(OSError, AttributeError):  # as on Windows
+        names = os.listxattr(target)
+        os.removexattr(file, _ACL)  # which the folder gives to new files
     same = True
-    for name in names[0] | {_ACL} & names[1]:
+    for name in names:
         try:
-            if name in names[0]:
-                os.setxattr(file, name, os.getxattr(target, name))
-            else:  # which the folder gives to new files
-                os.removexattr(file, name)
+            os.setxattr(file, name, os.getxattr(target, name))
         except OSError:
             same = same and name != _ACL
     return same
 
 
 def _write_all(file: int, pieces: Iterable[bytes]) -> None:
-    waiting, size = list[bytes](), 0
     for piece in pieces:
-        if size + len(piece) > _BUFFER:
-            _write(file, b"".join(waiting))
-            waiting, size = [], 0
-        waiting.append(piece)
-        size += len(piece)
-    _write(file, b"".join(waiting))
-
-
-def _write(file: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        written = os.write(file, rest)  # a disk that is nearly full takes a part of it
-        if written <= 0:
-            raise OSError(errno.EIO, "nothing was written")
-        rest = rest[written:]
+        rest = memoryview(piece)
+        while rest:
+            written = os.write(file, rest)  # a disk that is nearly full takes a part of it
+            if written <= 0:
+                raise OSError(errno.EIO, "nothing was written")
+            rest = rest[written:]
 
 
 def hold(file: int) -> bool | None:
@@ -235,25 +216,10 @@ def hold(file: int) -> bool | None:
     return True
 
 
-def clear_leftovers(target: Path) -> None:
-    """Remove the temporary files of this file that killed processes left; those that a process is writing now stay."""
-    for slot in range(0 if CLOSE_FIRST else _SLOTS):
-        leftover = target.with_name(short_name(target, f"{slot}.tmp"))
-        with (
-            contextlib.suppress(OSError),  # there is none, as nearly always, or it is not ours to remove
-            io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NONBLOCK | FLAGS)) as file,
-        ):
-            if hold(file.fileno()):
-                _discard(leftover, file)
-
-
 def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
-    """The bytes of a file that this package wrote, and what tells it from others; only its start is read of any other.
+    """The bytes of a file that this package wrote, and what tells it from others.
 
-    Raises
-    ------
-    FormatError
-        If it is no ordinary file, begins differently, or has more than so many bytes.
+    `FormatError` if it is no ordinary file, begins differently or has more bytes; then no more than its start is read.
     """
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:

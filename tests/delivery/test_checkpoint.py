@@ -487,9 +487,9 @@ def in_thread(call: Callable[[], object]) -> list[BaseException | None]:
     return ended
 
 
-def until(filled: list) -> None:
+def until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + 20
-    while not filled:
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.0005)
 
@@ -503,14 +503,14 @@ def test_another_thread_saves_what_the_last_step_said(tmp_path: Path, monkeypatc
         feed(saved.evaluator, item)
         if place == 3:
             ended = in_thread(saved.save)
-            until(saved._requests)
+            until(lambda: saved._waiting)
             assert not path.exists()
         if place == 4:
-            until(ended)
+            until(ended.__len__)
             assert ended == [None]
             assert se.load(path) == se.Checkpoint(counted(4), 4)
     idle = in_thread(saved.save)
-    until(idle)
+    until(idle.__len__)
     assert idle == [None]
     assert se.load(path) == se.Checkpoint(counted(6), 6)
 
@@ -527,15 +527,15 @@ def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
         feed(saved.evaluator, item)
         if place == 2:
             ended = in_thread(saved.save)
-            until(ended)
+            until(ended.__len__)
             assert isinstance(ended[0], se.InputError)
             assert "item 2 is in progress" in str(ended[0])
             assert se.load(path) == se.Checkpoint(counted(0), 0)
             monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
             monkeypatch.setattr(os, "fsync", lambda _file: (_ for _ in ()).throw(OSError(errno.EIO, "broken disk")))
             ended = in_thread(saved.save)
-            until(saved._requests)
-    until(ended)
+            until(lambda: saved._waiting)
+    until(ended.__len__)
     assert isinstance(ended[0], OSError)
     assert "broken disk" in str(ended[0])
     assert se.load(path) == se.Checkpoint(counted(0), 0)
