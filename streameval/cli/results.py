@@ -141,9 +141,13 @@ def load_state(path: Path) -> Any:
         near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
         raise UserError(f"there is no file {path}{suggestion(path.name, near)}")
     try:
-        return load(path)
+        state = load(path)
     except StreamevalError as error:
         raise UserError(f"{path} is no saved state: {str(error).removeprefix(f'{path}: ')}") from None
+    if not isinstance(state, Evaluator | Metric | Sliced | Window):
+        what = type(state).__name__
+        raise UserError(f"{path} holds a {what}; read it with streameval.load, and save the evaluator that is in it")
+    return state
 
 
 def merged(paths: list[Path]) -> Any:

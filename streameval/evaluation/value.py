@@ -68,15 +68,11 @@ class Mergeable(Saveable):
     def copy(self) -> Self:
         """An independent object with the same content."""
 
-    @abstractmethod
-    def reset(self) -> None:
-        """Forget every example."""
-
     def _fresh(self) -> Self:
         """A copy that has counted nothing."""
-        fresh = self.copy()
+        fresh: Any = self.copy()
         fresh.reset()
-        return fresh
+        return fresh  # type: ignore[no-any-return]  # each has reset
 
     def _take_over(self, source: Self) -> None:
         """Take over the content of another object of this class, which is not used any more."""

@@ -55,13 +55,13 @@ def _put(sink: Sink, value: Any, top: int, depth: int) -> None:
     elif kind is date:
         sink.byte(_DATE)
         sink.label(value.toordinal() - _EPOCH.toordinal())
-    elif isinstance(value, datetime | timedelta):
-        zoned = isinstance(value, datetime) and value.utcoffset() is not None
-        sink.byte(_ZONED if zoned else _LOCAL if isinstance(value, datetime) else SPAN)
-        since = (
-            value if isinstance(value, timedelta) else value.astimezone(UTC) - _EPOCH if zoned else value - _LOCAL_EPOCH
-        )
-        sink.label(since // _MICROSECOND)
+    elif isinstance(value, datetime):
+        local = value.utcoffset() is None
+        sink.byte(_LOCAL if local else _ZONED)
+        sink.label((value - _LOCAL_EPOCH if local else value.astimezone(UTC) - _EPOCH) // _MICROSECOND)
+    elif isinstance(value, timedelta):
+        sink.byte(SPAN)
+        sink.label(value // _MICROSECOND)
     else:
         raise ValueError
 
@@ -81,10 +81,10 @@ def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
     value = source.label()
     if kind == LABEL:
         return value
-    number = int(value) if isinstance(value, int) else int("")
+    require(isinstance(value, int))
     if kind == _DATE:
-        return date.fromordinal(_EPOCH.toordinal() + number)
-    since = timedelta(microseconds=number)
+        return date.fromordinal(_EPOCH.toordinal() + int(value))
+    since = timedelta(microseconds=int(value))
     return since if kind == SPAN else (_LOCAL_EPOCH if kind == _LOCAL else _EPOCH) + since
 
 
