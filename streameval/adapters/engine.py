@@ -68,6 +68,8 @@ def snapshot(source: Monitored, name: str) -> Evaluator | Metric:
     return source.copy()
 
 
-def frequent_labels(report: Report, count: int) -> list[Label]:
-    """The labels with the largest support; of equal ones the first in the order of labels."""
-    return [report.labels[place] for place in largest_first(report.support)[:count]]
+def frequent_labels(report: Report, count: int, text_of: Callable[..., str]) -> dict[Label, str]:
+    """The labels with the largest support, as text; of equal ones the first in the order of labels."""
+    labels = [report.labels[place] for place in largest_first(report.support)[:count]]
+    mixed = any(isinstance(label, int) for label in report.labels)
+    return {label: text_of(label, mixed=mixed) for label in labels}

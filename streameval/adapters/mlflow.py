@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import tempfile
@@ -11,7 +10,8 @@ from pathlib import Path
 from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, report_of
-from streameval.schema.text import check_number, printable, quoted
+from streameval.schema.escaping import mlflow_label, shortened
+from streameval.schema.text import check_number, quoted
 
 with require("mlflow"):
     import mlflow
@@ -60,23 +60,19 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
     """What `log` logs as metrics: values by names that MLflow allows; values that are NaN are left out.
 
     ``fbeta_micro(beta=2)`` becomes ``fbeta_micro_beta_2``, and the value of a label ``f1_per_label/cat``. What MLflow
-    does not allow in the name of a label stands as its code point, such as ``_x3f_``; a name that is too long is cut,
-    and ends with a part of its SHA-256.
+    does not allow in the name of a label stands as its code point, such as ``_x3f_``; a name of 250 characters or more
+    is cut, and ends with a part of its SHA-256. So different labels have different names.
     """
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be a string, not {quoted(prefix)}")
     check_number("most", most, 0)
     report = report_of(snapshot(evaluator, "evaluator"))
-    labels = frequent_labels(report, most)
+    labels = frequent_labels(report, most, mlflow_label)
     values: dict[str, float] = {}
 
     def add(name: str, value: float) -> None:
-        if len(name) > _LONGEST:
-            name = f"{name[: _LONGEST - 17]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-        if name in values:
-            raise InputError(f"two values would be logged as {quoted(name)}; rename a label, or log fewer metrics")
         if not math.isnan(value):
-            values[name] = value
+            values[shortened(name, _LONGEST)] = value
 
     for item in report.values():
         if item.error is not None:
@@ -85,9 +81,8 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
         if not isinstance(item.value, dict):
             add(name, item.value)
             continue
-        for label in labels:
-            kind = "#" if isinstance(label, int) and str(label) in labels else ""
-            add(f"{name}/{_legal_label(kind + printable(label))}", item.value[label])
+        for label, text in labels.items():
+            add(f"{name}/{text}", item.value[label])
     return values
 
 
@@ -95,8 +90,3 @@ def _legal(prefix: str) -> str:
     """A prefix in the characters that MLflow allows, without folders that lead elsewhere."""
     *folders, last = re.sub(r"[^A-Za-z0-9_. /-]+", "_", prefix).split("/")
     return "/".join([*(folder for folder in folders if folder.strip(".")), last]).lstrip(".")
-
-
-def _legal_label(text: str) -> str:
-    legal = re.sub(r"[^A-Za-z0-9_. -]", lambda match: f"_x{ord(match[0]):x}_", text)
-    return legal.replace(".", "_x2e_") if not legal.strip(".") and legal else legal or "_empty_"

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
 from streameval.errors import InputError
-from streameval.evaluation.evaluator import Evaluator, MetricLike, report_of, specs_of
-from streameval.evaluation.metric import Metric
+from streameval.evaluation.evaluator import MetricLike, report_of, specs_of
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import MetricValue, Report
+from streameval.schema.escaping import prometheus_label
 from streameval.schema.labels import Label
-from streameval.schema.text import check_number, printable, quoted
+from streameval.schema.text import check_number, quoted
 
 with require("prometheus"):
     from prometheus_client import Metric as Family
@@ -33,7 +33,8 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
     Parameters
     ----------
     sources
-        What is exposed, by the name that stands in the label ``window``; a single object is called ``"all"``.
+        What is exposed, by the name that stands in the label ``window``; a single object is called ``"all"``. Names and
+        labels that are empty stand within ``'``, control characters as escapes; long ones are cut to 200 characters.
     metrics
         Which metrics; None for those that each source answers with `get`.
     most
@@ -82,22 +83,21 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
 
     def _families(self, reports: Mapping[str, Report]) -> list[Family]:
         specs = {_name_of(spec): _description(spec) for specs in self._specs.values() for spec in specs} | _OWN
-        kinds = dict.fromkeys(specs, "gauge") | {"examples": "counter"}
-        families = {name: Family(f"{self._namespace}_{name}", text, kinds[name]) for name, text in specs.items()}
+        families = {name: Family(f"{self._namespace}_{name}", text, "gauge") for name, text in specs.items()}
 
         def add(name: str, value: float, **labels: str) -> None:
-            family = families[name]
-            family.add_sample(family.name + ("_total" if family.type == "counter" else ""), labels, value)
+            families[name].add_sample(families[name].name, labels, value)
 
-        chosen = _label_strings(frequent_labels(next(iter(reports.values())), self._most)) if reports else {}
-        for window, report in reports.items():
+        first = next(iter(reports.values()), None)
+        chosen = {} if first is None else frequent_labels(first, self._most, prometheus_label)
+        for source, report in reports.items():
+            window = prometheus_label(source)
             samples = [(item.spec, *sample) for item in report.values() for sample in _samples(item, chosen)]
             defined = [sample for sample in samples if not math.isnan(sample[-1])]
             for spec, labels, value in defined:
                 add(_name_of(spec), value, window=window, **_parameters(spec), **labels)
             per_label = any(spec.average is None for spec in report.specs)
-            whole = isinstance(self._sources[window], Evaluator | Metric)
-            add("examples" if whole else "window_examples", report.tables.examples, window=window)
+            add("examples", report.tables.examples, window=window)
             add("labels", len(report.labels), window=window)
             add("labels_not_exposed", len({*report.labels} - {*chosen}) if per_label else 0, window=window)
             add("values_undefined", len(samples) - len(defined), window=window)
@@ -105,8 +105,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
 
 
 _OWN = {
-    "examples": "Examples counted since the start.",
-    "window_examples": "Examples in the window.",
+    "examples": "Examples that are counted now.",
     "labels": "Labels that are declared or were met.",
     "labels_not_exposed": "Labels whose own values are not exposed, since their support is smaller.",
     "values_undefined": "Values that are left out, since they are not a number or cannot be read.",
@@ -123,14 +122,6 @@ def _samples(item: MetricValue, labels: Mapping[Label, str]) -> Iterator[tuple[d
         yield from (({"label": text}, item.value[label]) for label, text in labels.items() if label in item.value)
     else:
         yield {}, math.nan if item.error is not None else item.value
-
-
-def _label_strings(labels: Iterable[Label]) -> dict[Label, str]:
-    """Labels as strings; of those that look alike (7 and "7") the first."""
-    strings: dict[str, Label] = {}
-    for label in labels:
-        strings.setdefault(printable(label), label)
-    return {label: string for string, label in strings.items()}
 
 
 def _parameters(spec: MetricSpec) -> dict[str, str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval import errors
 from streameval.adapters.engine import raise_ours, require, tree
-from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError, StreamevalError
+from streameval.progressive.states import restored
 from streameval.schema.text import check_number, quoted
 from streameval.tabular.job import Job, JobOptions, Metrics, State
 

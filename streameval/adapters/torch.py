@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from streameval.adapters.engine import require
-from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError, StreamevalError
 from streameval.evaluation.counting import Accumulator
+from streameval.progressive.states import restored
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.windows.base import Window

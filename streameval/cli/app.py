@@ -12,9 +12,10 @@ import typer
 import streameval
 from streameval.cli.counting import Counting, count
 from streameval.cli.demo import demonstrate
-from streameval.cli.options import check_writable, counting_of, names_of, specs_of
+from streameval.cli.options import counting_of, names_of, specs_of
+from streameval.cli.outputs import check_outputs, identity, write_output
 from streameval.cli.progress import watched
-from streameval.cli.reading import UserError, sources_of
+from streameval.cli.reading import Source, UserError, sources_of
 from streameval.cli.render import Format, json_bytes, show, show_tables, write_rows
 from streameval.cli.results import Result, difference_tables, load_state, merged, write_results
 from streameval.evaluation.evaluator import Evaluator
@@ -22,19 +23,11 @@ from streameval.kernel import BACKEND
 from streameval.metrics import thresholds as choosing
 from streameval.metrics.catalogue import Entry, catalogue
 from streameval.report.model import Table, listed
-from streameval.schema.text import printable
-from streameval.wire.files import write_file
 
 app = typer.Typer(
     name="streameval", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
-
-
-def _output(name: str, metavar: str, text: str) -> Any:
-    """An option that names a file to write."""
-    return typer.Option(name, metavar=metavar, help=text, callback=check_writable)
-
 
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="JSONL, CSV, Parquet, Arrow; patterns; - is stdin.")
@@ -57,9 +50,11 @@ LastRows = Annotated[
     int | None, typer.Option("--window", "-w", metavar="N", min=1, max=2**31 - 1, help="Also the last N rows.")
 ]
 How = Annotated[Format, typer.Option("--format", "-f", help="How results are written.")]
+Raw = Annotated[bool, typer.Option("--raw", help="In CSV, leave labels as they are.")]
 Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="How many labels to show.")]
-Save = Annotated[Path | None, _output("--save", "STATE", "Save the state, to merge or show it.")]
-Report = Annotated[Path | None, _output("--report", "FILE.html", "Write the page of the report.")]
+Save = Annotated[Path | None, typer.Option("--save", metavar="STATE", help="Save the state, to merge or show it.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE.html", help="Write the page of the report.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that streameval did not write.")]
 Sep = Annotated[str, typer.Option("--sep", metavar="TEXT", help="What is between labels in a cell of CSV.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip rows that cannot be read, and say how many.")]
 
@@ -94,13 +89,18 @@ def evaluate(
     zero_division: ZeroDivision = None,
     window: LastRows = None,
     how: How = Format.table,
+    raw: Raw = False,
     top: Top = 20,
     save: Save = None,
     report: Report = None,
+    force: Force = False,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
 ) -> int:
     """Evaluate the rows of files, or of a stream, however large."""
+    sources = sources_of(files)
+    inputs = [source.file for source in sources] + ([threshold] if threshold else [])
+    check_outputs({"--save": save, "--report": report}, inputs, force)
     columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
     read = {**columns, "by": names_of(by)}
     counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window)
@@ -109,18 +109,17 @@ def evaluate(
     def result() -> Result:
         return Result.of(state, (), counting.window, zero_division=zero_division)
 
-    stopped = _count(files, counting, result)
+    stopped = _count(sources, counting, result)
     write_results(state, result(), save, report)
     extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
-    show(result(), how, top=top, extra=extra | ({"interrupted": True} if stopped else {}))
+    show(result(), how, top=top, raw=raw, extra=extra | ({"interrupted": True} if stopped else {}))
     if stopped:
         sys.stderr.write("interrupted: this is what was counted until then\n")
     return 130 if stopped else 0
 
 
-def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -> bool:
+def _count(sources: list[Source], counting: Counting, result: Callable[[], Result]) -> bool:
     """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
-    sources = sources_of(files)
     with watched(sources, result) as advance:
         stopped = count(sources, counting, advance)
     if counting.skip:
@@ -130,12 +129,24 @@ def _count(files: list[str], counting: Counting, result: Callable[[], Result]) -
 
 
 @app.command()
-def merge(states: States, save: Save = None, report: Report = None, how: How = Format.table, top: Top = 20) -> None:
+def merge(
+    states: States,
+    save: Save = None,
+    report: Report = None,
+    force: Force = False,
+    how: How = Format.table,
+    raw: Raw = False,
+    top: Top = 20,
+) -> None:
     """Merge saved states, in any order, into the state of all their rows."""
+    read = [path for path in states if save is None or identity(path) != identity(save)]
+    check_outputs({"--save": save, "--report": report}, read, force)
     total = merged(states)
     result = Result.of(total)
     write_results(total, result, save, report)
-    show(result, how, top=top)
+    if len(read) < len(states):
+        sys.stderr.write(f"{save} was one of the merged states, and now holds their sum\n")
+    show(result, how, top=top, raw=raw)
 
 
 @app.command(name="show")
@@ -145,10 +156,13 @@ def show_state(
     beta: Beta = None,
     zero_division: ZeroDivision = None,
     report: Report = None,
+    force: Force = False,
     how: How = Format.table,
+    raw: Raw = False,
     top: Top = 20,
 ) -> None:
     """Show a saved state: its metrics, or any that can be read from it."""
+    check_outputs({"--report": report}, [state], force)
     loaded = load_state(state)
     saved, names = Result.of(loaded), names_of(metrics)
     specs = specs_of(names or tuple(spec.key for spec in saved.specs), beta, zero_division)
@@ -158,7 +172,7 @@ def show_state(
         saved.counts.get(spec)  # raises for what cannot be read
     result = Result.of(loaded, specs, zero_division=zero_division)
     write_results(loaded, result, None, report)
-    show(result, how, top=top)
+    show(result, how, top=top, raw=raw)
 
 
 @app.command()
@@ -167,6 +181,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="STATE_B", help="Another, such as that of a newer model.")],
     metrics: Metrics = None,
     how: How = Format.table,
+    raw: Raw = False,
     top: Top = 10,
 ) -> None:
     """Compare two saved states: which metrics changed, and which labels most."""
@@ -176,9 +191,14 @@ def compare(
     if not specs:
         raise UserError("these states were saved with different metrics; name some with --metrics")
     old, new = (Result(each.counts, tuple(specs)) for each in results)
-    heads = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
-    heads = heads if heads[0] != heads[1] else ("first", "second")
-    if not write_rows(("metric", *heads), ((key, value, new.values[key]) for key, value in old.values.items()), how):
+    taken, choices = ("metric", "kind", "label"), ((first.stem, second.stem), (str(first), str(second)))
+    heads = next((heads for heads in choices if len({*taken, *heads}) == len(taken) + 2), ("first", "second"))
+    pairs = list(zip(old.report.values(), new.report.values(), strict=True))
+    if how is Format.csv:
+        values = [(one.spec.key, one.by_label, other.by_label) for one, other in pairs]
+        rows = [(key, label, a.get(label), b.get(label)) for key, a, b in values for label in a | b]
+        write_rows(("metric", "label", *heads), rows, how, raw=raw)
+    elif not write_rows(("metric", *heads), ((one.spec.key, one.plain, other.plain) for one, other in pairs), how):
         headline = f"{old.report.headline}; {new.report.headline}"
         show_tables(difference_tables(old, new, heads, top=top), headline, how)
 
@@ -230,13 +250,19 @@ def thresholds(
     mask: Mask = None,
     beta: Annotated[float, typer.Option("--beta", metavar="NUMBER", help="Maximise F-beta with this beta.")] = 1.0,
     how: How = Format.table,
-    save: Annotated[Path | None, _output("--save", "FILE.json", "Write them, for evaluate --threshold.")] = None,
+    raw: Raw = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE.json", help="Write them, for evaluate --threshold.")
+    ] = None,
+    force: Force = False,
     sep: Sep = "|",
     skip_bad: SkipBad = False,
 ) -> int:
     """Find the best threshold of each label, from scores."""
     if not beta > 0 or beta == float("inf"):
         raise UserError(f"--beta must be above 0 and finite, not {beta:g}")
+    sources = sources_of(files) if actual is not None else []
+    check_outputs({"--save": save}, [source.file for source in sources] or files, force)
     stopped = False
     if actual is None and scores is None:
         if len(files) > 1:
@@ -248,15 +274,16 @@ def thresholds(
         read = {"actual": actual, "predicted": None, "scores": scores, "weight": weight, "mask": mask, "by": ()}
         counting = counting_of(read, ("roc_auc_micro",), sep=sep, skip_bad=skip_bad)
         state = counting.state
-        stopped = _count(files, counting, lambda: Result.of(state))
+        stopped = _count(sources, counting, lambda: Result.of(state))
     best = choosing.best_thresholds(state.tables("curves"), choosing.FScore(beta))
     if save is not None:
-        write_file(save, json_bytes({str(label): choice.threshold for label, choice in best.items()}))
+        records = [{"label": label, "threshold": choice.threshold} for label, choice in best.items()]
+        write_output(save, json_bytes({"streameval": "thresholds", "thresholds": records}))
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
-    if not write_rows(("label", "threshold", name, "bound"), choices, how):
+    if not write_rows(("label", "threshold", name, "bound"), choices, how, raw=raw):
         rows = [
-            (printable(label), threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
+            (label, threshold, value, "" if best[label].exact else f"at most {bound:.4f}")
             for label, threshold, value, bound in choices
         ]
         columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
@@ -267,8 +294,11 @@ def thresholds(
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="How many.")] = 3000,
-    write: Annotated[Path | None, _output("--write", "FILE.jsonl", "Write the rows, to try on.")] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE.jsonl", help="Write the rows, to try on.")
+    ] = None,
     report: Report = None,
+    force: Force = False,
 ) -> None:
     """Evaluate a made-up stream of tagged posts, in slices, with its last rows."""
-    demonstrate(rows, write, report)
+    demonstrate(rows, write, report, force)

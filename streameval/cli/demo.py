@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from streameval.cli.outputs import check_outputs, write_output
 from streameval.cli.progress import watched
 from streameval.cli.reading import Source
 from streameval.cli.render import Format, console_of, show
@@ -18,7 +19,6 @@ from streameval.cli.results import Result, write_results
 from streameval.evaluation.evaluator import Evaluator
 from streameval.slices import Sliced
 from streameval.windows.sliding import Rolling
-from streameval.wire.files import write_file
 
 _TAGS = {"travel": 0.4, "food": 0.35, "music": 0.3, "sports": 0.25, "politics": 0.15, "science": 0.1, "chess": 0.04}
 _METRICS = ("f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ranking_loss")
@@ -39,11 +39,13 @@ def _rows(number: int) -> Iterator[dict[str, Any]]:
         yield {"id": at, "region": region, "tags": tags, "guess": guess, "scores": scores}
 
 
-def demonstrate(number: int, write: Path | None, report: Path | None) -> None:
+def demonstrate(number: int, write: Path | None, report: Path | None, force: bool) -> None:
     """Count the stream, slowly on a terminal, then show the result and what to try next."""
     rows = list(_rows(number))
+    lines = [orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows]
+    check_outputs({"--write": write, "--report": report}, (), force, lines[0])
     if write is not None:
-        write_file(write, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+        write_output(write, b"".join(lines))
     empty = Evaluator(_METRICS, threshold=0.5)
     state, window = Sliced(empty, by="region"), Rolling(empty, size=500)
     pause = _SECONDS / (len(rows) / _STEP) if sys.stderr.isatty() else 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,7 +49,7 @@ def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | 
 
 
 def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
-    """A number, or a file of JSON with a number for each label."""
+    """A number, or a file of JSON: an object label: number, or what ``thresholds --save`` writes."""
     if text is None:
         return None
     with contextlib.suppress(ValueError):
@@ -61,26 +60,15 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
         content = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"--threshold {text}: {error}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"--threshold {text}: it must hold one object label: number")
-    return {label: math.inf if value is None else value for label, value in content.items()}
-
-
-def check_writable(path: Path | None) -> Path | None:
-    """Raise before the work, not after it, if a result could not be written."""
-    if path is None:
-        return None
-    problems = {
-        f"{path} is a folder; name a file in it": path.is_dir(),
-        f"{path} cannot be written: there is no folder {path.parent}": not path.parent.is_dir(),
-        # A device would be replaced, not written to.
-        f"{path} is no ordinary file; name one, or a new one": path.exists() and not path.is_file(),
-        f"{path} cannot be written: the folder {path.parent} does not allow it": not os.access(path.parent, os.W_OK),
-    }
-    for problem, present in problems.items():
-        if present:
-            raise UserError(problem)
-    return path
+    rows = content.get("thresholds") if isinstance(content, dict) else None
+    try:  # keys of JSON are strings, so that integers need records
+        pairs = content.items() if rows is None else [(row["label"], row["threshold"]) for row in rows]
+        found = {label: math.inf if value is None else value for label, value in pairs}
+    except (AttributeError, KeyError, TypeError):
+        raise UserError(f"--threshold {text}: it must hold one object label: number, or what --save wrote") from None
+    if len(found) < len(pairs):
+        raise UserError(f"--threshold {text}: a label has two thresholds")
+    return found
 
 
 def counting_of(

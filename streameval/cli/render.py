@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import orjson
@@ -15,15 +18,18 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from streameval.cli.results import Counts, Result, tables_of, values_of
+from streameval.cli.results import Counts, Result, tables_of
 from streameval.evaluation.evaluator import report_of
-from streameval.report.model import Column, Table, cell_text
+from streameval.report.model import Column, Report, Table, cell_text
+from streameval.schema.escaping import csv_cell, label_text, markdown_cell, visible_json
 from streameval.schema.text import printable
+from streameval.slices.values import OTHER
 
 _BAR = 12
 _PIPED = 160
 _NAMES = 48
 _VERDICTS = {"better": "green", "worse": "red"}
+_KINDS = {str: "string", int: "integer", type(None): ""}  # of labels
 
 
 Format = StrEnum("Format", ["table", "json", "csv", "markdown"])  # how results are written
@@ -40,11 +46,15 @@ def console_of(stream: Any) -> Console:
     return _Console(file=stream, width=None if stream.isatty() else _PIPED, highlight=False, soft_wrap=False)
 
 
-def show(result: Result, how: Format, *, top: int, extra: dict[str, object] | None = None) -> None:
+def show(result: Result, how: Format, *, top: int, raw: bool = False, extra: dict[str, object] | None = None) -> None:
     """Write a result to standard output."""
     if how is Format.json:
         sys.stdout.write(json_bytes(_json(result) | (extra or {})).decode())
-    elif not write_rows(("part", "examples", "label", "metric", "value"), _numbers(result), how):
+    elif how is Format.csv:
+        by = result.sliced.by if result.sliced is not None else ()
+        names = "part", "examples", "metric", "kind", "label", "value", *(f"by_{name}" for name in by)
+        _write_csv(names, _numbers(result, by, raw), raw)
+    else:
         show_tables(tables_of(result, top=top), result.report.headline, how)
 
 
@@ -57,13 +67,24 @@ def show_tables(tables: list[Table], headline: str, how: Format) -> None:
         console.print(drawn(tables, headline, console))
 
 
-def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format) -> bool:
+def write_rows(names: Sequence[str], rows: Iterable[Sequence[object]], how: Format, *, raw: bool = False) -> bool:
     """Write rows to standard output, if the format is one for programs; whether it is."""
     if how is Format.json:
         sys.stdout.write(json_bytes([dict(zip(names, row, strict=True)) for row in rows]).decode())
     elif how is Format.csv:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *rows])
+        if "label" in names:
+            at = names.index("label")
+            names = [*names[:at], "kind", *names[at:]]
+            rows = ([*row[:at], _KINDS[type(row[at])], *row[at:]] for row in rows)
+        _write_csv(names, ([csv_cell(cell, raw=raw) for cell in row] for row in rows), raw)
     return how in (Format.json, Format.csv)
+
+
+def _write_csv(names: Iterable[str], rows: Iterable[Sequence[object]], raw: bool) -> None:
+    """Write rows of cells; all in quotes if one may hold a carriage return, which the module does not quote."""
+    writer = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL if raw else csv.QUOTE_MINIMAL)
+    writer.writerow([csv_cell(name, raw=raw) for name in names])
+    writer.writerows(rows)
 
 
 def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
@@ -80,12 +101,14 @@ def _drawn(table: Table, console: Console) -> RichTable:
     """A table, with as many columns as there is room for."""
     fancy = console.is_terminal and not console.options.ascii_only
     columns, cells = table.columns, [_cells(column) for column in table.columns]
-    widths = [max(map(len, (column.name, *strings))) for column, strings in zip(columns, cells, strict=True)]
-    widths[0] = min(widths[0], _NAMES)
+    widths = [max(map(len, strings)) for strings in cells]
+    labels = [at for at, column in enumerate(columns) if column.kind == "label"]
+    for at in labels:
+        widths[at] = min(widths[at], _NAMES)
     room, needed = console.width, [width + (3 if fancy else 2) for width in widths]
     main = [at for at, column in enumerate(columns) if at and column.kind == "bar"]
     chosen: list[int] = []
-    for at in dict.fromkeys([0, *main, *range(len(widths))]):  # what has a bar matters most
+    for at in dict.fromkeys([*labels, *main, *range(len(widths))]):  # what has a bar matters most
         if room < needed[at] and len(chosen) >= 2:
             break
         room -= needed[at]
@@ -97,12 +120,12 @@ def _drawn(table: Table, console: Console) -> RichTable:
     )
     rows: list[list[RenderableType]] = []
     for at in sorted(chosen):
-        words = _is_left(at, columns[at])
+        words, name = _is_left(columns[at]), at in labels
         drawing.add_column(
-            Text(columns[at].name), justify="left" if words else "right", no_wrap=True, overflow="ellipsis",
-            style="cyan" if at == 0 else "dim" if words else None, max_width=_NAMES if at == 0 else None,
+            Text(cells[at][0]), justify="left" if words else "right", no_wrap=True, overflow="ellipsis",
+            style="cyan" if name else "dim" if words else None, max_width=_NAMES if name else None,
         )  # fmt: skip
-        rows.append([Text(text, _VERDICTS.get(text, "") if words and at else "") for text in cells[at]])
+        rows.append([Text(text, "" if name else _VERDICTS.get(text, "") if words else "") for text in cells[at][1:]])
         if bars and columns[at].kind == "bar":
             drawing.add_column("", no_wrap=True, width=_BAR)
             fractions = (cell if isinstance(cell, float) and 0 <= cell <= 1 else 0.0 for cell in columns[at].values)
@@ -115,22 +138,25 @@ def _drawn(table: Table, console: Console) -> RichTable:
     return drawing
 
 
-def _cells(column: Column) -> list[str]:
-    return [cell_text(value, column.kind) for value in column.values]
+def _cells(column: Column, text_of: Callable[[object], str] = printable) -> list[str]:
+    """The name of a column and its cells, as strings."""
+    text = text_of if column.kind == "label" else partial(cell_text, kind=column.kind)
+    return [printable(column.name), *map(text, column.values)]
 
 
-def _is_left(at: int, column: Column) -> bool:
+def _is_left(column: Column) -> bool:
     """Whether a column holds words that stand to the left: names, and what explains the other columns."""
-    return at == 0 or column.name == ""
+    return column.kind == "label" or column.name == ""
 
 
 def _markdown(tables: Iterable[Table], headline: str) -> str:
     lines = [headline] if headline else []
     for table in tables:
         columns = []
-        for at, column in enumerate(table.columns):
-            name, *cells = (text.replace("\\", "\\\\").replace("|", "\\|") for text in (column.name, *_cells(column)))
-            width, left = max(3, len(name), *map(len, cells)), _is_left(at, column)
+        for column in table.columns:
+            mixed = any(not isinstance(each, str) for each in column.values)
+            name, *cells = map(markdown_cell, _cells(column, partial(label_text, mixed=mixed)))
+            width, left = max(3, len(name), *map(len, cells)), _is_left(column)
             rule = "-" * width if left else "-" * (width - 1) + ":"
             columns.append([text.ljust(width) if left else text.rjust(width) for text in (name, rule, *cells)])
         lines += ["", *(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))]
@@ -138,44 +164,60 @@ def _markdown(tables: Iterable[Table], headline: str) -> str:
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def _numbers(result: Result) -> Iterator[tuple[object, ...]]:
-    """One row for each number: of what part of the examples, of which label, which metric."""
-    parts = {"all": result.counts, **result.windows}
-    parts |= {", ".join(f"{name}={value}" for name, value in where.items()): part for where, part in result.slices()}
-    for name, counts in parts.items():
-        for key, value in values_of(report_of(counts, result.specs)).items():
-            values = value.items() if isinstance(value, dict) else [("", "" if value is None else value)]
-            yield from ((name, counts.examples, label, key, number) for label, number in values)
+def _numbers(result: Result, by: Sequence[str], raw: bool) -> Iterator[list[str]]:
+    """A row for each number: of what part of the examples, which metric, which label; of a slice also its values."""
+    parts: list[tuple[str, Counts, Mapping[str, object]]] = [("all", result.counts, {})]
+    parts += [(name, window, {}) for name, window in result.windows.items()]
+    parts += [("slice", counts, where) for where, counts in result.slices()]
+    for part, counts, where in parts:
+        values = [csv_cell(where[name], raw=raw, typed=True) if name in where else "" for name in by]
+        for item in report_of(counts, result.specs).values():
+            for label, number in item.by_label.items():
+                row = part, counts.examples, item.spec.key, _KINDS[type(label)], label, number
+                yield [*(csv_cell(cell, raw=raw) for cell in row), *values]
 
 
 def _json(result: Result) -> dict[str, object]:
     def part(counts: Counts) -> dict[str, object]:
-        return {"examples": counts.examples, "metrics": values_of(report_of(counts, result.specs))}
+        return {"examples": counts.examples, **_values(report_of(counts, result.specs))}
 
     content: dict[str, object] = {
         "examples": result.counts.examples, "weight": result.counts.weight, "labels_seen": len(result.counts.labels),
-        "metrics": result.values,
+        **_values(result.report),
     }  # fmt: skip
     for name, window in result.windows.items():
         content["window"] = {"name": name, **part(window)}
     if result.sliced is not None:
-        content["slices"] = [{"where": where, **part(counts)} for where, counts in result.slices()]
+        # no value stands for all others, which have no slice of their own
+        content["slices"] = [
+            {"by": [*where], "where": None if OTHER in where.values() else where, **part(counts)}
+            for where, counts in result.slices()
+        ]
     if result.has_labels:
         details = report_of(result.counts, ()).to_dict()
         content |= {key: details[key] for key in ("averages", "labels")}
     return content
 
 
+def _values(report: Report) -> dict[str, object]:
+    """The value of each metric by name, and why some have none."""
+    items = report.values()
+    none = (item for item in items if item.error or (item.number is not None and math.isnan(item.number)))
+    reasons = {item.spec.key: str(item.error or "it is 0/0") for item in none}
+    return {"metrics": {item.spec.key: item.plain for item in items}, **({"errors": reasons} if reasons else {})}
+
+
 def json_bytes(value: object) -> bytes:
-    """JSON that any reader takes: what is no number is null, as orjson writes it, and keys are strings."""
-    return orjson.dumps(_plain(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    """JSON, in which what is no number is null, as orjson writes it."""
+    text = orjson.dumps(_plain(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return visible_json(text).encode()
 
 
 def _plain(value: object) -> object:
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if isinstance(value, int) and abs(value) >= 2**63:  # labels may be integers of any size
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float) else printable(str(value))
+    if isinstance(value, int) and abs(value) >= 2**63:  # integers of any size, which orjson does not write
+        return orjson.Fragment(format(Decimal(value), "f"))
+    return value

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from streameval.cli.outputs import is_device, write_output
 from streameval.cli.reading import UserError
 from streameval.delivery.checkpoint import load
 from streameval.errors import StreamevalError
@@ -51,11 +52,6 @@ class Result:
         return report_of(self.counts, self.specs)
 
     @property
-    def values(self) -> dict[str, Any]:
-        """The value of each metric by name; None for those that cannot be read."""
-        return values_of(self.report)
-
-    @property
     def has_labels(self) -> bool:
         """Whether precision, recall and F1 of each label can be computed."""
         return isinstance(self.counts, Evaluator) and self.report.has_decisions
@@ -66,11 +62,6 @@ class Result:
             yield dict(part.where), part.evaluator
 
 
-def values_of(report: Report) -> dict[str, Any]:
-    """The value of each metric by name; None for those that cannot be read."""
-    return {item.spec.key: item.value for item in report.values()}
-
-
 def tables_of(result: Result, *, top: int) -> list[Table]:
     """The metrics, then the slices, then the labels with the largest support."""
     items = result.report.single()
@@ -79,12 +70,10 @@ def tables_of(result: Result, *, top: int) -> list[Table]:
         rows: list[list[Cell]] = []
         for where, counts in result.slices(axis if isinstance(axis, str) else tuple(axis)):
             values = report_of(counts).values(item.spec for item in items)
-            name = " x ".join(printable(value) for value in where.values())
-            rows.append([name, counts.examples, *(item.number for item in values)])
-        title = axis if isinstance(axis, str) else " x ".join(axis)
-        names = [item.spec.key for item in items]
-        kinds = ["label", "count", *("fraction" if number else "bar" for number in range(len(names)))]
-        tables.append(Table("slices", "", listed([title, "examples", *names], kinds, rows)))  # type: ignore[arg-type]
+            rows.append([*where.values(), counts.examples, *(item.number for item in values)])
+        by, names = [axis] if isinstance(axis, str) else [*axis], [item.spec.key for item in items]
+        kinds = ["label"] * len(by) + ["count", *("fraction" if number else "bar" for number in range(len(names)))]
+        tables.append(Table("slices", "", listed([*by, "examples", *names], kinds, rows)))  # type: ignore[arg-type]
     labels = _labels(result, top)
     return tables + ([labels] if labels is not None else [])
 
@@ -117,7 +106,7 @@ def _labels(result: Result, top: int) -> Table | None:
     left, order = len(order) - top, order[:top]
     note = f"{left:,} more labels; --top {len(report.labels)} shows all" if left > 0 else ""
     columns = [Column(column.name, column.kind, [column.values[at] for at in order]) for column in columns]
-    return Table("labels", note, [Column("label", "label", [printable(report.labels[at]) for at in order]), *columns])
+    return Table("labels", note, [Column("label", "label", [report.labels[at] for at in order]), *columns])
 
 
 def difference_tables(first: Result, second: Result, names: tuple[str, str], *, top: int) -> list[Table]:
@@ -136,7 +125,7 @@ def difference_tables(first: Result, second: Result, names: tuple[str, str], *, 
         reports = (first.report, second.report)
         before, after = (dict(zip(each.labels, each.label_values()["f1"], strict=True)) for each in reports)
         both = [(label, value, after[label]) for label, value in before.items() if label in after]
-        changes = [(printable(label), old, new, new - old) for label, old, new in both if old != new]
+        changes = [(label, old, new, new - old) for label, old, new in both if old != new]
         changed = sorted(changes, key=lambda row: -abs(row[3]))
         if changed and top:
             note = f"{len(changed) - top:,} more labels differ" if len(changed) > top else ""
@@ -152,9 +141,13 @@ def load_state(path: Path) -> Any:
         near = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
         raise UserError(f"there is no file {path}{suggestion(path.name, near)}")
     try:
-        return load(path)
+        state = load(path)
     except StreamevalError as error:
         raise UserError(f"{path} is no saved state: {str(error).removeprefix(f'{path}: ')}") from None
+    if not isinstance(state, Evaluator | Metric | Sliced | Window):
+        what = type(state).__name__
+        raise UserError(f"{path} holds a {what}; read it with streameval.load, and save the evaluator that is in it")
+    return state
 
 
 def merged(paths: list[Path]) -> Any:
@@ -179,7 +172,12 @@ def write_results(state: Any, result: Result, save: Path | None, report: Path | 
             raise UserError("the report is of an Evaluator, and this is a single metric")
         parts: dict[str, object] = dict(result.windows)
         for where, counts in result.slices():
-            parts[", ".join(f"{key} {printable(value)}" for key, value in where.items())] = counts
-        result.counts.save_html(report, slices=parts or None)
-    if save is not None:
+            name = ", ".join(f"{key} {printable(value)}" for key, value in where.items())
+            while name in parts:  # as of 7 and "7"
+                name += "'"
+            parts[name] = counts
+        write_output(report, result.counts.to_html(slices=parts or None).encode())
+    if save is not None and is_device(save):
+        save.write_bytes(state.to_bytes())
+    elif save is not None:
         state.save(save)

@@ -5,22 +5,31 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
 from streameval.delivery.encoding import MOST, decode_checkpoint, encode_checkpoint
 from streameval.delivery.ledger import Ledger
-from streameval.delivery.states import AnyState, check_class, check_compatible, check_empty, restored
+from streameval.delivery.lock import PathLock
 from streameval.errors import FormatError, InputError, public
 from streameval.evaluation.value import Saveable
+from streameval.progressive.pending import Pending
+from streameval.progressive.states import AnyState, check_class, check_compatible, check_empty, restored
+from streameval.progressive.trace import Trace
 from streameval.schema.text import check_number, number_or_none, quoted
-from streameval.wire.envelope import CHECKPOINT, LEDGER, holder_of
-from streameval.wire.files import clear_leftovers, naming_file, write_file
+from streameval.wire.envelope import CHECKPOINT
+from streameval.wire.files import check_writable, naming_file, read_file, replace_file, sync_folder
 
-HeldT = TypeVar("HeldT", bound=AnyState | Ledger[Any])
+_MORE = Ledger, Pending, Trace
+_PATIENCE = 1.0  # seconds that save() waits for step() of another thread
+
+Held: TypeAlias = AnyState | Ledger[Any] | Pending[Any] | Trace
+HeldT = TypeVar("HeldT", bound=Held)
 T = TypeVar("T")
 
 
@@ -32,7 +41,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
     Attributes
     ----------
     evaluator
-        An evaluator, a metric, a window or a ledger; a copy.
+        An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace`; a copy.
     position
         How many items of the stream are counted in it.
 
@@ -46,23 +55,23 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
     evaluator: HeldT
     position: int = 0
+    _holder: ClassVar[int] = CHECKPOINT
 
     def __post_init__(self) -> None:
-        check_class(self.evaluator, "Checkpoint", Ledger)
+        check_class(self.evaluator, "Checkpoint", *_MORE)
         check_number("position", self.position, 0, MOST)
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_bytes(self) -> bytes:
-        """The checkpoint as bytes; equal checkpoints have equal bytes, on every machine."""
+    def _pieces(self) -> Iterator[bytes]:
         return encode_checkpoint(self.position, self.evaluator.to_bytes())
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
         position, state = decode_checkpoint(data)
         try:
-            return cls(cast("HeldT", _held(state)), position)
+            return cls(cast("HeldT", restored(state, *_MORE)), position)
         except FormatError as error:
             raise FormatError(f"the state in the checkpoint: {error}") from None
 
@@ -74,11 +83,14 @@ class Checkpointer(Generic[HeldT]):
     Parameters
     ----------
     evaluator
-        An evaluator, a metric, a window or a ledger that has counted nothing. If the file exists, this very object
-        takes over what the file holds; update it as if nothing had happened.
+        An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace` that has counted nothing. If the file
+        exists, this very object takes over what the file holds, and so do the evaluators in a `Pending` or a `Trace`;
+        update it as if nothing had happened. From then on a `Pending` or a `Trace` refuses what cannot be saved.
     path
-        The file, for one process at a time. It is replaced as a whole: whenever the process is killed, it holds a state
-        and the position that belongs to it. An exception that leaves the ``with`` block saves nothing.
+        The file. It is held, by a lock file ``NAME.lock``, until the ``with`` block is left, `close` is called or the
+        process ends, however it ends. It is replaced as a whole: whenever the process is killed, it holds a state and
+        the position that belongs to it. An exception that leaves the ``with`` block saves nothing; otherwise its end
+        saves what is left.
     every
         After how many items to save; None for no such number.
     seconds
@@ -87,11 +99,14 @@ class Checkpointer(Generic[HeldT]):
     Raises
     ------
     InputError
-        If ``evaluator`` has counted examples, or an argument is of the wrong kind or out of range.
+        If ``evaluator`` has counted examples, an argument is of the wrong kind or out of range, or another Checkpointer
+        holds the path; the message names its process.
     MergeError
         If the file holds something that was built differently; the message names the difference.
     FormatError
         If the file is damaged or holds anything else. It is never replaced then.
+    OSError
+        If the file cannot be read, or files in its folder cannot be replaced.
 
     Examples
     --------
@@ -118,23 +133,39 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"seconds must be a positive number, not {quoted(seconds)}")
         if every is None and seconds is None:
             raise InputError("nothing says when to save; give every=..., in items, or seconds=...")
-        check_class(evaluator, "Checkpointer", Ledger)
+        check_class(evaluator, "Checkpointer", *_MORE)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
-        self._path = Path(path)
+        self._path = Path(path).absolute()  # of the folder as it is now
         if not self._path.parent.is_dir():
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
+        check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
-        with contextlib.suppress(FileNotFoundError):
-            data = self._path.read_bytes()
-            with naming_file(self._path):
-                loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
-            context = f"{self._path} does not fit the {type(evaluator).__name__} passed in"
-            check_compatible(evaluator, loaded.evaluator, context)
-            _become(evaluator, loaded.evaluator)
-            self._position = loaded.position
-        clear_leftovers(self._path)
+        self._turn, self._waiting = threading.Condition(), 0
+        self._lock, self._process = PathLock(self._path), os.getpid()
+        self._release = weakref.finalize(self, self._lock.release)
+        try:
+            self._own = self._load()
+        except BaseException:
+            self.close()
+            raise
+        evaluator._refuse_unsavable()
         self._saved, self._saved_at = self._position, time.monotonic()
-        self._open = self._left = False
+        self._open, self._thread = False, threading.get_ident()
+        self._noted = self._version()
+
+    def _load(self) -> tuple[int, ...] | None:
+        """Take over what the file holds; which file it is, None if there is none."""
+        try:
+            data, status = read_file(self._path)
+        except FileNotFoundError:
+            return None
+        with naming_file(self._path):
+            loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
+        context = f"{self._path} does not fit the {type(self._evaluator).__name__} passed in"
+        check_compatible(self._evaluator, loaded.evaluator, context)
+        self._evaluator._take_over(loaded.evaluator)
+        self._position = loaded.position
+        return _identity(status)
 
     @property
     def evaluator(self) -> HeldT:
@@ -177,70 +208,129 @@ class Checkpointer(Generic[HeldT]):
         count
             How many items, for example the length of a batch.
         """
-        if self._left:
-            raise InputError("the with block is over and the state is saved; make a new Checkpointer to go on")
+        self._check_open()
         check_number("count", count, 0, MOST)
-        self._position += count
-        self._open = False
-        steps = self._position - self._saved
-        due = self._every is not None and steps >= self._every
-        if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
-            self.save()
+        with self._turn:
+            if count > MOST - self._position:
+                raise InputError(f"{self._position} items are counted; a position cannot pass 2**63 - 1")
+            self._position += count
+            self._open, self._thread = False, threading.get_ident()
+            self._noted = self._version()
+            if self._waiting:
+                self._turn.notify_all()
+                self._turn.wait_for(lambda: not self._waiting)
+            steps = self._position - self._saved
+            due = self._every is not None and steps >= self._every
+            if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
+                self._write()
 
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
 
-        `InputError` if an item is in progress, so that nobody knows whether it is counted; `OSError` if the file cannot
-        be written, and is what it was.
+        Any thread may call it. Where another one is counting an item, this waits for the end of it, up to a second, so
+        that state and position are of one moment.
+
+        `InputError` if an item is in progress, so that nobody knows whether it is counted, if somebody else has written
+        the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
         """
-        if self._open:
+        self._check_open()
+        with self._turn:
+            self._waiting += 1
+            try:
+                patience = 0 if self._thread == threading.get_ident() else _PATIENCE
+                while self._turn.wait_for(lambda: self._noted == self._version(), patience):
+                    with contextlib.suppress(_MovedError):
+                        return self._write()
+            finally:
+                self._waiting -= 1
+                self._turn.notify_all()
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
-        write_file(self._path, encode_checkpoint(self._position, self._evaluator.to_bytes()))
+
+    def close(self) -> None:
+        """Let others have the path. Saves nothing, and does nothing the second time."""
+        self._release()
+
+    def _version(self) -> object:
+        """What differs as soon as the evaluator counts more than the position says; or once an item is in progress."""
+        guard = getattr(self._evaluator, "_guard", None)
+        return self._open if guard is None else guard.version
+
+    def _write(self, *, last: bool = False) -> None:
+        """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
+        with contextlib.suppress(FileNotFoundError):
+            if self._own != _identity(self._path.stat()):
+                lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
+                raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
+
+        def pieces() -> Iterator[bytes]:
+            yield from encode_checkpoint(self._position, self._evaluator.to_bytes())
+            if not last and self._noted != self._version():
+                raise _MovedError
+
+        self._own = _identity(replace_file(self._path, pieces()))
         self._saved, self._saved_at = self._position, time.monotonic()
+        sync_folder(self._path)
+
+    def _check_open(self) -> None:
+        if self._process != os.getpid():
+            holder = f"process {self._process}, from which this one was forked, holds {self._path}"
+            raise InputError(f"{holder}; give another path to a Checkpointer of this process")
+        if not self._release.alive:
+            raise InputError(f"this Checkpointer is closed and holds {self._path} no more; make a new Checkpointer")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._left = True
-        if kind is not None:
-            return
-        if self._open:
-            left = f"the loop was left while item {self._position} was in progress"
-            raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
-        self.save()
+        try:
+            if kind is not None:
+                return
+            self._check_open()
+            if self._open:
+                left = f"the loop was left while item {self._position} was in progress"
+                raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
+            with self._turn:
+                self._write(last=True)
+        finally:
+            self.close()
 
     def __repr__(self) -> str:
         return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
 
 
-def load(path: str | os.PathLike[str]) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+class _MovedError(Exception):
+    """The evaluator has counted while it was saved."""
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from one that replaced it, or that it became."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
     """Read what `save` wrote, whichever class it was.
+
+    Parameters
+    ----------
+    path
+        The file.
+    max_bytes
+        How large it may be; None for any size. Of one that is larger nothing is read.
 
     Raises
     ------
     FormatError
-        If the file holds anything else, or is damaged; the message names the file.
+        If the file holds anything else, is damaged, no ordinary file, or too large; the message names the file.
     OSError
         If it is not there, or cannot be read.
     """
-    data = Path(path).read_bytes()
+    if max_bytes is not None:
+        check_number("max_bytes", max_bytes, 0, MOST)
+    data, _ = read_file(path, max_bytes)
     with naming_file(path):
         return decoded(data)
 
 
-def decoded(data: bytes) -> AnyState | Ledger[Any] | Checkpoint[Any]:
+def decoded(data: bytes) -> Held | Checkpoint[Any]:
     """What `to_bytes` was called on, whichever class it was."""
-    return Checkpoint.from_bytes(data) if holder_of(data) == CHECKPOINT else _held(data)
-
-
-def _held(data: bytes) -> AnyState | Ledger[Any]:
-    return Ledger.from_bytes(data) if holder_of(data) == LEDGER else restored(data)
-
-
-def _become(target: AnyState | Ledger[Any], source: AnyState | Ledger[Any]) -> None:
-    """Give an object the content of another of its class, which is not used any more."""
-    for kind in type(target).__mro__:
-        for name in getattr(kind, "__slots__", ()):
-            if hasattr(source, name):
-                setattr(target, name, getattr(source, name))
+    return cast("Held", restored(data, Checkpoint, *_MORE))

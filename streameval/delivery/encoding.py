@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from streameval.errors import FormatError
@@ -35,8 +36,8 @@ def digest(state: bytes) -> bytes:
     return hashlib.blake2b(state, digest_size=_DIGEST).digest()
 
 
-def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
-    """The bytes of a ledger."""
+def encode_ledger(template: bytes, sums: list[SavedSum]) -> Iterator[bytes]:
+    """The bytes of a ledger in pieces."""
     sink = Sink((varint(len(template)), template, varint(len(sums))))
     for shards, state in sums:
         sink.varint(len(shards))
@@ -46,7 +47,7 @@ def encode_ledger(template: bytes, sums: list[SavedSum]) -> bytes:
             if len(shards) > 1:
                 sink.append(version.digest)
         sink += (varint(len(state)), state)
-    return sealed(LEDGER, sink)
+    return sealed(LEDGER, sink.pieces())
 
 
 def decode_ledger(data: bytes) -> tuple[bytes, list[SavedSum]]:
@@ -80,8 +81,8 @@ def _take_sum(source: Source) -> SavedSum:
     return SavedSum(versions, state)
 
 
-def encode_checkpoint(position: int, state: bytes) -> bytes:
-    """The bytes of a checkpoint."""
+def encode_checkpoint(position: int, state: bytes) -> Iterator[bytes]:
+    """The bytes of a checkpoint in pieces."""
     return sealed(CHECKPOINT, [varint(position), varint(len(state)), state])
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, Self, cast, overload
+from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
-from streameval.delivery.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.errors import Conflict, FormatError, InputError, LabelError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
+from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
+from streameval.wire.envelope import LEDGER
 
 
 class Version(NamedTuple):
@@ -53,6 +54,7 @@ class Ledger(Mergeable, Generic[StateT]):
     """
 
     __slots__ = ("_sums", "_template", "_total")
+    _holder: ClassVar[int] = LEDGER
 
     def __init__(self, evaluator: StateT | None = None) -> None:
         # A state without examples that has the configuration of all shards; it never changes.
@@ -259,8 +261,7 @@ class Ledger(Mergeable, Generic[StateT]):
         twin._total = None if self._total is None else self._total.copy()
         return twin
 
-    def to_bytes(self) -> bytes:
-        """The ledger as bytes; equal ledgers have equal bytes, on every machine."""
+    def _pieces(self) -> Iterator[bytes]:
         return encode_ledger(b"" if self._template is None else self._template.to_bytes(), self._each())
 
     @classmethod
@@ -289,8 +290,7 @@ class Ledger(Mergeable, Generic[StateT]):
 def _template_of(state: AnyState) -> AnyState:
     """What shards of this configuration start as; `MergeError` if they cannot be merged."""
     check_class(state, "Ledger")
-    template: Any = state.copy()
-    template.reset()
+    template: Any = state._fresh()
     template.copy().merge(template)
     return template  # type: ignore[no-any-return]  # a state
 

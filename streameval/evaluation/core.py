@@ -52,12 +52,9 @@ class Core:
     def scratch(self) -> Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known."""
         if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
-            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
-        else:
-            labels = self.labels.copy() if self.reader.grows else self.labels
-            core = Core(self.config, self.states.empty_like(labels))
-        core.table.scratch = True
-        return core
+            return Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
+        labels = self.labels.copy() if self.reader.grows else self.labels
+        return Core(self.config, self.states.empty_like(labels))
 
     # -- one example --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -319,10 +319,8 @@ class Accumulator(Mergeable):
         mine, theirs = (self._config, self._specs, self._core.states), (other._config, other._specs, other._core.states)
         return mine == theirs
 
-    @reads
-    def to_bytes(self) -> bytes:
-        """The object as bytes; equal objects have equal bytes, on every machine."""
-        return encode(replace(saved_empty(self), contents=self._core.states.content()))
+    def _pieces(self) -> Iterator[bytes]:
+        return encode(replace(saved_empty(self), contents=self._core.states.in_blocks()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:

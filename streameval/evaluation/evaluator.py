@@ -191,8 +191,9 @@ class Evaluator(Accumulator):
     def to_dict(self) -> dict[str, object]:
         """The report as plain Python: what was evaluated, chosen metrics; of binary predictions averages and labels.
 
-        ``"examples"``, ``"weight"``, ``"metrics"`` (what `get` returns), ``"averages"`` (precision, recall and F1 by
-        average) and ``"labels"`` (columns of equal length, those of `to_pandas`).
+        ``"examples"``, ``"weight"``, ``"metrics"`` (what `get` returns, but values per label as records such as
+        ``{"label": 7, "value": 0.5}``, since keys of JSON are strings), ``"averages"`` (precision, recall and F1 by
+        average) and ``"labels"`` (a record for each label, with the columns of `to_pandas`).
 
         Examples
         --------
@@ -201,8 +202,8 @@ class Evaluator(Accumulator):
         >>> report = ev.to_dict()
         >>> report["metrics"], report["averages"]["macro"]
         ({'f1_micro': 0.5}, {'precision': 0.3333333333333333, 'recall': 0.3333333333333333, 'f1': 0.3333333333333333})
-        >>> report["labels"]["label"], report["labels"]["f1"]
-        (['bird', 'cat', 'dog'], [0.0, 1.0, 0.0])
+        >>> [(row["label"], row["f1"]) for row in report["labels"]]
+        [('bird', 0.0), ('cat', 1.0), ('dog', 0.0)]
         """
         return report_of(self).to_dict()
 

@@ -61,10 +61,15 @@ def compares(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
 
     @wraps(method)
     def compare(self: S, other: S) -> R:
-        with commit.Guards((), (*guards_of(self), *guards_of(other))):
+        with held(self, other):
             return method(self, other)
 
     return compare
+
+
+def held(*holders: object) -> commit.Guards:
+    """Surrounds what reads objects, of which nothing changes there."""
+    return commit.Guards((), [guard for holder in holders for guard in guards_of(holder)])
 
 
 def guards_of(holder: object) -> tuple[commit.Guard, ...]:

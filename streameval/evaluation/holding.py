@@ -26,9 +26,7 @@ def template_of(evaluator: A, name: str) -> A:
     if evaluator.examples:
         counted = f"this {type(evaluator).__name__} has counted {evaluator.examples} examples"
         raise InputError(f"{name} starts empty, but {counted}; give one that has counted nothing")
-    template: A = evaluator.copy()  # type: ignore[assignment]  # of the class that was passed
-    template.reset()
-    return template
+    return evaluator._fresh()  # type: ignore[return-value]  # of the class that was passed
 
 
 def saved_template(saved: Saved) -> Any:

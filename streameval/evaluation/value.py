@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from streameval.errors import MergeError
+from streameval.evaluation.guarding import held
 from streameval.schema.text import quoted
+from streameval.wire.envelope import whole
 from streameval.wire.files import write_file
 
 
@@ -16,9 +19,14 @@ class Saveable:
 
     __slots__ = ()
 
-    @abstractmethod
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
+        with held(self):
+            return whole(self._pieces())
+
+    @abstractmethod
+    def _pieces(self) -> Iterator[bytes]:
+        """These bytes piece by piece. The object must not be changed before the last."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -37,7 +45,11 @@ class Saveable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, for `streameval.load`: the whole of them, or the old file stays."""
-        write_file(path, self.to_bytes())
+        with held(self):
+            write_file(path, self._pieces())
+
+    def _refuse_unsavable(self) -> None:
+        """From now on, refuse at once what cannot be saved, not when it is saved."""
 
 
 class Mergeable(Saveable):
@@ -58,6 +70,19 @@ class Mergeable(Saveable):
     @abstractmethod
     def copy(self) -> Self:
         """An independent object with the same content."""
+
+    def _fresh(self) -> Self:
+        """A copy that has counted nothing."""
+        fresh: Any = self.copy()
+        fresh.reset()
+        return fresh  # type: ignore[no-any-return]  # each has reset
+
+    def _take_over(self, source: Self) -> None:
+        """Take over the content of another object of this class, which is not used any more."""
+        for kind in type(self).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                if hasattr(source, name):
+                    setattr(self, name, getattr(source, name))
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)

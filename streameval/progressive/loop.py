@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from streameval.errors import InputError, StreamevalError
 from streameval.inputs import checked_weight
 from streameval.progressive.model import Predictor, learn_method
-from streameval.progressive.pending import check_order
-from streameval.progressive.target import Target
+from streameval.progressive.target import Target, check_order
 from streameval.schema.text import check_choice, quoted
 
 Field: TypeAlias = str | Callable[..., object]

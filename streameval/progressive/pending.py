@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import copy
-from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from itertools import islice, takewhile
-from operator import is_
-from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
-
-import numpy as np
+from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from streameval.errors import InputError, public
-from streameval.inputs.values import array_of
 from streameval.kernel.backend import commit
-from streameval.progressive.target import Target
+from streameval.progressive.holder import Holder
+from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
+from streameval.progressive.target import Target, check_order
+from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, check_number, quoted
 from streameval.states.base import Part
+from streameval.wire.envelope import PENDING
+from streameval.wire.fields import Sink, Source, require
+from streameval.wire.values import SPAN, TUPLE, put_value, take_value
 
 EvaluatorT = TypeVar("EvaluatorT")
 
@@ -31,7 +31,7 @@ _Status: TypeAlias = tuple[object, int, int, int, tuple[_Waiting, ...], tuple[_W
 
 
 @public
-class Pending(Generic[EvaluatorT]):
+class Pending(Holder, Generic[EvaluatorT]):
     """Holds predictions until their truth arrives, then counts the pair.
 
     Parameters
@@ -68,6 +68,8 @@ class Pending(Generic[EvaluatorT]):
     >>> pending.evaluator.get(), pending.pending
     ({'f1_micro': 0.6666666666666666}, 1)
     """
+
+    _holder, _saved, _taken = PENDING, ("max_pending", "max_age", "late"), (Trace,)
 
     def __init__(
         self,
@@ -115,12 +117,14 @@ class Pending(Generic[EvaluatorT]):
             if t is None:
                 raise InputError("t is missing: with max_age= every prediction needs its time")
             self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
+        if self._strict:
+            _bytes_of(key, (row, t), Predictions())
         if self._waiting_at(key, now) is not None:
             raise InputError(
                 f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
             )
         # Most predictions name the same labels: they share them.
-        if type(row) is _Row and row.values is not None:
+        if type(row) is Row and row.values is not None:
             self._labels = row.labels
         waiting, old = self._waiting, 0 if self._max_age is None else self._too_old(now)
         full = limit is not None and len(waiting) - old >= limit
@@ -214,6 +218,8 @@ class Pending(Generic[EvaluatorT]):
         if t is None:
             return now
         check_order(now, t, "t")
+        if self._strict:
+            put_value(Sink(), t, SPAN, "t")
         return t
 
     def discard(self, key: Hashable) -> None:
@@ -307,6 +313,49 @@ class Pending(Generic[EvaluatorT]):
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
+    def _held(self) -> Mapping[str, Target]:
+        return {"": self._target}
+
+    def _parameters(self) -> dict[str, Any]:
+        late = "error" if self._refuses_late else "count"
+        return {"max_pending": self._max_pending, "max_age": self._max_age, "late": late}
+
+    def _put(self, sink: Sink) -> None:
+        waiting, (now, *counters, _, _) = self._present, self._status
+        put_value(sink, now, SPAN, "t")
+        for number in (*counters, len(waiting)):
+            sink.varint(number)
+        predictions = Predictions()
+        sink.append(_bytes_of(key, entry, predictions) for key, entry in waiting.items())
+
+    def _take(self, source: Source) -> None:
+        now = take_value(source, SPAN)
+        late, by_number, by_age = (source.varint() for _ in range(3))
+        predictions, before = Predictions(), None
+        for _ in range(source.count()):
+            key, t = take_value(source, TUPLE), take_value(source, SPAN)
+            self._waiting[key] = predictions.take(source), t
+            if t is not None:
+                check_order(before, t, "t")
+                before = t
+            require(t is not None or self._max_age is None)
+        if now is not None or before is not None:
+            check_order(before, now, "t")
+        require(self._max_pending is None or len(self._waiting) <= self._max_pending)
+        require(self._max_age is None or not self._too_old(now))
+        bounds = not self._refuses_late, self._max_pending is not None, self._max_age is not None
+        require(*(not count or bound for count, bound in zip((late, by_number, by_age), bounds, strict=True)))
+        self._cell = commit.Root().cell((now, late, by_number, by_age, (), ()))
+
+
+def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
+    """A prediction that waits as bytes, after others."""
+    sink = Sink()
+    put_value(sink, key, TUPLE, "key")
+    put_value(sink, entry[1], SPAN, "t")
+    predictions.put(sink, entry[0])
+    return b"".join(sink.pieces())
+
 
 def _check_age(max_age: Any) -> None:
     try:
@@ -315,60 +364,3 @@ def _check_age(max_age: Any) -> None:
         fits = False
     if not fits:
         raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
-
-
-def check_order(before: Any, t: Any, name: str) -> None:
-    """Raise unless ``t`` is a time that does not lie before another one, if there is one."""
-    before = t if before is None else before
-    try:
-        fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
-    except TypeError:
-        raise InputError(
-            f"{name} must be numbers or datetimes of one kind, not {quoted(t)} after {quoted(before)}"
-        ) from None
-    if not fits:
-        if t != t or hasattr(t, "__iter__"):
-            raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
-        raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give examples in order of time")
-
-
-# -- independent copies of predictions --------------------------------------------------------------------------------
-
-
-class _Row(NamedTuple):
-    """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
-
-    labels: tuple[object, ...]
-    values: bytes | array[float] | tuple[object, ...] | None
-
-
-def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
-    """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping."""
-    if isinstance(y_pred, Mapping):
-        values = tuple(y_pred.values())
-        kinds = set(map(type, values))
-        packed = bytes(values) if kinds == {bool} else array("d", values) if kinds == {float} else values
-        same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
-        return _Row(labels if same else tuple(y_pred), packed)
-    if isinstance(y_pred, AbstractSet):
-        return _Row(tuple(y_pred), None)
-    if isinstance(y_pred, list | tuple):
-        return y_pred[:]
-    if hasattr(y_pred, "items") and hasattr(y_pred, "iloc"):  # a pandas Series
-        return y_pred.copy()  # type: ignore[attr-defined]
-    if hasattr(y_pred, "__array__"):
-        return np.array(array_of(y_pred, "y_pred"), subok=True)
-    raise InputError(
-        "y_pred must be a set, list or tuple of labels, a mapping label -> value, or a 1-D array, "
-        f"not {type(y_pred).__name__} ({quoted(y_pred)})"
-    )
-
-
-def from_compact(row: object) -> object:
-    """The prediction behind a copy made by `compact_copy`."""
-    if type(row) is not _Row:
-        return row
-    values = row.values
-    if values is None:
-        return set(row.labels)
-    return dict(zip(row.labels, map(bool, values) if type(values) is bytes else values, strict=True))

@@ -166,3 +166,18 @@ def _spec_of(evaluator: object) -> MetricSpec | None:
             return spec
         evaluator = next((getattr(evaluator, name) for name in _INNER if hasattr(evaluator, name)), None)
     return None
+
+
+def check_order(before: Any, t: Any, name: str) -> None:
+    """Raise unless ``t`` is a time that does not lie before another one, if there is one."""
+    before = t if before is None else before
+    try:
+        fits = not hasattr(t, "__iter__") and bool(before <= t)  # strings and sets compare too, but are no times
+    except TypeError:
+        raise InputError(
+            f"{name} must be numbers or datetimes of one kind, not {quoted(t)} after {quoted(before)}"
+        ) from None
+    if not fits:
+        if t != t or hasattr(t, "__iter__"):
+            raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
+        raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give examples in order of time")

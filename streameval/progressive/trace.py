@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import copy
 import math
+from array import array
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Self, TypeAlias
+from itertools import pairwise
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from streameval.errors import InputError, MetricError, public
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
-from streameval.progressive.pending import check_order
-from streameval.progressive.target import Target, Values, all_read_scores, reads_scores, values_of
+from streameval.progressive.holder import Holder
+from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores, values_of
 from streameval.report.frames import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted
 from streameval.states.base import Part
+from streameval.wire.envelope import TRACE
+from streameval.wire.fields import Sink, Source, ascending, require
+from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_values, take_value, take_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +33,7 @@ _Row: TypeAlias = tuple[int, object, dict[Key, float]]
 
 
 @public
-class Trace:
+class Trace(Holder):
     """Updates one evaluator, or several, and writes down their values every so many examples.
 
     Parameters
@@ -56,6 +62,8 @@ class Trace:
     >>> trace.columns()
     {'examples': [2, 4], 'f1_micro': [0.5, 0.75]}
     """
+
+    _holder, _saved = TRACE, ("every",)
 
     def __init__(
         self, evaluators: object, *, every: int = 100, metrics: Iterable[str | MetricSpec] | None = None
@@ -108,6 +116,8 @@ class Trace:
             self._written = self._rows
         if t is not None:
             check_order(moment, t, "t")
+            if self._strict:
+                put_value(Sink(), t, SPAN, "t")
             moment = t
         parts, foreign = [self._status.prepare_store((examples + 1, moment))], []
         for target in self._targets.values():
@@ -273,6 +283,49 @@ class Trace:
         return copy.deepcopy(self)
 
     __copy__ = copy
+
+    def _held(self) -> Mapping[str, Target]:
+        return self._targets
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"every": self._every, "metrics": self._metrics}
+
+    def _put(self, sink: Sink) -> None:
+        put_value(sink, self._metrics, TUPLE)
+        rows, (examples, moment) = self._rows, self._status.value
+        names, columns = Names(), tuple[Key, ...]()
+        sink.varint(len(rows))
+        for at, when, row in rows:
+            sink.varint(at)
+            put_value(sink, when, SPAN, "t")
+            columns = columns if columns == (*row,) else (*row,)
+            names.put(sink, columns)
+            put_values(sink, packed((*row.values(),)))
+        sink.varint(examples)
+        put_value(sink, moment, SPAN, "t")
+
+    def _take(self, source: Source) -> None:
+        metrics = self._metrics = take_value(source, TUPLE)
+        require(metrics is None or (isinstance(metrics, tuple) and metrics == _names_of(metrics)))
+        names, rows = Names(), list[_Row]()
+        for _ in range(source.count()):
+            at, when = source.varint(), take_value(source, SPAN)
+            columns, values = names.take(source), take_values(source)
+            require(all(map(self._is_key, columns)), not values or isinstance(values, array))
+            rows.append((at, when, dict(zip(columns, map(float, values), strict=True))))
+        examples, moment = source.varint(), take_value(source, SPAN)
+        for since, until in pairwise([None, *(when for _, when, _ in rows), moment]):
+            if since is not None or until is not None:
+                check_order(since, until, "t")
+        written = [at for at, _, _ in rows]
+        require(ascending(written), not rows or written[-1] <= examples)
+        require(sum(not at % self._every for at in written if at) == examples // self._every)
+        self._written, self._status = rows, commit.Root().cell((examples, moment))
+
+    def _is_key(self, key: Any) -> bool:
+        """Whether a column is one that a row can have."""
+        fits = isinstance(key, tuple) and len(key) == 3 and isinstance(key[0], str) and key[1] in self._targets
+        return fits and type(key[2]) in (str, int, NoneType)
 
 
 def _targets_of(evaluators: object) -> dict[str, Target]:

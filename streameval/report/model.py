@@ -45,6 +45,17 @@ class MetricValue:
         return entry_of(self.spec.name)
 
     @property
+    def plain(self) -> Any:
+        """The value for JSON: values per label as records, since keys of JSON are strings, and 7 is not "7"."""
+        records = [{"label": label, "value": value} for label, value in self.by_label.items()]
+        return records if isinstance(self.value, dict) else self.value
+
+    @property
+    def by_label(self) -> dict[Label | None, Any]:
+        """Its values per label; if it is one value, that of None."""
+        return self.value if isinstance(self.value, dict) else {None: self.value}
+
+    @property
     def number(self) -> float | None:
         """The value if it is one number."""
         return self.value if isinstance(self.value, float) else None
@@ -180,12 +191,13 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
-        metrics = {item.spec.key: item.value for item in self.values(strict=True)}
+        metrics = {item.spec.key: item.plain for item in self.values(strict=True)}
         content: dict[str, object] = {"examples": self.tables.examples, "weight": self.weight, "metrics": metrics}
         if self.has_decisions:
             averages = self.averages().items()
             content["averages"] = {average: dict(zip(PER_LABEL, values, strict=True)) for average, values in averages}
-            content["labels"] = self.columns(build_spec(name, average=None) for name in PER_LABEL)
+            columns = self.columns(build_spec(name, average=None) for name in PER_LABEL)
+            content["labels"] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return content
 
     def omitted(self, rows: int) -> str:

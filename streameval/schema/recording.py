@@ -114,13 +114,21 @@ class Examples(NamedTuple):
         slots = self.slots[np.lexsort((self.slots, rows_of(self.lengths)))]
         weights = None if self.weights is None or (self.weights == 1.0).all() else self.weights
         same = self._replace(slots=slots, weights=weights, scores=self.scores and self.scores.ordered())
-        if self.stamps is None or not (np.diff(self.stamps) == 0).any():
-            return same
-        keys: list[list[Any]] = [self.stamps.tolist(), _split(slots, self.lengths)]
+        order = same.order_of_stamps()
+        return same if order is None else same.taken(order)
+
+    def order_of_stamps(self) -> IntArray | None:
+        """The order in which examples of one stamp are sorted, whose slots ascend; None if no stamp is repeated."""
+        if self.stamps is None or not (alike := self.stamps[1:] == self.stamps[:-1]).any():
+            return None
+        rows = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+        lengths, slots, weights, stamps, scores = self.taken(rows)
+        keys: list[list[Any]] = [[] if stamps is None else stamps.tolist(), _split(slots, lengths)]
         keys += [] if weights is None else [weights.tolist()]
-        if same.scores is not None:
-            keys += (_split(part, same.scores.lengths) for part in same.scores[1:])
-        return same.taken(np.array(sorted(range(self.size), key=list(zip(*keys, strict=True)).__getitem__)))
+        keys += () if scores is None else (_split(part, scores.lengths) for part in scores[1:])
+        order = np.arange(self.size)
+        order[rows] = rows[sorted(range(len(rows)), key=list(zip(*keys, strict=True)).__getitem__)]
+        return order
 
     def batch(self) -> Ragged:
         """The same examples as a batch."""

@@ -37,8 +37,8 @@ def printable(label: object) -> str:
     """A label on one line, whatever it holds."""
     try:
         string = str(label)
-    except ValueError:  # Python does not write integers of many thousand digits
-        string = quoted(label)
+    except ValueError:  # Python writes integers of many thousand digits only like this
+        string = f"{label:#x}"
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in string)
 
 

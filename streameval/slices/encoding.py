@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +12,7 @@ from streameval.evaluation.encoding import put_states, take_states
 from streameval.slices.axis import AxisSlices
 from streameval.slices.values import Key, Typed, in_order
 from streameval.wire.fields import Sink, Source, require, varint
-
-_NONE, _FALSE, _TRUE, _LABEL = range(4)
+from streameval.wire.values import LABEL, put_value, take_value
 
 
 def put_names(
@@ -46,30 +45,24 @@ def take_names(source: Source) -> dict[str, Any]:
 
 def _put_values(sink: Sink, values: Iterable[Typed]) -> None:
     for _, value in values:
-        if value is None or isinstance(value, bool):
-            sink.byte(_NONE if value is None else _TRUE if value else _FALSE)
-        else:
-            sink.byte(_LABEL)
-            sink.label(value)
+        put_value(sink, value, LABEL)
 
 
 def _take_values(source: Source, count: int) -> Key:
-    values: list[str | int | bool | None] = []
-    for _ in range(count):
-        kind = source.byte(_LABEL)
-        values.append(source.label() if kind == _LABEL else None if kind == _NONE else kind == _TRUE)
-    return tuple((type(value), value) for value in values)
+    return tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(count))])
 
 
-def put_slices(sink: Sink, group: AxisSlices[Any]) -> None:
-    """Write the slices along an axis in their order, then the overflow."""
+def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
+    """The slices along an axis in their order, then the overflow."""
     slices = [(key, part) for key, part in group.ordered() if key is not None]
     config = core_of(group.overflow).config
-    sink.varint(len(slices))
+    yield varint(len(slices))
     for key, part in [*slices, ((), group.overflow)]:
+        sink = Sink()
         _put_values(sink, key)
         # Counts take a byte at least, for declared labels are not written again with each slice.
-        put_states(sink, config, core_of(part).states.content(), least=1)
+        put_states(sink, config, core_of(part).states.in_blocks(), least=1)
+        yield from sink.pieces()
 
 
 def take_slices(source: Source, fresh: AxisSlices[Any]) -> AxisSlices[Any]:

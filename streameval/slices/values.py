@@ -28,6 +28,8 @@ class Other(Enum):
     def __repr__(self) -> str:
         return "OTHER"
 
+    __str__ = __repr__
+
 
 OTHER = Other.OTHER
 

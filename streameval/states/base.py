@@ -122,8 +122,8 @@ class State(ABC, Generic[K]):
         """
         raise NotImplementedError
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int | None:
-        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table."""
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int | None:
+        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table; see `prepare`."""
 
     def _count(self, batch: Batch) -> None:
         """Count a batch in the table, but not its weights."""
@@ -195,7 +195,7 @@ class State(ABC, Generic[K]):
         self._reserve()
         parts, weighs = [], self.weights.present
         for example, sign in changes:
-            if (part := self._prepare_example(example, sign)) is not None:
+            if (part := self._prepare_example(example, sign, known)) is not None:
                 parts.append(self._part(part) if type(part) is int else part)
             weighs = weighs or example.weight != 1.0
         if self.extra is not None:
@@ -216,12 +216,14 @@ class State(ABC, Generic[K]):
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
         self._reserve()
-        parts = [self._part(self._prepare_counts(*merge)) for merge in merges if self.table is not None]
+        parts, weighs = [], self.weights.present
+        for other, columns, sign in merges:
+            if self.table is not None:
+                parts.append(self._part(self._prepare_counts(other, columns, sign)))
+            weighs = weighs or other.weights.present
         if self.extra is not None:
             parts += self._prepare_extra([(self._placed(state._extra, at), sign) for state, at, sign in merges])
-        if self.weights.present or any(other.weights.present for other, _, _ in merges):
-            parts += self._prepare_weights(self._merged, merges, known=known)
-        return parts
+        return parts + self._prepare_weights(self._merged, merges, known=known) if weighs else parts
 
     def _merged(self, merges: Sequence[Merge[Self]], *, weighted: bool = True) -> list[Added[K]]:
         """What states add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
@@ -334,7 +336,19 @@ class State(ABC, Generic[K]):
     def canonical_scale(self) -> int | None:
         """The smallest scale at which weight sums are integers, whatever the history; None if they equal counts."""
         sums = self.weights.value
-        return None if sums is None or sums.equals(self._unit_sums()) else sums.smallest_scale()
+        return None if sums is None or self._equals_counts(sums) else sums.smallest_scale()
+
+    def _equals_counts(self, sums: ExactSums[K]) -> bool:
+        left = sum(map(bool, sums.sums.values()))
+        for units in self._unit_blocks():
+            left -= len(units.sums)
+            if not sums.holds(units):
+                return False
+        return not left
+
+    def _unit_blocks(self) -> Iterator[ExactSums[K]]:
+        """`_unit_sums`, none of them 0, in parts of which the first usually shows that examples do not all weigh 1."""
+        yield ExactSums(0, self._unit_sums().nonzero())
 
     def _mentioned(self, width: int) -> Any:
         """Which of the first columns some example mentions, as flags."""
@@ -362,6 +376,10 @@ class State(ABC, Generic[K]):
     def content(self) -> Any:
         """What is held, in canonical order."""
 
+    def in_blocks(self) -> Any:
+        """What is held, to be written: as `content`, unless this would take much memory."""
+        return self.content()
+
     @abstractmethod
     def _fill(self, content: Any) -> None:
         """Take over what a content says whose labels are those of this state."""
@@ -377,10 +395,12 @@ class State(ABC, Generic[K]):
         columns = np.array([self.labels.columns[label] for label in content.labels], np.int64)
         self.root.commit(self.prepare_merges([(state, columns, 1)]))
 
-    def _fill_weights(self, scale: int | None, sums: dict[K, int], finest: int = 0) -> None:
+    def _fill_weights(self, scale: int | None, sums: Iterable[tuple[K, int]], finest: int = 0) -> None:
+        target = common_scale(scale or 0, finest)
+        shift = target - (scale or 0)
+        exact = ExactSums(target, {key: value << shift for key, value in sums if value})
         if scale is not None:
-            exact = ExactSums(scale, {key: value for key, value in sums.items() if value})
-            self.root.commit(self.weights.prepare(exact.at(common_scale(scale, finest))))
+            self.root.commit(self.weights.prepare(exact))
 
     # -- copies -------------------------------------------------------------------------------------------------------
 

@@ -13,14 +13,14 @@ more than that again, or 64 KB if that is more, besides the last batch. There ar
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, FloatArray, IntArray, Integers, UInt8Array, WordArray
@@ -29,13 +29,46 @@ from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX, Content, Part, State, scored
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
-Place = tuple[int, int]
-"""Column and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
+Place: TypeAlias = int
+"""Column times ``_STRIDE``, and what is weighed there: see `_enter`. All examples together are ``_ALL``."""
 Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
 """Offsets, bins, counts, common residuals and sums; see `streameval.kernel.curves.numpy.Bins.read`."""
 
-_ALL: Place = (-1, 0)
+_ALL = -1
 _POSITIVE, _MASKED, _FIRST = range(3)
+_STRIDE = 2**26
+assert _STRIDE > _FIRST + 6 * binning.BINS  # noqa: S101
+BLOCK = 2**12
+"""How many bins are read, written or restored at once."""
+
+
+class CurveBlock(NamedTuple):
+    """Some bins, those of the next label behind those of the one before; see `CurveContent`.
+
+    Those of label ``first + i`` stand from offsets[i] to offsets[i + 1]; a label may go on in the next block.
+    ``weigh`` reads the weights, shape (bins, 2, 3).
+    """
+
+    first: int
+    offsets: IntArray
+    bins: IntArray
+    counts: IntArray
+    sums: WordArray
+    weigh: Callable[[], Sequence[Sequence[Sequence[int]]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveBlocks:
+    """What a state of curves holds, of which ``blocks`` iterates over the bins; see `CurveContent`."""
+
+    examples: int
+    labels: tuple[Label, ...]
+    fixed: int
+    sides: IntArray
+    scale: int | None
+    weight: int | None
+    side_weights: list[list[int]] | None
+    blocks: Callable[[], Iterator[CurveBlock]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,21 +103,26 @@ class CurveContent(Content):
     side_weights: list[list[int]] | None
     bin_weights: list[list[list[int]]] | None
 
+    def blocks(self) -> Iterator[CurveBlock]:
+        """All bins."""
+        yield CurveBlock(0, self.offsets, self.bins, self.counts, self.sums, lambda: self.bin_weights or [])
+
 
 class Curves(State[Place]):
     """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting."""
 
     reads = "scores"
     too_many = (
-        f"more than {binning.SCORE_MAX} scores, or {COUNT_MAX} examples, cannot be counted exactly; evaluate in "
-        "parts, each on its own"
+        f"more than {binning.SCORE_MAX} scores of one label in one bin, or {COUNT_MAX} examples, cannot be counted "
+        "exactly; evaluate in parts, each on its own"
     )
     __slots__ = ()
 
     def _empty_table(self) -> Any:
         return backend.curves.Bins(self.root, len(self.labels))
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        del known
         batch = example.scored
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
@@ -99,22 +137,36 @@ class Curves(State[Place]):
     def _unit_sums(self) -> ExactSums[Place]:
         return self._units_of(np.arange(len(self.labels)))
 
+    def _unit_blocks(self) -> Iterator[ExactSums[Place]]:
+        columns = np.arange(len(self.labels))
+        yield ExactSums(0, {place: value for place, value in self._units_beside(columns).items() if value})
+        for first, offsets, bins, counts, words, _ in self._blocks(columns):
+            sums = dict[Place, int]()
+            _enter(sums, np.repeat(columns[first : first + len(offsets) - 1], np.diff(offsets)), bins, counts, words)
+            yield ExactSums(0, {place: value for place, value in sums.items() if value})
+
     def _units_at(self, keys: Collection[Place]) -> ExactSums[Place]:
-        columns = np.unique(np.array([column for column, _ in keys if column >= 0], np.int64))
-        return self._units_of(columns, np.array([(what - _FIRST) // 6 for _, what in keys if what >= _FIRST], np.int64))
+        places = np.array([key for key in keys if key >= 0], np.int64)
+        what = places % _STRIDE
+        return self._units_of(np.unique(places // _STRIDE), (what[what >= _FIRST] - _FIRST) // 6)
 
     def _units_of(self, columns: IntArray, only: IntArray | None = None) -> ExactSums[Place]:
         """The sums of some columns, or of a few of their bins, and of all examples."""
         offsets, bins, counts, _, words = self.bins.read(columns, True)
-        sums: dict[Place, int] = {_ALL: self.examples}
-        for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
-            sums.update(((column, what), value) for what, value in enumerate(sides))
+        sums = self._units_beside(columns)
         owners = np.repeat(columns, np.diff(offsets))
         if only is not None:
             chosen = np.isin(bins, only)
             owners, bins, counts, words = owners[chosen], bins[chosen], counts[chosen], words[chosen]
-        _enter(sums, owners, bins, moments_of(counts, words).tolist())
+        _enter(sums, owners, bins, counts, words)
         return ExactSums(0, {place: value for place, value in sums.items() if value})
+
+    def _units_beside(self, columns: IntArray) -> dict[Place, int]:
+        """The sums of some columns that are in no bin, and of all examples."""
+        sums: dict[Place, int] = {_ALL: self.examples}
+        for column, (_, *sides) in zip(columns.tolist(), self.bins.sides(columns).tolist(), strict=True):
+            sums.update((column * _STRIDE + what, value) for what, value in enumerate(sides))
+        return sums
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Place]:
         rows, columns, kinds, scores = _mentions(batch)
@@ -128,20 +180,21 @@ class Curves(State[Place]):
             columns.tolist(), kinds.tolist(), bins.tolist(), residuals.tolist(), exact, strict=True
         ):
             if kind > 1:  # a positive without a score, or masked
-                sums.add((column, kind - 2), value)
+                sums.add(column * _STRIDE + kind - 2, value)
                 continue
-            first = _FIRST + 6 * bin_ + 3 * kind
+            first = column * _STRIDE + _FIRST + 6 * bin_ + 3 * kind
             for power, part in enumerate((value, value * residual, value * residual * residual)):
-                sums.add((column, first + power), part)
+                sums.add(first + power, part)
         return sums
 
     def _moved(self, sums: dict[Place, int], columns: IntArray) -> dict[Place, int]:
-        place = [*columns.tolist(), -1]  # so that -1 leads to itself
-        return {(place[column], what): value for (column, what), value in sums.items()}
+        move = (_STRIDE * (columns - np.arange(len(columns)))).tolist()
+        return {key if key < 0 else key + move[key // _STRIDE]: value for key, value in sums.items()}
 
     def _by_column(self, sums: dict[Place, int]) -> tuple[dict[int, int], int]:
         columns: dict[int, int] = {}
-        for (column, what), value in sums.items():
+        for key, value in sums.items():
+            column, what = divmod(key, _STRIDE)
             if column >= 0 and (what < _FIRST or (what - _FIRST) % 3 == 0):
                 columns[column] = columns.get(column, 0) + value
         return columns, sums.get(_ALL, 0)
@@ -155,15 +208,15 @@ class Curves(State[Place]):
     def pooled(self, columns: IntArray) -> Read:
         """What the table reads, of the scores of several columns taken together."""
         bins = self.table
+        if bins.scores > binning.SCORE_MAX:
+            _, numbers, counts, _, words = self.bins.read(columns, True)
+            return _pooled(numbers, moments_of(counts, words))
         place = np.zeros(len(self.labels), np.int64)
         place[columns] = np.arange(len(columns))
         width, root = len(columns), backend.commit.Root()
         while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
             fresh = backend.curves.Bins(root, -(-width // 4))
-            part = fresh.prepare_merge(bins, place // 4, 1)
-            if isinstance(part, int):
-                raise CounterOverflowError(self.too_many)
-            root.commit([part])
+            root.commit([fresh.prepare_merge(bins, place // 4, 1)])
             bins, width = fresh, -(-width // 4)
             place = np.arange(width)
             if width <= 1:
@@ -178,11 +231,43 @@ class Curves(State[Place]):
         the scores, their residuals and the squares, shape (bins, 2, 3).
         """
         sums = self._weights_at(0)
-        sides = ((column, what) for column in columns.tolist() for what in (_POSITIVE, _MASKED))
-        owners = zip(np.repeat(columns, np.diff(offsets)).tolist(), bins.tolist(), strict=True)
-        places = ((column, _FIRST + 6 * bin_ + at) for column, bin_ in owners for at in range(6))
+        sides = (column * _STRIDE + what for column in columns.tolist() for what in (_POSITIVE, _MASKED))
         (weight,) = sums.read([_ALL], scale)
-        return weight, sums.read(sides, scale).reshape(-1, 2), sums.read(places, scale).reshape(-1, 2, 3)
+        bins_weights = self._bin_weights(columns, offsets, bins, scale)
+        return weight, sums.read(sides, scale).reshape(-1, 2), np.array(bins_weights, object).reshape(-1, 2, 3)
+
+    def _bin_weights(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int) -> list[list[list[int]]]:
+        firsts = np.repeat(columns * _STRIDE, np.diff(offsets)) + (_FIRST + 6 * bins)
+        places = (place for first in firsts.tolist() for place in range(first, first + 6))
+        weights: list[list[list[int]]] = self._weights_at(0).read(places, scale).reshape(-1, 2, 3).tolist()
+        return weights
+
+    def _blocks(self, columns: IntArray, scale: int = 0) -> Iterator[CurveBlock]:
+        """The bins of columns."""
+        first, low = 0, 0
+        while True:
+            some = columns[first : first + BLOCK]
+            offsets, bins, counts, _, words = self.bins.read(some, True, low, BLOCK)
+            if len(bins):
+                weigh = partial(self._bin_weights, some, offsets, bins, scale)
+                yield CurveBlock(first, offsets, bins, counts, words, weigh)
+            if len(bins) < BLOCK:
+                first, low = first + len(some), 0
+                if first >= len(columns):
+                    return
+            else:
+                first, low = first + int(np.searchsorted(offsets, BLOCK)) - 1, int(bins[-1]) + 1
+
+    def in_blocks(self) -> CurveBlocks:
+        """What is held, as `content`, block by block."""
+        scale, columns = self.canonical_scale(), self.columns()
+        held = (*self._head(columns), self.bins.sides(columns), scale)
+        blocks = partial(self._blocks, columns, scale or 0)
+        if scale is None:
+            return CurveBlocks(*held, None, None, blocks)
+        none = np.zeros(len(columns) + 1, np.int64)
+        weight, sides, _ = self.read_weights(columns, none, none[:0], scale)
+        return CurveBlocks(*held, weight, sides.tolist(), blocks)
 
     def content(self) -> CurveContent:
         """What is held, in canonical order."""
@@ -194,16 +279,34 @@ class Curves(State[Place]):
         weight, *weights = self.read_weights(columns, offsets, bins, scale)
         return CurveContent(*held, offsets, bins, counts, words, scale, weight, *(part.tolist() for part in weights))
 
-    def _fill(self, content: CurveContent) -> None:
-        held = (content.sides, content.offsets, content.bins, content.counts, content.sums)
-        self.table.restore(content.examples, *held)
-        sums: dict[Place, int] = {_ALL: content.weight or 0}
-        for column, sides in enumerate(content.side_weights or ()):
-            sums.update(((column, what), value) for what, value in enumerate(sides))
-        if content.bin_weights is not None:
-            owners = np.repeat(np.arange(len(self.labels)), np.diff(content.offsets))
-            _enter(sums, owners, content.bins, content.bin_weights)
-        self._fill_weights(content.scale, sums)
+    def _fill(self, content: CurveContent | CurveBlocks) -> None:
+        self.table.restore(content.examples, content.sides)
+
+        def weights() -> Iterator[tuple[Place, int]]:
+            yield _ALL, content.weight or 0
+            for column, sides in enumerate(content.side_weights or ()):
+                yield from ((column * _STRIDE + what, value) for what, value in enumerate(sides))
+            for block in content.blocks():
+                self.table.restore_bins(*block[:-1])
+                if content.scale is not None:
+                    owners = block.first + np.repeat(np.arange(len(block.offsets) - 1), np.diff(block.offsets))
+                    firsts = (owners * _STRIDE + _FIRST + 6 * block.bins).tolist()
+                    for place, pair in zip(firsts, block.weigh(), strict=True):
+                        yield from enumerate(chain.from_iterable(pair), place)
+
+        self._fill_weights(content.scale, weights())
+
+
+def _pooled(bins: IntArray, moments: Integers) -> Read:
+    """What a table reads, of more scores than a bin can count: counts and the higher words are of any size."""
+    distinct, which = np.unique(bins, return_inverse=True)
+    sums: Integers = np.zeros((len(distinct), 2, 3), object)
+    np.add.at(sums, which, moments)
+    counts, totals, squares = np.moveaxis(sums, 2, 0)
+    equal = np.where(counts * squares == totals * totals, totals // np.maximum(counts, 1), -1)
+    common = np.where(counts > 0, equal, -2).astype(np.int64)
+    words = np.stack([sums[..., 1:] & (2**64 - 1), sums[..., 1:] >> 64], axis=-1).reshape(-1, 2, 4)
+    return np.array([0, len(distinct)]), distinct, counts, common, words
 
 
 def moments_of(counts: IntArray, words: WordArray) -> Integers:
@@ -212,10 +315,11 @@ def moments_of(counts: IntArray, words: WordArray) -> Integers:
     return np.concatenate([counts.astype(object)[:, :, None], low + (high << 64)], axis=2)
 
 
-def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, moments: list[list[list[int]]]) -> None:
+def _enter(sums: dict[Place, int], owners: IntArray, bins: IntArray, counts: IntArray, words: WordArray) -> None:
     """Enter what stands in bins of columns, where six places follow ``_FIRST`` for each bin: three for each class."""
-    for column, bin_, pair in zip(owners.tolist(), bins.tolist(), moments, strict=True):
-        sums.update(((column, _FIRST + 6 * bin_ + at), value) for at, value in enumerate(chain.from_iterable(pair)))
+    moments = moments_of(counts, words).reshape(-1, 6).tolist()
+    for first, values in zip((owners * _STRIDE + _FIRST + 6 * bins).tolist(), moments, strict=True):
+        sums.update(enumerate(values, first))
 
 
 def _mentions(batch: Batch) -> tuple[IntArray, IntArray, UInt8Array, FloatArray]:

@@ -10,7 +10,7 @@ Weight sums are by slot (5 * column + outcome; true negatives are always derived
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self, TypeAlias
@@ -59,8 +59,8 @@ class Decisions(State[Key]):
     def _empty_table(self) -> Any:
         return kernel.Counts(self.root, len(self.labels))
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
-        return self.table.prepare_example(example.slots, example.key, self.labels.fixed, sign)
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        return self.table.prepare_example(example.slots, example.key, self.labels.fixed, sign, known)
 
     def _prepare_counts(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         return self.table.prepare_merge(other.table, columns, self.labels.fixed, sign)
@@ -156,9 +156,9 @@ class Decisions(State[Key]):
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
-        sums: dict[Key, int] = dict(enumerate(chain.from_iterable(content.cell_weights or ())))
-        sums.update(zip(_tuples(content.keys), content.key_weights or (), strict=content.key_weights is not None))
-        self._fill_weights(content.scale, sums)
+        cells: Iterator[tuple[Key, int]] = enumerate(chain.from_iterable(content.cell_weights or ()))
+        keys = zip(_tuples(content.keys), content.key_weights or (), strict=content.key_weights is not None)
+        self._fill_weights(content.scale, chain(cells, keys))
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

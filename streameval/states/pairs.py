@@ -139,7 +139,8 @@ class Pairs(State[Key]):
             if not pairs_fit(chosen, [left.get(key, 0) for key in chosen], rows, left.get(_ALL, 0)):
                 raise refusal()
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        del known
         return self.table.prepare_example(example.slots, sign)
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[Key]:
@@ -211,8 +212,11 @@ class Pairs(State[Key]):
         """The smallest scale at which its weight sums, and those of the cells, are integers."""
         if self.weights.value is None and self._cell_state.weights.value is None:
             return None
-        sums, units = self._all_sums(), joined([self._unit_sums(), _cell_sums(self._cell_state._unit_sums())])
-        return None if sums.equals(units) else sums.smallest_scale()
+        cells = self._cell_state
+        own, theirs = self._weights_at(0), _cell_sums(cells._weights_at(0))
+        if self._equals_counts(own) and theirs.nonzero() == _cell_sums(cells._unit_sums()).at(theirs.scale).sums:
+            return None
+        return max(own.smallest_scale(), theirs.smallest_scale())
 
     def _all_sums(self) -> ExactSums[Any]:
         """The weight sums, and those of the cells."""
@@ -256,7 +260,7 @@ class Pairs(State[Key]):
         if content.scale is not None:
             keys = [_ALL, *map(tuple, content.pairs.tolist()), *sets]
             weights = [content.weight or 0, *(content.pair_weights or ()), *(content.set_weights or ())]
-            self._fill_weights(content.scale, dict(zip(keys, weights, strict=True)))
+            self._fill_weights(content.scale, zip(keys, weights, strict=True))
 
 
 def pairs_fit(pairs: Iterable[Sequence[int]], times: Iterable[int], cells: list[list[int]], whole: int) -> bool:

@@ -120,7 +120,8 @@ class Rankings(State[Key]):
                 merges.append((state, wanted))
         return self.prepare_merges([(state, None, sign) for state, sign in merges], known=known)
 
-    def _prepare_example(self, example: Example, sign: int) -> Part | int:
+    def _prepare_example(self, example: Example, sign: int, known: bool) -> Part | int:
+        del known
         batch = example.scored
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         prepare = self.table.prepare_row if isinstance(batch, Dense) else self.table.prepare_lists
@@ -298,7 +299,7 @@ class Rankings(State[Key]):
             if table.weights is not None:
                 _enter(weighted, which, names, table.weights)
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
-        self._fill_weights(content.scale, weighted, content.gain_scale)
+        self._fill_weights(content.scale, weighted.items(), content.gain_scale)
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:

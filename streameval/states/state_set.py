@@ -127,7 +127,7 @@ class StateSet:
     def prepare_merge(self, other: StateSet) -> list[Part]:
         """Prepare what `merge` does."""
         self._check_options(other)
-        return self.prepare_merges([(other, self.columns_of(other), 1)]) if other.examples else []
+        return self.prepare_merges([(other, self.columns_of(other), 1)]) if other.decisions.table.examples else []
 
     def unmerge(self, other: StateSet) -> None:
         """Take back all that ``other`` has counted, or raise `RevertError` if its examples cannot be among these."""
@@ -145,9 +145,9 @@ class StateSet:
 
     def _check_options(self, other: StateSet) -> None:
         differing: list[str] = []
-        for mine, theirs in zip(self.states.values(), other.states.values(), strict=True):
-            if mine.options is not theirs.options:
-                differing += mine.options.differences(theirs.options)
+        for name, state in self.states.items():
+            if state.options is not other.states[name].options:
+                differing += state.options.differences(other.states[name].options)
         if differing:
             raise MergeError(f"cannot merge: {'; '.join(differing)}; construct both with the same configuration")
 
@@ -211,6 +211,10 @@ class StateSet:
     def content(self) -> dict[str, Any]:
         """What the states hold, by name."""
         return {name: state.content() for name, state in self.states.items()}
+
+    def in_blocks(self) -> dict[str, Any]:
+        """What the states hold, by name, to be written."""
+        return {name: state.in_blocks() for name, state in self.states.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateSet):

@@ -47,11 +47,10 @@ class ExactSums(Generic[K]):
         factor = numerator << finest - self.scale - scale
         return ExactSums(finest, {key: value * factor for key, value in self.sums.items()})
 
-    def equals(self, other: ExactSums[K]) -> bool:
-        """Whether all sums are equal, whatever the scales."""
-        mine, theirs = self.nonzero(), other.nonzero()
-        up, down = max(0, self.scale - other.scale), max(0, other.scale - self.scale)
-        return len(mine) == len(theirs) and all(mine.get(k, 0) << down == v << up for k, v in theirs.items())
+    def holds(self, other: ExactSums[K]) -> bool:
+        """Whether all sums of another are equal, whatever the scales."""
+        get, up, down = self.sums.get, max(0, self.scale - other.scale), max(0, other.scale - self.scale)
+        return all(get(key, 0) << down == value << up for key, value in other.sums.items())
 
     def read(self, keys: Iterable[K], scale: int) -> np.ndarray[Any, np.dtype[Any]]:
         """The sums of keys in units of ``2**-scale`` in which they are integers, as Python integers."""

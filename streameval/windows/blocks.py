@@ -24,7 +24,7 @@ from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
 from streameval.windows.base import A, Window, put_numbers
 from streameval.windows.times import Clock, Time, agreed, saved_clock, whole
-from streameval.wire.fields import Sink, Source, zigzag
+from streameval.wire.fields import Sink, Source, require, zigzag
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -424,16 +424,18 @@ class Blocks(Window[A]):
         for index, block in sorted(state.blocks.items()):
             sink.append(zigzag(index))
             # Counts take a byte at least, for declared labels are not written again with each block.
-            put_states(sink, config, core_of(block).states.content(), least=1)
+            put_states(sink, config, core_of(block).states.in_blocks(), least=1)
 
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, self._origin, zoned, self._keep, newest, code, latest = numbers
         self._clock, self._last = saved_clock(kind, period), _NOWHERE
         whole(self._keep, "keep", 0)
+        require(code in (0, 1, 2), zoned in (0, 1, 2))
         aware, self._zone = (None if value == 2 else bool(value) for value in (code, zoned))
         config, blocks = core_of(self._template).config, dict[int, A]()
         for _ in range(source.count()):
             index = source.integer_of_64_bits()
+            require(index > max(blocks, default=index - 1))
             blocks[index] = from_contents(self._template, take_states(source, config, least=1))
         started = newest != ALWAYS
         state = WindowState(newest if started else None, blocks, aware, latest)

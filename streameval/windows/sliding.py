@@ -22,7 +22,7 @@ from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.windows.base import A, Window, put_numbers
 from streameval.windows.times import Clock, Period, Time, agreed, clock_of, saved_clock, whole
 from streameval.wire.envelope import ROLLING, TIME_ROLLING
-from streameval.wire.fields import Sink, Source
+from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
 
 if TYPE_CHECKING:
@@ -411,6 +411,7 @@ class TimeRolling(_Recent[A]):
     def _take(self, source: Source, *numbers: int) -> None:
         kind, period, latest, aware = numbers
         self._clock, self._size, self._aware = saved_clock(kind, period), _ALL, None if aware == 2 else bool(aware)
+        require(aware in (0, 1, 2))
         recording = self._taken(source)
         stamps = recording.examples.stamps
         if stamps is None:

@@ -6,7 +6,7 @@ only it is written: squares where a bin holds two scores or more, and of weights
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -16,10 +16,21 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import IntArray, WordArray
 from streameval.schema.batch import offsets_of
 from streameval.schema.labels import Label
-from streameval.states.curves import CurveContent, moments_of
+from streameval.states.curves import BLOCK, CurveBlock, CurveBlocks, CurveContent, moments_of
 from streameval.states.decisions import DecisionContent
 from streameval.states.options import CurveOptions
-from streameval.wire.fields import LONGEST, Option, Sink, Source, joined, require, require_weights
+from streameval.wire.fields import (
+    LONGEST,
+    Blocks,
+    Option,
+    PackedWords,
+    Sink,
+    Source,
+    WeightForm,
+    WideBlocks,
+    joined,
+    require,
+)
 
 OPTIONS: tuple[Option, ...] = ()
 
@@ -28,32 +39,42 @@ _LOWER = (1 << binned.DROPPED) - 1
 _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 
-def put_curves(sink: Sink, content: CurveContent) -> None:
+def put_curves(sink: Sink, content: CurveContent | CurveBlocks) -> None:
     """Write a content, without its labels."""
+    lengths, last = np.zeros(len(content.labels), np.int64), 0
+    columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
+    words = [[WideBlocks(), WideBlocks()] for _ in range(2)]
+    for first, offsets, bins, counts, sums, _ in content.blocks():
+        own = np.diff(offsets)
+        starts = np.zeros(len(bins), np.bool_)
+        starts[offsets[:-1][(own > 0) & (lengths[first : first + len(own)] == 0)]] = True
+        lengths[first : first + len(own)] += own
+        parts = bins[starts], np.diff(bins, prepend=last)[~starts], counts[:, 0], counts[:, 1]
+        last = int(bins[-1]) if len(bins) else 0
+        for column, part in zip(columns, parts, strict=True):
+            column.add(part)
+        for side, (totals, squares) in enumerate(words):
+            totals.add(sums[counts[:, side] > 0, side, :2])
+            squares.add(sums[counts[:, side] > 1, side, 2:])
     sink.column(content.sides[content.fixed :, 0])
     sink.columns(content.sides[:, 1:])
-    lengths, bins, counts = np.diff(content.offsets), content.bins, content.counts
     sink.column(lengths)
-    first = np.isin(np.arange(len(bins)), content.offsets[:-1])
-    sink.column(bins[first], least=1)
-    sink.column(np.diff(bins, prepend=0)[~first])
-    sink.columns(counts)
-    for part in range(2):
-        sink.wide(content.sums[counts[:, part] > 0, part, :2])
-        sink.wide(content.sums[counts[:, part] > 1, part, 2:])
+    sink += (column.pieces() for column in columns)
+    sink += (column.pieces() for column in chain(*words))
     sink.weights(content.scale, _weights_of(content))
 
 
-def _weights_of(content: CurveContent) -> Iterator[int]:
+def _weights_of(content: CurveContent | CurveBlocks) -> Iterator[int]:
     """The sums of weights that do not follow from other sums."""
     yield content.weight or 0
     for sides in content.side_weights or ():
         yield from sides
-    plain = moments_of(content.counts, content.sums).tolist()
-    for pair, moments in zip(plain, content.bin_weights or (), strict=True):
-        for counted, heavy in zip(pair, moments, strict=True):
-            if counted[0]:
-                yield from heavy if _differ(counted) else heavy[:1]
+    for block in content.blocks():
+        plain = moments_of(block.counts, block.sums).tolist()
+        for pair, moments in zip(plain, block.weigh(), strict=True):
+            for counted, heavy in zip(pair, moments, strict=True):
+                if counted[0]:
+                    yield from heavy if _differ(counted) else heavy[:1]
 
 
 def _differ(plain: Sequence[int]) -> bool:
@@ -64,58 +85,90 @@ def _differ(plain: Sequence[int]) -> bool:
 
 def take_curves(
     source: Source, options: CurveOptions, labels: tuple[Label, ...], decisions: DecisionContent
-) -> CurveContent:
-    """What `put_curves` wrote, of a state with these labels."""
+) -> CurveBlocks:
+    """What `put_curves` wrote, of a state with these labels. Bins are read again whenever they are asked for."""
     del options
     fixed, examples = decisions.fixed, decisions.examples
     sides = np.zeros((len(labels), 3), np.int64)
     sides[fixed:, 0] = source.column(len(labels) - fixed)
     sides[:, 1:] = source.columns(len(labels), 2)
-    lengths = source.column(len(labels))
-    size = sum(lengths.tolist())
-    require(size <= source.left())  # each bin takes a byte at least
-    offsets = offsets_of(lengths)
-    bins = _take_bins(source, lengths, offsets, size)
-    counts = np.ascontiguousarray(source.columns(size, 2))
-    require(counts.any(axis=1), sum(map(sum, counts.tolist())) <= binned.SCORE_MAX)
-    scored = np.diff(offsets_of(counts.sum(axis=1))[offsets]).tolist()
-    mentions = [sum(row) + part for row, part in zip(sides.tolist(), scored, strict=True)]
-    require(all(part <= examples for part in mentions) and all(mentions[fixed:]))
-    sums = np.zeros((size, 2, 4), np.uint64)
-    for part in range(2):
-        _take_sums(source, counts[:, part], sums[:, part])
-    held = (sides, offsets, bins, counts, sums)
-    scale = source.scale()
-    if scale is None:
-        return CurveContent(examples, labels, fixed, *held, None, None, None, None)
-    weight = source.integer()
-    side_weights = [source.integers(2) for _ in labels]
-    plain = moments_of(counts, sums).tolist()
-    bin_weights = [[_take_moments(source, part) for part in pair] for pair in plain]
-    content = CurveContent(examples, labels, fixed, *held, scale, weight, side_weights, bin_weights)
-    _check_weights(content, plain)
+    bins = _Bins(source, len(labels))
+    weight, side_weights, scale = None, None, source.scale()
+    if scale is not None:
+        weight = source.integer()
+        side_weights = [source.integers(2) for _ in labels]
+    start = source.again()
+    content = CurveBlocks(
+        examples, labels, fixed, sides, scale, weight, side_weights, lambda: bins.blocks(start.again(), scale)
+    )
+    _check(content, bins.blocks(source, scale))
     return content
 
 
-def _take_bins(source: Source, lengths: IntArray, offsets: IntArray, size: int) -> IntArray:
-    """The bins of each label, increasing."""
-    start = offsets[:-1][lengths > 0]
-    first = np.isin(np.arange(size), start)
-    steps = np.empty(size, np.int64)
-    steps[first] = source.column(len(start), least=1)
-    steps[~first] = source.column(size - len(start))
-    require(steps < binned.BINS, steps[~first] > 0)
-    running = np.cumsum(steps)  # of at most one number for each byte, each below 2**24
-    bins = running - np.repeat(running[start] - steps[start], lengths[lengths > 0])
-    require(bins < binned.BINS)
-    return bins
+class _Bins:
+    """The columns of all bins, as they are written."""
+
+    def __init__(self, source: Source, labels: int) -> None:
+        lengths = source.column(labels)
+        size = sum(lengths.tolist())
+        require(size <= source.left())  # each bin takes a byte at least
+        self._offsets = offsets_of(lengths)
+        self._starts = self._offsets[:-1][lengths > 0]
+        self._firsts = source.packed(len(self._starts), least=1)
+        self._steps = source.packed(size - len(self._starts))
+        self._counts = source.packed(size), source.packed(size)
+        some, many = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        for at in range(0, size, BLOCK):
+            counts = self._counts_from(at)
+            some, many = some + np.count_nonzero(counts, axis=0), many + np.count_nonzero(counts > 1, axis=0)
+        self._sums = [
+            (source.wide(one), source.wide(two)) for one, two in zip(some.tolist(), many.tolist(), strict=True)
+        ]
+
+    def _counts_from(self, at: int) -> IntArray:
+        return np.stack([column[at : at + BLOCK] for column in self._counts], axis=1)
+
+    def blocks(self, source: Source, scale: int | None) -> Iterator[CurveBlock]:
+        """All bins. The source stands before their weights, which must be read in order, if there are any."""
+        last, places = 0, [[0, 0], [0, 0]]
+        for at in range(0, int(self._offsets[-1]), BLOCK):
+            counts = self._counts_from(at)
+            require(counts.any(axis=1), counts <= binned.SCORE_MAX)
+            bins = self._bins_from(at, at + len(counts), last)
+            last = int(bins[-1])
+            sums = np.zeros((len(counts), 2, 4), np.uint64)
+            for side, written in enumerate(self._sums):
+                places[side] = _take_sums(written, places[side], counts[:, side], sums[:, side])
+            first = int(np.searchsorted(self._offsets, at, "right")) - 1
+            after = int(np.searchsorted(self._offsets, at + len(counts), "left"))
+            offsets = np.clip(self._offsets[first : after + 1] - at, 0, len(counts))
+            weights = [] if scale is None else _take_weights(source, counts, sums)
+            yield CurveBlock(first, offsets, bins, counts, sums, weights.copy)
+
+    def _bins_from(self, at: int, end: int, last: int) -> IntArray:
+        """The bins from a place on, where those of each label increase; ``last`` is the bin before."""
+        before, after = np.searchsorted(self._starts, (at, end)).tolist()
+        first = np.zeros(end - at, np.bool_)
+        first[self._starts[before:after] - at] = True
+        steps = np.empty(end - at, np.int64)
+        steps[first] = self._firsts[before:after]
+        steps[~first] = self._steps[at - before : end - after]
+        require(steps < binned.BINS, steps[~first] > 0)
+        steps[0] += 0 if first[0] else last
+        running = np.cumsum(steps)  # of at most a block of numbers, each below 2**25
+        base = np.concatenate([np.zeros(1, np.int64), running[first] - steps[first]])
+        bins: IntArray = running - base[np.cumsum(first)]
+        require(bins < binned.BINS)
+        return bins
 
 
-def _take_sums(source: Source, counts: IntArray, sums: WordArray) -> None:
-    """Fill the sums of a class from what was written of it."""
+def _take_sums(
+    written: tuple[PackedWords, PackedWords], places: list[int], counts: IntArray, sums: WordArray
+) -> list[int]:
+    """Fill the sums of a class from what was written of it, from these places on; where the next are."""
     some, many = counts > 0, counts > 1
-    totals = source.wide(int(np.count_nonzero(some)))
-    squares = source.wide(int(np.count_nonzero(many)))
+    ends = [place + int(np.count_nonzero(chosen)) for place, chosen in zip(places, (some, many), strict=True)]
+    totals, squares = (part[start:end] for part, start, end in zip(written, places, ends, strict=True))
     sums[some, :2] = totals
     sums[many, 2:] = squares
     single = counts == 1
@@ -124,6 +177,11 @@ def _take_sums(source: Source, counts: IntArray, sums: WordArray) -> None:
     sums[single, 2:] = _squared(value)
     numbers = zip(counts[many].tolist(), joined(totals[many[some]]), joined(squares), strict=True)
     require(all(binned.possible(*part) for part in numbers))
+    return ends
+
+
+def _take_weights(source: Source, counts: IntArray, sums: WordArray) -> list[list[list[int]]]:
+    return [[_take_moments(source, part) for part in pair] for pair in moments_of(counts, sums).tolist()]
 
 
 def _squared(values: WordArray) -> WordArray:
@@ -145,19 +203,34 @@ def _take_moments(source: Source, plain: list[int]) -> list[int]:
     return [heavy, source.integer(_LONGEST), source.integer(_LONGEST)]
 
 
-def _check_weights(content: CurveContent, plain: list[list[list[int]]]) -> None:
-    """Refuse weights that no stream can leave, or that are not in the form in which they are always written."""
-    scale, weight = content.scale or 0, content.weight or 0
-    sides, moments = content.side_weights or [], content.bin_weights or []
-    counted = content.sides[:, 1:].tolist()
-    parts = list(chain.from_iterable(moments))
-    sums = [weight, *chain.from_iterable(sides), *chain.from_iterable(parts)]
-    counts = [content.examples, *chain.from_iterable(counted), *chain.from_iterable(chain.from_iterable(plain))]
-    require_weights(scale, sums, counts)
+def _check(content: CurveBlocks, blocks: Iterable[CurveBlock]) -> None:
+    """Refuse what no stream can leave, and weights that are not in the form in which they are always written."""
+    mentions, scale = np.zeros(len(content.labels), np.uint64), content.scale
+    heavy, sums, exceeds = [0] * len(content.labels), WeightForm(scale or 0), False
+    for first, offsets, _, counts, words, weigh in blocks:
+        scored = np.diff(offsets_of(counts.sum(axis=1))[offsets])  # far below 2**63
+        mentioned = mentions[first : first + len(scored)]
+        mentioned += scored.astype(np.uint64)
+        require(mentioned <= content.examples)
+        if scale is None:
+            continue
+        plain, weights = moments_of(counts, words).tolist(), weigh()
+        sums.add(chain.from_iterable(chain.from_iterable(weights)), chain.from_iterable(chain.from_iterable(plain)))
+        owners = np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)).tolist()
+        for column, pair in zip(owners, weights, strict=True):
+            for weight, residuals, squares in pair:
+                heavy[column] += weight
+                exceeds |= not (residuals <= weight * _LOWER and squares <= residuals * _LOWER)
+                exceeds |= weight * squares < residuals * residuals
+    for side in content.sides.T:
+        mentions += side.astype(np.uint64)  # of two numbers below 2**63
+        require(mentions <= content.examples)
+    require(mentions[content.fixed :] > 0, not exceeds)
+    if scale is None:
+        return
+    whole, counted, sides = content.weight or 0, content.sides[:, 1:].tolist(), content.side_weights or []
+    sums.add([whole, *chain.from_iterable(sides)], [content.examples, *chain.from_iterable(counted)])
+    sums.check()
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
-    for heavy, total, squares in parts:
-        require(total <= heavy * _LOWER and squares <= total * _LOWER and heavy * squares >= total * total)
-    for column, pair in enumerate(sides):
-        bins = moments[int(content.offsets[column]) : int(content.offsets[column + 1])]
-        if sum(pair) + sum(negative[0] + positive[0] for negative, positive in bins) > weight:
-            raise FormatError("a label that weighs more than all examples")
+    if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, heavy, strict=True)):
+        raise FormatError("a label that weighs more than all examples")

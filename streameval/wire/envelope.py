@@ -4,33 +4,67 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 
 from streameval.errors import FormatError, StreamevalError
 from streameval.schema.text import quoted
 from streameval.wire.fields import NewerFormatError, Source
 
-_MAGIC = b"\x89SEV\r\n"
+MAGIC = b"\x89SEV\r\n"
 _VERSION = 2
-_HEAD = len(_MAGIC) + 2
+_HEAD = len(MAGIC) + 2
+_PIECE = 2**16
 
 EVALUATOR, METRIC = 1, 2
 ROLLING, TIME_ROLLING, TUMBLING, FADING = 16, 17, 18, 19
 SLICED = 32
 LEDGER, CHECKPOINT = 48, 49
+PENDING, TRACE = 64, 65
 
 _HOLDERS = {
     EVALUATOR: "an Evaluator", METRIC: "a metric", ROLLING: "a Rolling", TIME_ROLLING: "a TimeRolling",
     TUMBLING: "a Tumbling", FADING: "a Fading", SLICED: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint",
+    PENDING: "a Pending", TRACE: "a Trace",
 }  # fmt: skip
 """What bytes can hold. A number is never used again for anything else."""
 
 
-def sealed(holder: int, parts: list[bytes]) -> bytes:
-    """A body in its envelope."""
-    body = b"".join([_MAGIC, bytes((_VERSION, holder)), *parts])
-    return body + struct.pack("<I", zlib.crc32(body))
+def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a body in its envelope, of about 64 KB or more; ``body`` is read as they are."""
+    waiting, size, checksum = [MAGIC, bytes((_VERSION, holder))], 0, 0
+    for part in body:
+        waiting.append(part)
+        size += len(part)
+        if size >= _PIECE:
+            piece, size = b"".join(waiting), 0
+            waiting.clear()
+            checksum = zlib.crc32(piece, checksum)
+            yield piece
+    piece = b"".join(waiting)
+    yield piece + struct.pack("<I", zlib.crc32(piece, checksum))
+
+
+def whole(pieces: Iterator[bytes]) -> bytes:
+    """The bytes that come in pieces, in one buffer that grows."""
+    first = next(pieces)
+    rest = next(pieces, None)
+    if rest is None:
+        return first
+    buffer = BytesIO()
+    for piece in (first, rest):
+        buffer.write(piece)
+    del first, rest, piece
+    for piece in pieces:
+        buffer.write(piece)
+    return buffer.getvalue()
+
+
+def check_start(start: bytes, size: int) -> None:
+    """Raise `FormatError` unless bytes, so many in all, start as ours do."""
+    if not start.startswith(MAGIC):
+        raise FormatError(f"these {size} bytes were not written by streameval; they start with {start[:6]!r}")
 
 
 def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:
@@ -38,11 +72,10 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FormatError(f"from_bytes needs bytes, not {quoted(data)}")
     data = bytes(data)
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise FormatError(f"these {len(data)} bytes were not written by streameval; they start with {data[:6]!r}")
+    check_start(data, len(data))
     if len(data) < _HEAD + 4:
         raise FormatError(f"only {len(data)} bytes; the end is missing")
-    version, holder = data[len(_MAGIC) : _HEAD]
+    version, holder = data[len(MAGIC) : _HEAD]
     if version != _VERSION:
         wish = "upgrade streameval" if version > _VERSION else "read them with the version that wrote them"
         raise FormatError(f"format version {version} is not supported (this is version {_VERSION}); {wish}")
@@ -53,7 +86,7 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
     if holder not in holders:
         name = name or _HOLDERS[next(iter(holders))]
         raise FormatError(f"the bytes hold {_HOLDERS[holder]}, not {name}; use streameval.load or its own class")
-    return holder, Source(data[:-4], _HEAD)
+    return holder, Source(data, _HEAD, len(data) - 4)
 
 
 def holder_of(data: bytes) -> int | None:

@@ -6,8 +6,9 @@ So content that consists of these fields only need not be encoded again to check
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from operator import lt
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,6 +24,9 @@ from streameval.states.weights import trailing_zeros
 FINEST = 1074 + 65 + 53
 # Sums of at most 2**63 weights below 2**1024 in the finest units.
 LONGEST = (63 + 1024 + FINEST) // 8 + 1
+
+ROWS = 2**14
+"""How many rows of a large table are written or read at once."""
 
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
 
@@ -97,8 +101,16 @@ def _bytes_of_labels(labels: Sequence[Label]) -> bytes:
 _bytes_of_few_labels = lru_cache(maxsize=64)(_bytes_of_labels)  # for slices and shards have the same labels
 
 
-class Sink(list[bytes]):
-    """The parts of bytes, written from front to back: each method writes what that of `Source` with its name reads."""
+class Sink(list["bytes | Iterator[bytes]"]):
+    """The parts of bytes, written from front to back: each method writes what that of `Source` with its name reads.
+
+    What is large is a part that is made piece by piece, once it is needed.
+    """
+
+    def pieces(self) -> Iterator[bytes]:
+        """All bytes; once, for the parts are used up."""
+        for part in self:
+            yield from (part,) if isinstance(part, bytes) else part
 
     def byte(self, value: int) -> None:
         """A number below 256."""
@@ -119,8 +131,11 @@ class Sink(list[bytes]):
 
     def labels(self, labels: Sequence[Label]) -> None:
         """How many, then each of them."""
-        few = type(labels) is tuple and len(labels) <= 1_000
-        self.append(_bytes_of_few_labels(labels) if few else _bytes_of_labels(labels))
+        if len(labels) <= 1_000:
+            self.append((_bytes_of_few_labels if type(labels) is tuple else _bytes_of_labels)(labels))
+        else:
+            self.append(varint(len(labels)))
+            self.append(b"".join(map(_bytes_of_label, labels[at : at + ROWS])) for at in range(0, len(labels), ROWS))
 
     def numbers(self, pairs: tuple[tuple[Label, float], ...]) -> None:
         """A float64 for each of some labels."""
@@ -134,17 +149,18 @@ class Sink(list[bytes]):
 
     def columns(self, table: IntArray, least: int = 0) -> None:
         """Each column of a table."""
-        self.append(packing.pack_columns(table, least))
+        if len(table) <= ROWS:
+            self.append(packing.pack_columns(table, least))
+        else:
+            self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
 
     def integer(self, value: int) -> None:
         """An integer of any size that is not negative."""
-        raw = value.to_bytes((value.bit_length() + 7) // 8, "little")
-        self += (varint(len(raw)), raw)
+        self.append(_bytes_of_integer(value))
 
     def integers(self, values: Iterable[int]) -> None:
         """Each of some integers."""
-        for value in values:
-            self.integer(value)
+        self.append(_joined(map(_bytes_of_integer, values)))
 
     def weights(self, scale: int | None, sums: Iterable[int]) -> None:
         """Sums of weights in units of ``2**-scale``; nothing where there is no scale, for they equal their counts."""
@@ -155,11 +171,96 @@ class Sink(list[bytes]):
 
     def wide(self, words: WordArray) -> None:
         """Integers of two 64-bit words, low word first, without the low bits that are zero in all of them."""
+        blocks = WideBlocks()
+        blocks.add(words)
+        self.append(blocks.pieces())
+
+
+def _bytes_of_integer(value: int) -> bytes:
+    size = (value.bit_length() + 7) // 8
+    return (_SHORT[size] if size < 128 else varint(size)) + value.to_bytes(size, "little")
+
+
+def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in fewer pieces."""
+    parts = iter(parts)
+    while piece := b"".join(islice(parts, ROWS)):
+        yield piece
+
+
+def _pieces_of_column(column: IntArray, least: int) -> Iterator[bytes]:
+    least = max(least, (int(column.max()).bit_length() + 7) // 8)
+    yield bytes((least,))
+    for at in range(0, len(column), ROWS):
+        yield packing.pack_columns(column[at : at + ROWS, np.newaxis], least)[1:]
+
+
+class Blocks:
+    """A column that is packed block by block, before it is known how wide its integers are."""
+
+    def __init__(self, least: int = 0) -> None:
+        self._least = least
+        self._packed: list[tuple[int, bytes]] = []
+
+    def add(self, column: IntArray) -> None:
+        """The next integers."""
+        self._packed.append((len(column), packing.pack_columns(column[:, np.newaxis], self._least)))
+
+    def pieces(self) -> Iterator[bytes]:
+        """What `Sink.column` writes of all of them; once, for the blocks are used up."""
+        width = max((raw[0] for _, raw in self._packed), default=self._least)
+        yield bytes((width,))
+        self._packed.reverse()
+        while self._packed:
+            size, raw = self._packed.pop()
+            yield raw[1:] if raw[0] == width else _widened(raw[1:], size, raw[0], width).tobytes()
+
+
+def _widened(raw: bytes, length: int, width: int, wider: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Integers of some width in more bytes each."""
+    out = np.zeros((length, wider), np.uint8)
+    out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
+    return out
+
+
+class WideBlocks:
+    """The same of integers of two words, as `Sink.wide` writes them."""
+
+    def __init__(self) -> None:
+        self._packed: list[tuple[int, int, int, bytes]] = []
+        self._union = 0
+
+    def add(self, words: WordArray) -> None:
+        """The next integers."""
         low, high = np.bitwise_or.reduce(words, axis=0).tolist()
-        zeros = trailing_zeros([low | high << 64]) or 0
-        width = (((low | high << 64) >> zeros).bit_length() + 7) // 8
-        raw = np.ascontiguousarray(_rotated(words, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
-        self += (bytes((width, zeros)), raw[:, :width].tobytes())
+        union = low | high << 64
+        self._union |= union
+        zeros, width = _form(union)
+        self._packed.append((len(words), zeros, width, _packed(words, zeros, width)))
+
+    def pieces(self) -> Iterator[bytes]:
+        """What `Sink.wide` writes of all of them; once, for the blocks are used up."""
+        zeros, width = _form(self._union)
+        yield bytes((width, zeros))
+        self._packed.reverse()
+        while self._packed:
+            size, *form, raw = self._packed.pop()
+            yield raw if form == [zeros, width] else _packed(_unpacked(raw, size, *form), zeros, width)
+
+
+def _form(union: int) -> tuple[int, int]:
+    """How many low bits are zero in all integers of which this is the union, and how many bytes the others take."""
+    zeros = trailing_zeros([union]) or 0
+    return zeros, ((union >> zeros).bit_length() + 7) // 8
+
+
+def _packed(words: WordArray, zeros: int, width: int) -> bytes:
+    raw = np.ascontiguousarray(_rotated(words, -zeros % 128), "<u8").view(np.uint8).reshape(-1, 16)
+    return raw[:, :width].tobytes()
+
+
+def _unpacked(raw: bytes, length: int, zeros: int, width: int) -> WordArray:
+    return _rotated(_widened(raw, length, width, 16).view("<u8").astype(np.uint64), zeros)
 
 
 def _rotated(words: WordArray, bits: int) -> WordArray:
@@ -190,8 +291,8 @@ def ascending(labels: Sequence[Label]) -> bool:
 class Source:
     """Bytes read from front to back; reading past the end is a `FormatError`, and no length is trusted."""
 
-    def __init__(self, data: bytes, position: int) -> None:
-        self._data, self._at = data, position
+    def __init__(self, data: bytes, position: int, end: int | None = None) -> None:
+        self._data, self._at, self._end = data, position, len(data) if end is None else end
 
     def place(self) -> int:
         """How many bytes stand before the next."""
@@ -203,14 +304,14 @@ class Source:
 
     def skips(self, raw: bytes) -> bool:
         """Whether these bytes are the next; they are read then."""
-        matches = self._data.startswith(raw, self._at)
+        matches = self._data.startswith(raw, self._at, self._end)
         if matches:
             self._at += len(raw)
         return matches
 
     def left(self) -> int:
         """How many bytes are left."""
-        return len(self._data) - self._at
+        return self._end - self._at
 
     def end(self) -> None:
         """Refuse whatever is left."""
@@ -271,7 +372,7 @@ class Source:
     def labels(self) -> list[Label]:
         """How many, then each of them."""
         count = self.count()
-        data, at, end, labels = self._data, self._at, len(self._data), list[Label]()
+        data, at, end, labels = self._data, self._at, self._end, list[Label]()
         for _ in range(count):
             size = data[at] if at < end else 128
             stop = at + 1 + (size >> 1)
@@ -328,18 +429,70 @@ class Source:
 
     def columns(self, length: int, count: int, least: int = 0) -> IntArray:
         """A table of shape (length, count)."""
-        table, end = packing.unpack_columns(self._data, self._at, length, count, least)
+        table, end = packing.unpack_columns(self._data, self._at, self._end, length, count, least)
         if end < 0:
             raise FormatError(_REASONS[end])
         self._at = end
         return table
 
-    def wide(self, length: int) -> WordArray:
-        """So many integers of two words."""
+    def packed(self, length: int, least: int = 0) -> IntArray | Packed:
+        """As `column`; what is large stays packed."""
+        if length <= ROWS:
+            return self.column(length, least)
+        width = self.byte(255)
+        packed = Packed(self._data, self._at, length, width)
+        if width > 8 or length * width > self.left():
+            raise FormatError(_REASONS[packing.WIDE if width > 8 else packing.CUT])
+        top = np.frombuffer(self._data, np.uint8, length * width, self._at)[max(0, width - 1) :: width or 1]
+        self._at += length * width
+        if width < least or (width > least and not top.any()):
+            raise FormatError(NEVER_WRITTEN)
+        if width == 8 and int(top.max()) > 127:
+            raise FormatError(_REASONS[packing.BEYOND])
+        return packed
+
+    def wide(self, length: int) -> PackedWords:
+        """So many integers of two words, which stay packed."""
         width, zeros = self.byte(16), self.byte(127)
-        padded = np.zeros((length, 16), np.uint8)
-        padded[:, :width] = np.frombuffer(self.raw(length * width), np.uint8).reshape(length, width)
-        return _rotated(padded.view("<u8").astype(np.uint64), zeros)
+        packed, union = PackedWords(self._data, self._at, length, width, zeros), 0
+        if length * width > self.left():
+            raise FormatError(f"{length * width} bytes expected, {self.left()} left")
+        self._at += length * width
+        for at in range(0, length, ROWS):
+            low, high = np.bitwise_or.reduce(packed[at : at + ROWS], axis=0).tolist()
+            union |= low | high << 64
+        if (zeros, width) != _form(union):
+            raise FormatError(NEVER_WRITTEN)
+        return packed
+
+    def again(self) -> Source:
+        """The same bytes, to be read again from here on."""
+        return Source(self._data, self._at, self._end)
+
+
+class Packed:
+    """A column as it is written; a slice of it is an array."""
+
+    def __init__(self, data: bytes, at: int, length: int, width: int) -> None:
+        self._data, self._at, self._length, self._width = data, at, length, width
+
+    def __getitem__(self, rows: slice) -> IntArray:
+        start, stop, _ = rows.indices(self._length)
+        width = self._width
+        raw = bytes((width,)) + self._data[self._at + start * width : self._at + stop * width]
+        return packing.unpack_columns(raw, 0, len(raw), stop - start, 1, width)[0][:, 0]
+
+
+class PackedWords:
+    """Integers of two words as they are written; a slice of them is an array."""
+
+    def __init__(self, data: bytes, at: int, length: int, width: int, zeros: int) -> None:
+        self._data, self._at, self._length, self._width, self._zeros = data, at, length, width, zeros
+
+    def __getitem__(self, rows: slice) -> WordArray:
+        start, stop, _ = rows.indices(self._length)
+        raw = self._data[self._at + start * self._width : self._at + stop * self._width]
+        return _unpacked(raw, stop - start, self._zeros, self._width)
 
 
 def _integer_of(raw: bytes) -> int:
@@ -403,7 +556,27 @@ def require(*holds: object) -> None:
         raise FormatError("the counts contradict each other")
 
 
-def require_weights(scale: int, sums: Sequence[int], counts: Sequence[int]) -> None:
+class WeightForm:
+    """Whether sums of weights are in the largest units, and say more than the counts they belong to."""
+
+    def __init__(self, scale: int) -> None:
+        self._scale, self._union, self._more = scale, 0, False
+
+    def add(self, sums: Iterable[int], counts: Iterable[int]) -> None:
+        """Look at some sums and their counts."""
+        scale, union, more = self._scale, self._union, self._more
+        for value, count in zip(sums, counts, strict=True):
+            union |= value
+            more = more or value != count << scale
+        self._union, self._more = union, more
+
+    def check(self) -> None:
+        """Refuse what would be written otherwise, or not at all."""
+        require(self._more, self._scale == 0 or self._union & 1 == 1)
+
+
+def require_weights(scale: int, sums: Iterable[int], counts: Iterable[int]) -> None:
     """Refuse sums of weights that are not in the largest units, or say no more than the counts they belong to."""
-    require(scale == 0 or trailing_zeros(sums) == 0)
-    require(any(value != count << scale for value, count in zip(sums, counts, strict=True)))
+    form = WeightForm(scale)
+    form.add(sums, counts)
+    form.check()

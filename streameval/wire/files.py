@@ -4,107 +4,233 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import importlib
+import io
 import os
-import re
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from streameval.errors import FormatError
+from streameval.wire.envelope import check_start
 
-if sys.platform != "win32":  # where nobody can remove a file that another process has open
-    import fcntl
+try:
+    fcntl: Any = importlib.import_module("fcntl")
+except ImportError:  # Windows
+    fcntl = None
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
+_SLOTS = 8  # names of temporary files of one file in which leftovers are looked for
+_FAR = 2**30  # where Windows locks a byte, as what is locked cannot be read
+FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_ACL = "system.posix_acl_access"
+# What file systems answer that cannot sync a folder; EACCES of one that may not be listed, and of every one on Windows.
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write all of ``data`` or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
+def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> None:
+    """Write all of the bytes or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
-    Once this returns, the data is on disk, so that no crash can lose it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; also for what is there and is no file, such as a device, which would be replaced.
+    Once this returns, the data is on disk. Mode, owner, group and attributes are kept as far as the system allows. What
+    a link leads to is replaced, not the link; hard links of it keep the old content. `OSError` if it cannot be written,
+    also for what is there and is no file, such as a device.
     """
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "Is no ordinary file, and is not replaced", str(target))
-    temporary, file = _open_temporary(target)
-    try:
+    replace_file(path, pieces)
+    sync_folder(path)
+
+
+def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> os.stat_result:
+    """`write_file` but for the folder, which `sync_folder` lets reach the disk; what tells the new file from others."""
+    with _naming_target(path):
+        target, old = _resolved(path)
+        temporary, file = _open_temporary(target, 0o666 if old is None else 0o600)
         try:
-            _write_all(file, data)
-            os.fsync(file)
-            if sys.platform != "win32":  # renamed while it is held, or another process might take it for a leftover
+            if old is not None:
+                _take_over(file.fileno(), target, old)
+            _write_all(file.fileno(), (pieces,) if isinstance(pieces, bytes) else pieces)
+            os.fsync(file.fileno())
+            written = os.fstat(file.fileno())
+            if CLOSE_FIRST:  # elsewhere it is held until it is renamed, or others might take it for a leftover
+                file.close()
+            try:
                 temporary.replace(target)
+            except OSError:  # a network may lose the answer, and not find the old name when it asks again
+                if not is_same(target, written):
+                    raise
+        except BaseException:
+            _discard(temporary, file)
+            raise
         finally:
-            os.close(file)
-        if sys.platform == "win32":
-            temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if sys.platform != "win32":  # the rename itself must reach the disk; Windows has no such call
-        folder = os.open(target.parent, os.O_RDONLY)
+            with contextlib.suppress(OSError):  # all of it is on disk
+                file.close()
+    return written
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Let the rename of a file reach the disk, where folders can be synced."""
+    try:
+        folder = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            reason = f"replaced, but may not survive a power cut, as its folder cannot be synced: {error.strerror}"
+            raise OSError(error.errno, reason, os.fspath(path)) from error
 
 
-def _open_temporary(target: Path) -> tuple[Path, int]:
-    """A new file in the same folder, open and in use."""
-    while True:
-        temporary = target.with_name(f"{target.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-        file = os.open(temporary, _NEW, 0o666)
-        if _hold(file) is not False:
-            return temporary, file
-        os.close(file)  # somebody takes it for a leftover and removes it
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the `OSError` that `write_file` would raise, as far as one can know before there is anything to write."""
+    with _naming_target(path):
+        target, _ = _resolved(path)
+        temporary, file = _open_temporary(target, 0o600)
+        _discard(temporary, file)
+        file.close()
 
 
-def _write_all(file: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        written = os.write(file, rest)  # a disk that is nearly full takes a part of it
-        if written <= 0:
-            raise OSError(errno.EIO, "nothing was written")
-        rest = rest[written:]
-
-
-def _hold(file: int) -> bool | None:
-    """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
-    if sys.platform == "win32":
-        return None
+@contextlib.contextmanager
+def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors name the file that is to be written, not the temporary one, and why."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        yield
+    except OSError as error:
+        folder = Path(os.path.realpath(path) if Path(path).is_symlink() else path).parent
+        reasons = {errno.ENOENT: f"there is no folder {folder}; create it first"} | dict.fromkeys(
+            (errno.EACCES, errno.EPERM, errno.EROFS),
+            f"{error.strerror}: the folder {folder} does not allow it, and a file is replaced through its folder",
+        )
+        raise OSError(error.errno, reasons.get(error.errno or 0, error.strerror), os.fspath(path)) from error
+
+
+def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
+    """Where links lead to, and what is there."""
+    target = Path(os.path.realpath(path))
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return target, None
+    if not stat.S_ISREG(old.st_mode):
+        kind = "a folder" if stat.S_ISDIR(old.st_mode) else "no ordinary file"
+        raise FileExistsError(errno.EEXIST, f"is {kind}, and is not replaced", str(target))
+    return target, old
+
+
+def short_name(target: Path, suffix: str) -> str:
+    """The name of a file that belongs to another, short however long the name of the other is."""
+    return f".streameval-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}-{suffix}"
+
+
+def _open_temporary(target: Path, mode: int) -> tuple[Path, io.FileIO]:
+    """A new file in the same folder, open and in use. What killed processes have left is removed."""
+    for slot in range(0 if CLOSE_FIRST else _SLOTS):
+        leftover = target.with_name(short_name(target, f"{slot}.tmp"))
+        with (
+            contextlib.suppress(OSError),  # there is none, as nearly always, or it is not ours to remove
+            io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NONBLOCK | FLAGS)) as file,
+        ):
+            if hold(file.fileno()):
+                _discard(leftover, file)
+    for slot in count():
+        temporary = target.with_name(short_name(target, f"{slot}.tmp"))
+        try:
+            file = io.FileIO(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, mode), "wb")
+        except FileExistsError:
+            continue
+        if hold(file.fileno()) is not False and is_same(temporary, os.fstat(file.fileno())):
+            break
+        file.close()  # somebody takes it for a leftover and removes it
+    return temporary, file
+
+
+def is_same(path: Path, file: os.stat_result) -> bool:
+    """Whether a path leads to this very file."""
+    try:
+        return os.path.samestat(os.lstat(path), file)
     except OSError:
-        return None
+        return False
+
+
+def _discard(temporary: Path, file: io.FileIO) -> None:
+    """Remove a temporary file, if it is still under its name; another process may use the name after it."""
+    with contextlib.suppress(OSError):
+        if CLOSE_FIRST:
+            file.close()
+            temporary.unlink()
+        elif is_same(temporary, os.fstat(file.fileno())):
+            temporary.unlink()
+
+
+def _take_over(file: int, target: Path, old: os.stat_result) -> None:
+    """Give a file the owner, the attributes and the mode of another, as far as this system allows, and no more."""
+    for owner in (old.st_uid, -1) if hasattr(os, "fchown") else ():  # only root may give a file to another
+        with contextlib.suppress(OSError):
+            os.fchown(file, owner, old.st_gid)
+            break
+    same = _copy_attributes(file, target) and os.fstat(file).st_gid == old.st_gid
+    if hasattr(os, "fchmod"):
+        os.fchmod(file, old.st_mode & (0o777 if same else 0o707))
+
+
+def _copy_attributes(file: int, target: Path) -> bool:
+    """Whether the bits of the group mean the same: with an access list, they limit everybody who is in it."""
+    names: list[str] = []
+    with contextlib.suppress(OSError, AttributeError):  # as on Windows
+        names = os.listxattr(target)
+        os.removexattr(file, _ACL)  # which the folder gives to new files
+    same = True
+    for name in names:
+        try:
+            os.setxattr(file, name, os.getxattr(target, name))
+        except OSError:
+            same = same and name != _ACL
+    return same
+
+
+def _write_all(file: int, pieces: Iterable[bytes]) -> None:
+    for piece in pieces:
+        rest = memoryview(piece)
+        while rest:
+            written = os.write(file, rest)  # a disk that is nearly full takes a part of it
+            if written <= 0:
+                raise OSError(errno.EIO, "nothing was written")
+            rest = rest[written:]
+
+
+def hold(file: int) -> bool | None:
+    """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt: Any = importlib.import_module("msvcrt")
+            os.lseek(file, _FAR, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
+    except OSError as error:
+        return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
     return True
 
 
-def clear_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove the temporary files of this file that killed processes left; those that a process is writing now stay."""
-    if sys.platform == "win32":
-        return
-    target = Path(path)
-    ours = re.compile(re.escape(target.name) + r"\.[0-9]+\.[0-9a-f]{8}\.tmp")
-    with contextlib.suppress(OSError):  # of a folder that cannot be read; saving will say what is wrong
-        for entry in target.parent.iterdir():
-            with contextlib.suppress(OSError):  # removed by another process, or not ours to remove
-                if ours.fullmatch(entry.name):
-                    _clear(entry)
+def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file that this package wrote, and what tells it from others.
 
-
-def _clear(leftover: Path) -> None:
-    file = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if _hold(file):
-            leftover.unlink()
-    finally:
-        os.close(file)
+    `FormatError` if it is no ordinary file, begins differently or has more bytes; then no more than its start is read.
+    """
+    flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
+            raise FormatError("this is no ordinary file; load() reads files that save() wrote")
+        if max_bytes is not None and status.st_size > max_bytes:
+            raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
+        check_start(file.read(16), status.st_size)
+        file.seek(0)
+        return file.readall(), status
 
 
 @contextlib.contextmanager

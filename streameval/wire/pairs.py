@@ -6,6 +6,7 @@ all examples.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
@@ -77,6 +78,8 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     examples, cells, scale = decisions.examples, decisions.cells, source.scale()
     shared = (chosen, examples, labels, decisions.fixed, cells, pairs, times, sets, set_times, scale)
     if scale is None:
+        own, plain = decisions.scale, replace(decisions, scale=None)  # with weights, cells would be heavier than counts
+        require(own is None or _weights_of(decisions, own) == _weights_of(plain, own))
         content = PairContent(*shared, None, None, None, None)
     else:
         heavy, whole = _weights_of(decisions, scale)

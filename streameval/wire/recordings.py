@@ -55,8 +55,10 @@ def take_recording(
     if scored:
         cells = row * len(labels) + column
         scores = _take_scores(source, examples, len(declared), len(labels), cells, cells[outcome == 4])
-    sizes = lengths.astype(np.int32), slots.astype(np.int32)
-    return Recording(labels, len(declared), Examples(*sizes, weights, stamps, scores))
+    made = Examples(lengths.astype(np.int32), slots.astype(np.int32), weights, stamps, scores)
+    order = made.order_of_stamps()
+    require(order is None or order[1:] > order[:-1])
+    return Recording(labels, len(declared), made)
 
 
 def _take_scores(

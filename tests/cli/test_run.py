@@ -103,6 +103,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(run("merge", "plain", "half", "--save", "out"), "half: cannot merge")
     refused(run("merge", "plain", "single"), "single holds a F1")
     refused(run("compare", "plain", "text"), "text is no saved state")
+    for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
+        held.save("held")
+        refused(run("show", "held"), f"held holds a {type(held).__name__}; read it with streameval.load")
     refused(run("show", "plain", "-m", "roc_auc"), "roc_auc")
     refused(run("thresholds", "plain"), "curves")
     refused(run("metrics", "nothing", "like", "this"), "no metric mentions")

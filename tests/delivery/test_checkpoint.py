@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+import time
+import weakref
+from collections.abc import Callable
 from datetime import timedelta
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import streameval as se
+from streameval.delivery import checkpoint, lock
 from streameval.delivery.encoding import encode_checkpoint
+from streameval.delivery.lock import PathLock
 from streameval.wire import files
 from tests.support.effort import cases
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
 
 ROOT = Path(__file__).parents[2]
 STREAM = [({"a", str(place % 7)}, {"a", str(place % 5)}) for place in range(40)]
@@ -244,11 +258,336 @@ def test_a_checkpoint_is_a_value_that_holds_a_copy():
     for foreign in (se.F1, 3, taken):
         with pytest.raises(se.InputError, match="Checkpoint takes"):
             se.Checkpoint(foreign)
-    nested = encode_checkpoint(3, taken.to_bytes())
+    nested = b"".join(encode_checkpoint(3, taken.to_bytes()))
     with pytest.raises(se.FormatError, match="hold a Checkpoint, not an Evaluator"):
         se.Checkpoint.from_bytes(nested)
     with pytest.raises(se.FormatError, match="a Checkpoint, not an Evaluator"):
         se.Evaluator.from_bytes(taken.to_bytes())
+
+
+# -- one writer at a time ----------------------------------------------------------------------------------------------
+
+
+def held(path: Path, **options: Any) -> se.Checkpointer:
+    return se.Checkpointer(KINDS["Evaluator"](), path, **options)
+
+
+@pytest.mark.parametrize("name", ["state", "n" * 255])
+def test_a_path_is_held_until_it_is_closed_left_or_forgotten(name: str, tmp_path: Path):
+    path, link = tmp_path / name, tmp_path / "link"
+    link.symlink_to(name)
+    for leave in ("close", "with", "with an error", "forget", "refused"):
+        saved = held(path) if leave != "refused" else None
+        for same in (path, link) if saved is not None else ():
+            with pytest.raises(se.InputError, match=r"held by an open Checkpointer of this process; close\(\) it"):
+                held(same)
+        if leave == "close":
+            saved.close()
+            saved.close()
+            for verb in (saved.save, saved.step):
+                with pytest.raises(se.InputError, match=r"closed .* make a new Checkpointer"):
+                    verb()
+        elif leave == "with an error":
+            with pytest.raises(CrashError), saved:
+                raise CrashError
+        elif leave == "with":
+            with saved:
+                pass
+        elif leave == "refused":
+            with pytest.raises(se.MergeError):
+                se.Checkpointer(se.F1(), path)
+        del saved
+        assert {result.name for result in tmp_path.iterdir()} <= {name, "link"}
+    assert held(path).position == 0
+
+
+HOLDER = """
+import sys, streameval as se
+saved = se.Checkpointer(se.Evaluator(["f1_micro", "mcc_macro"]), sys.argv[1])
+saved.save()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed so on POSIX alone")
+def test_the_second_process_learns_who_the_first_is_and_may_follow_once_it_is_dead(tmp_path: Path):
+    path = tmp_path / "state"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as first:
+        assert first.stdout.readline() == b"held\n"
+        before = path.read_bytes()
+        who = f"process {first.pid} on {re.escape(socket.gethostname())}; let it end first, or give another path"
+        with pytest.raises(se.InputError, match=f"{path} is held by a Checkpointer of {who}"):
+            held(path)
+        assert path.read_bytes() == before
+        first.kill()
+        first.wait()
+        with held(path) as saved:
+            saved.step(7)
+    assert se.load(path).position == 7
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="of POSIX alone")
+def test_a_forked_child_lets_go_at_once_and_saves_nothing(tmp_path: Path):
+    with held(tmp_path / "state") as saved:
+        saved.step(3)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            messages = []
+            for verb in (saved.step, saved.save, lambda: saved.__exit__(None, None, None)):
+                try:
+                    verb()
+                except se.InputError as error:
+                    messages.append(str(error))
+            del saved
+            os.write(writing, "\n".join(messages).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        messages = os.read(reading, 10_000).decode().splitlines()
+        os.close(reading), os.close(writing)
+        assert len(messages) == 3
+        assert all(f"process {os.getpid()}, from which this one was forked, holds" in message for message in messages)
+        with pytest.raises(se.InputError, match="of this process"):
+            held(tmp_path / "state")
+    assert se.load(tmp_path / "state").position == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="of POSIX alone")
+def test_a_child_that_lives_on_holds_nothing_for_its_dead_parent(tmp_path: Path):
+    source = HOLDER + "import os, time\nif os.fork():\n    os._exit(0)\nprint('orphan', flush=True)\ntime.sleep(60)"
+    with subprocess.Popen(
+        [sys.executable, "-c", source, tmp_path / "state"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
+        start_new_session=True,
+    ) as first:  # fmt: skip
+        assert first.stdout.readline() == b"held\n"
+        first.stdin.close()
+        assert first.stdout.readline() == b"orphan\n"
+        first.wait()
+        assert held(tmp_path / "state").position == 0
+        os.killpg(first.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("threads", [8])
+def test_of_many_that_want_a_path_at_once_one_has_it(threads: int, tmp_path: Path):
+    inside, most, refused = [0], [0], [0]
+
+    def run() -> None:
+        for _ in range(40):
+            try:
+                lock = PathLock(tmp_path / "state")
+            except se.InputError:
+                refused[0] += 1
+                continue
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            inside[0] -= 1
+            lock.release()
+
+    workers = [threading.Thread(target=run) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert most == [1]
+    assert list(tmp_path.iterdir()) == []
+
+
+class Msvcrt:
+    """What Windows has instead of flock."""
+
+    LK_NBLCK = 2
+
+    def locking(self, file: int, how: int, length: int) -> None:
+        assert (how, length, os.lseek(file, 0, os.SEEK_CUR) > 10**9) == (2, 1, True)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PermissionError(errno.EACCES, "locked") from None
+
+
+@pytest.mark.skipif(fcntl is None, reason="it stands in for another system")
+def test_windows_locks_by_other_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", Msvcrt())
+    for module in (files, lock):
+        monkeypatch.setattr(module, "CLOSE_FIRST", True)
+    monkeypatch.setattr(lock, "_OPEN", weakref.WeakSet())
+    with held(tmp_path / "state") as saved:
+        lock._OPEN.clear()  # as if it were another process
+        with pytest.raises(se.InputError, match=f"process {os.getpid()} on"):
+            held(tmp_path / "state")
+        saved.step(2)
+    assert se.load(tmp_path / "state").position == 2
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
+
+
+@pytest.mark.parametrize("locks", [True, False])
+@pytest.mark.parametrize("change", ["replaced", "changed", "appeared", "by a second"])
+def test_what_somebody_else_wrote_is_not_replaced(
+    change: str, locks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    if not locks:
+        monkeypatch.setattr(lock, "hold", lambda _file: None)
+    path = tmp_path / "state"
+    if change != "appeared":
+        se.Checkpoint(counted(), 3).save(path)
+    saved = held(path)
+    if change == "changed":
+        path.write_bytes(path.read_bytes()[::-1])
+    elif change == "by a second" and not locks:
+        held(path).save()
+    else:
+        se.Checkpoint(counted(2), 2).save(path)
+    before = path.read_bytes()
+    for verb in (saved.save, lambda: saved.__exit__(None, None, None)):
+        with pytest.raises(se.InputError, match="not the file that this Checkpointer loaded or wrote last"):
+            verb()
+    assert path.read_bytes() == before
+    assert saved.evaluator == counted(3 if change != "appeared" else 0)
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_file_that_is_gone_is_written_again(tmp_path: Path):
+    with held(tmp_path / "state") as saved:
+        for _ in range(2):
+            saved.step()
+            saved.save()
+            (tmp_path / "state").unlink()
+    assert se.load(tmp_path / "state").position == 2
+
+
+def test_a_relative_path_is_of_the_folder_in_which_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with held(Path("state")) as saved:
+        monkeypatch.chdir("elsewhere")
+        saved.step()
+    assert (saved.path, se.load(tmp_path / "state").position) == (tmp_path / "state", 1)
+
+
+# -- saving from another thread ---------------------------------------------------------------------------------------
+
+
+def in_thread(call: Callable[[], object]) -> list[BaseException | None]:
+    """Run something in a thread of its own; what it raised is in the list once it has ended."""
+    ended: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            call()
+            ended.append(None)
+        except BaseException as error:
+            ended.append(error)
+
+    threading.Thread(target=run).start()
+    return ended
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.0005)
+
+
+def test_another_thread_saves_what_the_last_step_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
+    path = tmp_path / "state"
+    saved = held(path)
+    ended = []
+    for place, item in enumerate(saved.remaining(STREAM[:6])):
+        feed(saved.evaluator, item)
+        if place == 3:
+            ended = in_thread(saved.save)
+            until(lambda: saved._waiting)
+            assert not path.exists()
+        if place == 4:
+            until(ended.__len__)
+            assert ended == [None]
+            assert se.load(path) == se.Checkpoint(counted(4), 4)
+    idle = in_thread(saved.save)
+    until(idle.__len__)
+    assert idle == [None]
+    assert se.load(path) == se.Checkpoint(counted(6), 6)
+
+
+def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.01)
+    path = tmp_path / "state"
+    saved = held(path)
+    saved.save()
+    ended = []
+    for place, item in enumerate(saved.remaining(STREAM[:6])):
+        feed(saved.evaluator, item)
+        if place == 2:
+            ended = in_thread(saved.save)
+            until(ended.__len__)
+            assert isinstance(ended[0], se.InputError)
+            assert "item 2 is in progress" in str(ended[0])
+            assert se.load(path) == se.Checkpoint(counted(0), 0)
+            monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
+            monkeypatch.setattr(os, "fsync", lambda _file: (_ for _ in ()).throw(OSError(errno.EIO, "broken disk")))
+            ended = in_thread(saved.save)
+            until(lambda: saved._waiting)
+    until(ended.__len__)
+    assert isinstance(ended[0], OSError)
+    assert "broken disk" in str(ended[0])
+    assert se.load(path) == se.Checkpoint(counted(0), 0)
+
+
+def test_all_that_another_thread_saves_is_of_one_moment(tmp_path: Path):
+    saves: list[se.Checkpoint] = []
+    saved = held(tmp_path / "state", every=10**9)
+
+    def save() -> None:
+        for _ in range(8):
+            saved.save()
+            saves.append(se.load(tmp_path / "state"))
+
+    ended = in_thread(save)
+    for item in saved.remaining(cycle(STREAM)):
+        feed(saved.evaluator, item)
+        if ended:
+            break
+    assert ended == [None]
+    once, items = se.Evaluator(["f1_micro", "mcc_macro"]), cycle(STREAM)
+    for taken in saves:
+        for item in islice(items, taken.position - once.examples):
+            feed(once, item)
+        assert taken.evaluator == once
+    assert saves[-1].position > saves[0].position
+
+
+# -- files that are none of ours --------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="of POSIX alone")
+def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "huge").open("wb") as huge:
+        huge.truncate(2**40)
+    counted().save(tmp_path / "state")
+    size = (tmp_path / "state").stat().st_size
+    for name, why in {
+        "pipe": "this is no ordinary file", "/dev/zero": "this is no ordinary file",
+        "huge": "these 1099511627776 bytes were not written by streameval",
+    }.items():  # fmt: skip
+        if Path("/", tmp_path, name).exists():
+            with pytest.raises(se.FormatError, match=f"{re.escape(str(tmp_path / name))}: .*{why}"):
+                se.load(tmp_path / name)
+    assert se.load(tmp_path / "state", max_bytes=size) == counted()
+    monkeypatch.setattr(files, "check_start", None)  # not even its start is read
+    with pytest.raises(se.FormatError, match=f"state: the file has {size} bytes, more than max_bytes={size - 1}"):
+        se.load(tmp_path / "state", max_bytes=size - 1)
+    for wrong in (-1, True, 1.5, "1"):
+        with pytest.raises(se.InputError, match="max_bytes must be"):
+            se.load(tmp_path / "state", max_bytes=wrong)
 
 
 # -- faults while saving ----------------------------------------------------------------------------------------------
@@ -263,13 +602,13 @@ SAVED: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("kind", SAVED)
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT], ids=errno.errorcode.get)
-@pytest.mark.parametrize("call", ["open", "write at once", "write after a part", "fsync", "close", "replace"])
+@pytest.mark.parametrize("call", ["open", "write at once", "write after a part", "fsync", "replace"])
 def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
     kind: str, code: int, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = tmp_path / "state"
     path.write_bytes(b"old")
-    failed, written, closed = OSError(code, os.strerror(code)), os.write, os.close
+    failed, written = OSError(code, os.strerror(code)), os.write
 
     def fail(*_: object, **__: object) -> None:
         raise failed
@@ -279,21 +618,10 @@ def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
             raise failed
         return written(file, bytes(data)[:9])
 
-    def close(file: int) -> None:
-        closed(file)
-        raise failed
-
     if call == "replace":
         monkeypatch.setattr(Path, "replace", fail)
     else:
-        how = {"write after a part": part, "close": close}.get(call, fail)
-        monkeypatch.setattr(os, call.split()[0], how)
-    if (call, sys.platform) == ("close", "linux"):
-        with pytest.raises(OSError, match=os.strerror(code)):
-            SAVED[kind]().save(path)
-        monkeypatch.undo()
-        assert se.load(path) == SAVED[kind]()  # it was synced and renamed already
-        return
+        monkeypatch.setattr(os, call.split()[0], part if call == "write after a part" else fail)
     with pytest.raises(OSError, match=os.strerror(code)):
         SAVED[kind]().save(path)
     monkeypatch.undo()
@@ -391,34 +719,3 @@ def test_killing_a_process_at_any_moment_loses_nothing_that_was_saved():
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith(f"{cases(300)} kills,")
     assert "nothing lost, nothing damaged" in run.stdout
-
-
-@pytest.fixture
-def writing(tmp_path: Path) -> Iterator[Path]:
-    """A temporary file that a process is writing now."""
-    temporary, file = files._open_temporary(tmp_path / "state")
-    yield temporary
-    os.close(file)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed there")
-def test_leftovers_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path, writing: Path):
-    rest = ["state.tmp", "state.1.tmp", "state.12.zzzzzzzz.tmp", "xstate.1.0123abcd.tmp", "state.1.0123abcd.tmp.old"]
-    for name in (*rest, "state.1.0123abcd.tmp", "state.99999.89abcdef.tmp"):
-        (tmp_path / name).write_bytes(b"x")
-    (tmp_path / "state.2.0123abcd.tmp").mkdir()
-    (tmp_path / "state.3.0123abcd.tmp").symlink_to(tmp_path / "state.tmp")
-    se.Checkpointer(se.F1(), tmp_path / "state")
-    stored = {*rest, writing.name, "state.2.0123abcd.tmp", "state.3.0123abcd.tmp"}
-    assert {result.name for result in tmp_path.iterdir()} == stored
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed there")
-def test_a_temporary_file_that_is_taken_for_a_leftover_at_once_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    held, answers = files._hold, [False, True]
-    monkeypatch.setattr(files, "_hold", lambda file: held(file) and answers.pop(0))
-    counted().save(tmp_path / "state")
-    assert answers == []
-    assert se.load(tmp_path / "state") == counted()

@@ -13,8 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import streameval as se
 from streameval.evaluation.kinds import KINDS
+from streameval.progressive.predictions import from_compact
 from tests.support.kinds import TRIALS
 
 FOLDER = Path(__file__).parent
@@ -110,6 +113,38 @@ def ledger(*, compacted: bool) -> Any:
     return made
 
 
+def pending(**options: Any) -> Any:
+    """Predictions of every form, with keys of every kind."""
+    made = se.Pending(se.Evaluator(METRICS[:1], labels=["a", "b", 7], threshold=0.5), late="count", **options)
+    scores = {"b": 0.25, "a": 0.5}
+    predictions = [
+        {"b", "a"}, {"b", 7, "a"}, {"b", "a"}, scores, dict.fromkeys(scores, 0.1), {"a": True, "b": False},
+        {"a": 1, "b": None, 7: 0.5}, ["b", "a"], ("a",), [0.5, 0.1, 1.0], [True, False], np.array([0.5, 0.1], "f4"),
+        np.array([1, 0, 1], "i8"), np.array(["a", "b"]), {}, set(),
+    ]  # fmt: skip
+    keys = ["text", 7, -(2**70), b"raw", None, True, ("user", 3, (b"", None)), *range(20, 40)]
+    for place, (key, y_pred) in enumerate(zip(keys, predictions, strict=False)):
+        made.predict(key, y_pred, t=datetime(2024, 5, 1, tzinfo=UTC) + timedelta(minutes=place))
+    made.observe(b"raw", {"a"}, weight=0.5)
+    made.observe("never predicted", {"a"})
+    return made
+
+
+def fed_later(target: Any) -> Any:
+    target.predict(1, {"a"}, t=3)
+    target.predict(2, {"b"}, t=3.5)
+    target.observe(1, {"a", "b"}, t=4)
+    return target
+
+
+def trace() -> Any:
+    made = se.Trace({"all": se.Evaluator(["f1_micro", "recall_per_label"]), "last": se.Rolling(se.F1(), 2)}, every=2)
+    for place, (y_true, y_pred) in enumerate(SETS):
+        made.update(y_true, y_pred, t=None if place < 2 else place * 0.75)
+    made.record()
+    return made
+
+
 MAKE: dict[str, Callable[[], Any]] = {
     "evaluator": lambda: fed(se.Evaluator(METRICS)),
     "evaluator-fixed": fixed,
@@ -145,6 +180,11 @@ MAKE: dict[str, Callable[[], Any]] = {
     "ledger-empty": lambda: se.Ledger(se.F1()),
     "checkpoint": lambda: se.Checkpoint(fed(se.Evaluator(METRICS)), 5),
     "checkpoint-ledger": lambda: se.Checkpoint(ledger(compacted=True), 2**63 - 1),
+    "pending": lambda: pending(max_pending=14, max_age=timedelta(days=1)),
+    "pending-trace": lambda: fed_later(se.Pending(trace())),
+    "trace": trace,
+    "trace-metrics": lambda: fed(se.Trace(se.Evaluator(), every=1, metrics=["f1_micro", "hamming_loss"])),
+    "checkpoint-pending": lambda: se.Checkpoint(pending(), 14),
     **{f"tumbling-{name}": partial(window_of, name) for name in TRIALS},
     **{f"sliced-{name}": partial(slices_of, name) for name in TRIALS},
     **{f"kept-{name}": partial(scored, ["f1_micro"], keep=[name], threshold=0.4) for name in KINDS},
@@ -155,6 +195,13 @@ def readings(target: Any) -> Any:
     """What can be read, floats to the last bit."""
     if isinstance(target, se.Checkpoint):
         return {"position": target.position, **readings(target.evaluator)}
+    if isinstance(target, se.Pending):
+        waits = [f"{key!r}, {said(from_compact(row))}, {t}" for key, (row, t) in target._waiting.items()]
+        counts = [target.late, *target.evicted.values()]
+        return {"waiting": waits, "late and evicted": counts, "counted": readings(target.evaluator)}
+    if isinstance(target, se.Trace):
+        columns = {name: ", ".join(map(str, column)) for name, column in target.columns().items()}
+        return {"columns": columns, "counted": {name: readings(one) for name, one in target.evaluators.items()}}
     value = target.get()
     found = {"class": type(target).__name__, "examples": target.examples, "values": exact(value)}
     if isinstance(target, se.Ledger):
@@ -166,6 +213,14 @@ def readings(target: Any) -> Any:
     else:
         found["labels"] = list(target.labels)
     return found
+
+
+def said(prediction: Any) -> str:
+    """A prediction, whatever the order of its labels."""
+    if isinstance(prediction, set | dict):
+        labels = prediction.items() if isinstance(prediction, dict) else prediction
+        return f"{type(prediction).__name__} {sorted(labels, key=repr)}"
+    return f"array {prediction.tolist()}" if isinstance(prediction, np.ndarray) else repr([*prediction])
 
 
 def exact(value: Any) -> Any:

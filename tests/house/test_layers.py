@@ -28,10 +28,10 @@ FLOORS = (
     ("report",),
     ("evaluation",),
     ("windows", "slices", "plots"),
-    ("progressive", "tabular", "delivery"),
+    ("progressive", "tabular"),
+    ("delivery",),
     ("", "testing"),
     ("adapters", "cli"),
-    ("__main__",),
 )
 """From the ground up; "" is the package itself. A folder imports from the floors below it, or from itself."""
 
@@ -42,7 +42,8 @@ TABLES = ("streameval.tabular.arrow", "streameval.tabular.sources")
 
 
 def folder_of(module: str) -> str:
-    return module.removeprefix("streameval").removeprefix(".").split(".")[0]
+    folder = module.removeprefix("streameval").removeprefix(".").split(".")[0]
+    return "cli" if folder == "__main__" else folder  # which only starts it
 
 
 def names_of(node: ast.AST) -> list[str]:
@@ -69,7 +70,7 @@ def imports() -> list[tuple[str, str]]:
 
 def test_every_module_stands_on_a_floor():
     modules = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
-    assert modules - {"__init__", "__pycache__"} == {*FLOOR_OF} - {""}
+    assert modules - {"__init__", "__main__", "__pycache__"} == {*FLOOR_OF} - {""}
 
 
 def test_imports_go_only_downward():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS as KINDS_OF_STATE
+from streameval.testing import LAWS
 from tests.support.kinds import EACH, NAMES, SCORED, TRIALS
 
 LABELS: tuple[Any, ...] = ("a", "b", "", "é", 3, 2**70)
@@ -108,6 +109,10 @@ class Holder:
         The laws that it cannot have, each with the words of its refusal.
     many
         Further keywords of ``update_many``.
+    laws
+        The laws that it is tried with.
+    count
+        How it counts an example, if not by ``update``.
     """
 
     make: Callable[[Kind], Any]
@@ -115,12 +120,32 @@ class Holder:
     ordered: bool = False
     without: tuple[tuple[str, str], ...] = ()
     many: tuple[tuple[str, Any], ...] = ()
+    laws: tuple[str, ...] = tuple(LAWS)
+    count: Callable[[Any, Row], None] | None = None
 
     def update(self, state: Any, row: Row) -> None:
+        if self.count is not None:
+            self.count(state, row)
+            return
         state.update(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
 
     def revert(self, state: Any, row: Row) -> None:
         state.revert(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
+
+    def update_many(self, state: Any, rows: list[Row]) -> None:
+        """The same rows in one call."""
+        keywords: dict[str, Any] = dict(self.many)
+        for name in self.keywords(rows[0]):
+            values = [self.keywords(row)[name] for row in rows]
+            if name == "t":
+                keywords["times"] = values
+            else:
+                keywords[name] = {key: [value[key] for value in values] for key in values[0]}
+        masks = [row.mask or set() for row in rows]
+        state.update_many(
+            [row.y_true for row in rows], [row.y_pred for row in rows], weights=[row.weight for row in rows],
+            mask=masks if any(masks) else None, **keywords,
+        )  # fmt: skip
 
 
 def timed(row: Row) -> dict[str, Any]:
@@ -131,7 +156,15 @@ def placed(row: Row) -> dict[str, Any]:
     return {"where": {"region": row.region, "half": row.time > 1}}
 
 
+def wait(pending: Any, row: Row) -> None:
+    """The truth of the oldest prediction, once three wait; then another prediction."""
+    if len(pending) > 2:
+        pending.observe(pending.keys()[0], row.y_true, weight=row.weight, mask=row.mask, t=row.time)
+    pending.predict((row.region, pending.evaluator.examples + len(pending)), row.y_pred, t=row.time)
+
+
 REACHES = (("unmerge", "the time so far"),)
+VALUES = ("fresh", "same", "reading", "round trip", "copy", "atomic")  # of what does not merge
 HOLDERS = {
     "Evaluator": Holder(Kind.evaluator),
     "Evaluator, in two threads": Holder(Kind.evaluator, many=(("threads", 2),)),
@@ -156,5 +189,11 @@ HOLDERS = {
         timed,
         ordered=True,
         without=(("unmerge", "evicted"),),
+    ),
+    "Pending": Holder(lambda kind: se.Pending(kind.evaluator(), max_pending=9, max_age=9), laws=VALUES, count=wait),
+    "Trace": Holder(
+        lambda kind: se.Trace({"all": kind.evaluator(), "last": se.Rolling(kind.evaluator(), 3)}, every=2),
+        timed,
+        laws=VALUES,
     ),
 }

@@ -19,7 +19,8 @@ from tests.support.effort import cases
 from tests.wire.test_decisions import sealed
 
 IMAGES: dict[str, bytes] = {
-    name: write.MAKE[name]().to_bytes() for name in ("evaluator", "ledger-compacted", "checkpoint")
+    name: write.MAKE[name]().to_bytes()
+    for name in ("evaluator", "ledger-compacted", "checkpoint", "pending", "trace-metrics")
 }
 HEAD = b"\x89SEV\r\n\x02"
 EMPTY = se.Evaluator([]).to_bytes()
@@ -106,9 +107,9 @@ CONTRADICTIONS = {
     "an epoch beyond 63 bits": book(EMPTY, part([(b"p", 2**64 - 1, 0, b"")], EMPTY)),
     "a shard that is no text": book(EMPTY, part([(b"\xff", 0, 1, b"")], EMPTY)),
     "something after the end": sealed(book(EMPTY)[:-4] + b"\0"),
-    "a position beyond 63 bits": encode_checkpoint(2**63, EMPTY),
-    "a checkpoint of nothing": encode_checkpoint(0, b""),
-    "a checkpoint of a checkpoint": encode_checkpoint(0, IMAGES["checkpoint"]),
+    "a position beyond 63 bits": b"".join(encode_checkpoint(2**63, EMPTY)),
+    "a checkpoint of nothing": b"".join(encode_checkpoint(0, b"")),
+    "a checkpoint of a checkpoint": b"".join(encode_checkpoint(0, IMAGES["checkpoint"])),
     "a kind that does not exist": sealed(HEAD + b"\xff" + EMPTY[8:-4]),
 }
 
@@ -122,9 +123,9 @@ def test_what_nothing_can_have_written_is_refused(kind: str):
 def hostile() -> Iterator[tuple[str, bytes]]:
     """Small files that claim much, and larger ones in which everything claims something."""
     for size in (2**16, 2**31, 2**62, 2**64 - 1):
-        for image in ("ledger-compacted", "checkpoint"):
+        for image, step in {"ledger-compacted": 3, "checkpoint": 3, "pending": 7, "trace-metrics": 11}.items():
             body = IMAGES[image][:-4]
-            for at in range(8, len(body), 3):
+            for at in range(8, len(body), step):
                 yield f"{image}, {size} at {at}", sealed(body[:at] + varint(size) + body[at + 1 :])
     many = 100_000
     yield "many sums of nothing", sealed(HEAD + b"\x30" + varint(len(EMPTY)) + EMPTY + varint(many) + bytes(many))

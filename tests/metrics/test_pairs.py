@@ -285,7 +285,7 @@ def test_bytes_whose_configuration_and_pairs_differ_are_refused():
     for parts in (("confusions",), (), ("confusions", "cooccurrence"), PARTS):
         config = dataclasses.replace(saved.config, options=(PairOptions(parts),))
         with pytest.raises(se.FormatError):
-            se.Evaluator.from_bytes(encode(dataclasses.replace(saved, config=config)))
+            se.Evaluator.from_bytes(b"".join(encode(dataclasses.replace(saved, config=config))))
 
 
 def test_bytes_of_metrics_and_the_parts_they_need_belong_together():
@@ -294,7 +294,7 @@ def test_bytes_of_metrics_and_the_parts_they_need_belong_together():
         (0, ("scumble",), True), (0, ("f1_micro", "pmax"), False), (0, ("mlcm_f1_macro",), False),
         (1, ("scumble",), True), (1, ("f1_micro",), False), (1, ("dependent_pairs",), False),
     ):  # fmt: skip
-        data = encode(dataclasses.replace(saved, holder=kind + 1, metrics=metrics))
+        data = b"".join(encode(dataclasses.replace(saved, holder=kind + 1, metrics=metrics)))
         read = (se.Evaluator, se.Metric)[kind].from_bytes
         if fine:
             assert read(data).to_bytes() == data

@@ -27,7 +27,10 @@ def test_a_dict_holds_what_get_and_the_report_say(pets: se.Evaluator):
     told = pets.to_dict()
     assert list(told) == ["examples", "weight", "metrics", "averages", "labels"]
     assert (told["examples"], told["weight"]) == (2, 2.0)
-    assert told["metrics"] == pets.get()
+    values = pets.get()
+    records = [{"label": label, "value": value} for label, value in values["recall_per_label"].items()]
+    assert told["metrics"] == values | {"recall_per_label": records}
+    assert told["labels"] == pets.to_pandas().to_dict("records")
     for average, values in told["averages"].items():
         assert values == {name: pets.get(f"{name}_{average}") for name in ("precision", "recall", "f1")}
     assert json.loads(json.dumps(told)) == told
@@ -40,7 +43,7 @@ def test_a_dict_of_scores_without_a_threshold_has_no_decisions():
 
 
 def test_a_fresh_evaluator_answers():
-    assert se.Evaluator().to_dict()["labels"] == {name: [] for name in [*COUNTS, "precision", "recall", "f1"]}
+    assert se.Evaluator().to_dict()["labels"] == []
     assert se.Evaluator().to_pandas().shape == se.Evaluator().to_polars().shape == (0, 10)
 
 

@@ -78,7 +78,7 @@ def run(kills: int, seed: int) -> str:
                 sys.stdout.write(f"{done:,} kills ...\n")
                 sys.stdout.flush()
             newest = max(newest, killed(path, drawn.randrange(3), drawn.random() * LONGEST))
-            amid += len(list(Path(folder).iterdir())) > path.exists()
+            amid += any(Path(folder).glob(".*.tmp"))
             if not path.exists():
                 assert newest == 0
                 continue

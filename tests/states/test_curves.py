@@ -225,7 +225,7 @@ def test_a_full_state_says_so_and_stays_as_it_is():
     for _ in range(42):
         state.merge(state)
     before = state.content()
-    with pytest.raises(CounterOverflowError, match="more than 8796093022207 scores"):
+    with pytest.raises(CounterOverflowError, match="more than 8796093022207 scores of one label in one bin"):
         state.merge(state)
     assert state.content() == before
 

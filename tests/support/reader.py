@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 KEYS, SUMS = (4, 3, 4, 2, 7, 3, 2), (3, 1, 6, 1, 3, 0, 0)  # of tables of rankings; 0: sums of any size
@@ -14,14 +15,15 @@ def read(data: bytes) -> dict[str, Any]:
     assert data[:7] == b"\x89SEV\r\n\x02", "magic and version"
     assert zlib.crc32(data[:-4]) == struct.unpack("<I", data[-4:])[0], "checksum"
     holder, reader = data[7], Reader(data[8:-4])
-    content = reader.ledger() if holder == 48 else reader.checkpoint() if holder == 49 else reader.counted(holder)
+    others = {48: reader.ledger, 49: reader.checkpoint, 64: reader.pending, 65: reader.trace}
+    content = others[holder]() if holder in others else reader.counted(holder)
     assert reader.at == len(reader.data), "bytes left"
     return {"holder": holder, **content}
 
 
 class Reader:
     def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+        self.data, self.at, self.known = data, 0, {}
 
     def raw(self, size: int) -> bytes:
         assert size <= len(self.data) - self.at, "too short"
@@ -169,7 +171,49 @@ class Reader:
         return content
 
     def value(self) -> Any:
-        return self.label() if (kind := self.byte()) == 3 else (None, False, True)[kind]
+        if (kind := self.byte()) < 3:
+            return (None, False, True)[kind]
+        if kind in (3, 6):
+            return self.label() if kind == 3 else self.float()
+        if kind < 6:
+            return self.raw(self.varint()) if kind == 4 else tuple(self.many(self.value))
+        number: Any = self.label()
+        assert kind < 11 and isinstance(number, int)  # noqa: PT018
+        zone = timezone.utc if kind == 8 else None  # noqa: UP017
+        since = timedelta(days=number) if kind == 9 else timedelta(microseconds=number)
+        return since if kind == 10 else datetime(1970, 1, 1, tzinfo=zone) + since
+
+    def values(self) -> list[Any]:
+        size, form = self.varint(), self.byte()
+        one = {0: self.value, 1: lambda: (False, True)[self.byte()], 2: self.float}[form]
+        return [one() for _ in range(size)]
+
+    def names(self, form: int) -> list[Any]:
+        if self.byte():
+            self.known[form] = self.many(self.value)
+        return self.known[form]
+
+    def held(self) -> list[Any]:
+        return self.many(lambda: (self.string(), read(self.raw(self.varint()))))
+
+    def pending(self) -> dict[str, Any]:
+        content = {"parameters": [self.value() for _ in range(3)], "held": self.held(), "now": self.value()}
+        content["counts"] = [self.varint() for _ in range(3)]
+        return content | {"waiting": self.many(lambda: (self.value(), self.value(), self.prediction()))}
+
+    def prediction(self) -> Any:
+        if (form := self.byte()) < 2:
+            names = self.names(form)
+            return dict(zip(names, self.values(), strict=True)) if form else set(names)
+        if form < 4:
+            return self.values()
+        kind = "?bhiqBHIQefd"[self.byte()]
+        return [value for (value,) in struct.iter_unpack("<" + kind, self.raw(self.varint()))]
+
+    def trace(self) -> dict[str, Any]:
+        content = {"every": self.value(), "held": self.held(), "metrics": self.value()}
+        one = lambda: (self.varint(), self.value(), dict(zip(self.names(0), self.values(), strict=True)))  # noqa: E731
+        return content | {"rows": self.many(one), "examples": self.varint(), "moment": self.value()}
 
     def slices(self, head: dict[str, Any]) -> dict[str, Any]:
         most = self.varint()

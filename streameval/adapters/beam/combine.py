@@ -11,10 +11,10 @@ from apache_beam.coders import Coder, registry
 from apache_beam.typehints.decorators import IOTypeHints
 
 from streameval.adapters.engine import check_job
-from streameval.delivery.states import restored
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric, class_of
 from streameval.metrics.catalogue import catalogue
+from streameval.progressive.states import restored
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, State
 from streameval.tabular.rows import add_rows, is_table

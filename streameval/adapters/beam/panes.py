@@ -11,8 +11,8 @@ from apache_beam.transforms.trigger import AccumulationMode
 from apache_beam.transforms.window import GlobalWindow
 
 from streameval.delivery.encoding import digest
-from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError
+from streameval.progressive.states import restored
 from streameval.schema.text import quoted
 from streameval.tabular.job import State
 

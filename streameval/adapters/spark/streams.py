@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streameval.adapters.engine import check_job
 from streameval.adapters.spark.frames import check, merged, states
-from streameval.delivery.states import restored
 from streameval.errors import InputError, MergeError
+from streameval.progressive.states import restored
 from streameval.schema.text import check_number
 from streameval.tabular.job import Job, State
 from streameval.wire.files import naming_file, write_file

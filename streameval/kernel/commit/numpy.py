@@ -184,7 +184,9 @@ class Root:
         """Do what was prepared over this root and others, in this order, all at once."""
         after: dict[Root, list[Any]] = {}
         for root, place, change in parts:
-            values = after.setdefault(root, list(root.values))
+            values = after.get(root)
+            if values is None:
+                values = after[root] = [*root.values]
             values[place] = change(values[place])
         done: list[bool] = []
         for root, values in after.items():
@@ -203,11 +205,24 @@ class Cell:
     @property
     def value(self) -> Any:
         """The value, as the last commit left it."""
-        return self.root.values[self._place]
+        before, after, done = self.root._versions
+        return (after if done else before)[self._place]
+
+    def store(self, new: Any) -> None:
+        """The value becomes another at once; only in this twin."""
+        values = [*self.root.values]
+        values[self._place] = new
+        self.root._versions = tuple(values), (), []
 
     def prepare(self, change: Callable[[Any], Any]) -> Part:
         """The value becomes what a function of it returns; only in this twin, whose tables are cells."""
         return self.root, self._place, change
+
+    def tried(self, change: Callable[[Any], Any]) -> tuple[Any, Part]:
+        """What a change makes of the value, and the part that makes it so; also of what other parts make of it."""
+        before = self.value
+        after = change(before)
+        return after, self.prepare(lambda value: after if value is before else change(value))
 
     def prepare_store(self, new: Any) -> Part:
         """The value becomes another."""

@@ -65,7 +65,9 @@ static inline uint32_t se_bin(uint64_t bits, uint64_t *residual) {
 
 /* -- what is stored of a class in a bin: how many, the sum of residuals, the sum of their squares ------------------------- */
 
-/* Fewer than 2**43 scores are counted, so the sum of residuals needs 84 bits and that of squares 125. */
+/* At most this many scores are counted, so the sum of residuals needs 84 bits and that of squares 125. */
+#define SE_MOST (((int64_t)1 << 43) - 1)
+
 typedef struct {
     uint64_t head; /* how many << 20 | sum >> 64 */
     uint64_t sum;

@@ -20,6 +20,7 @@ from streameval.kernel.types import Flags, FloatArray, IntArray, ScoreArray
 
 DROPPED = 41
 SCORE_MAX = 2**43 - 1
+"""The most scores of one class of one label that a bin counts."""
 _FINITE = 2047 << 11
 _TO_HALF = 1022 << 11
 _TO_ONE = 1023 << 11

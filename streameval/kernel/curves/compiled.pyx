@@ -2,6 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdlib cimport abort, calloc, free, malloc, realloc
 from libc.string cimport memset
 
@@ -14,6 +15,7 @@ from streameval.kernel.types import DONE, FULL, REFUSED
 
 cdef extern from "curves/rows.h" nogil:
     uint64_t SE_ONE
+    int64_t SE_MOST
     ctypedef struct se_moments:
         uint64_t head
         uint64_t sum
@@ -38,6 +40,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_blank(const se_moments*)
     se_moments* se_moments_at(const se_table*, uint32_t)
     se_moments* se_moments_of(se_table*, uint32_t)
+    uint32_t se_lower(const se_table*, uint32_t)
     int se_enlarge(se_table*, uint32_t)
     int se_settle(se_table*, se_counter*)
     void se_relieve(se_table*, se_counter*)
@@ -49,6 +52,7 @@ cdef extern from "curves/rows.h" nogil:
     int se_admit(se_table*, const se_table*)
     void se_disown(se_table*, const se_table*)
     int se_unite(se_table*, const se_table*)
+    int se_can_add(const se_table*, const se_table*)
     int se_includes(const se_table*, const se_table*)
     void se_subtract(se_table*, const se_table*)
     void se_join(se_moments*, const se_moments*)
@@ -59,12 +63,12 @@ cdef extern from "curves/rows.h" nogil:
     int se_make_room(se_label*, const se_mention*, ptrdiff_t)
     void se_leave_room(se_label*, const se_mention*, ptrdiff_t)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t, int64_t)
+    int se_can_count(se_label*, const se_mention*, ptrdiff_t)
     int se_counted(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int64_t)
     void se_take_back(se_label*, const se_mention*, ptrdiff_t, int64_t)
 
 
 cdef int64_t COUNT_MAX = 0x7FFFFFFFFFFFFFFF
-cdef int64_t SCORE_MAX = 0x7FFFFFFFFFF
 cdef uint64_t NOTHING = 0xFFFFFFFFFFFFFFFF
 # Below this many cells, letting other threads run costs more than it gives.
 cdef Py_ssize_t RELEASE = 16384
@@ -97,7 +101,6 @@ cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
     cdef int64_t n
-    cdef int64_t held
     cdef se_label* labels
     cdef Py_ssize_t width
     # What the example being read has mentioned: 4 * turn + bits, so that it needs no clearing.
@@ -105,7 +108,7 @@ cdef class Bins:
     cdef int64_t turn
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.n = self.held = self.turn = 0
+        self.n = self.turn = 0
         self.mark = NULL
         self.width = max(width, 8)
         self.labels = <se_label*>calloc(self.width, sizeof(se_label))
@@ -127,7 +130,7 @@ cdef class Bins:
 
     @property
     def scores(self):
-        return self.held
+        return sum(self.labels[column].binned for column in range(self.width))
 
     cpdef reserve(self, Py_ssize_t width):
         cdef Py_ssize_t wider
@@ -143,9 +146,6 @@ cdef class Bins:
         self.width = wider
         free(self.mark)
         self.mark = NULL
-
-    cdef int no_room_for(self, Py_ssize_t examples, int64_t scores) noexcept:
-        return examples > COUNT_MAX - self.n or scores > SCORE_MAX - self.held
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ cdef class Bins:
         cdef se_score_rows rows
         cdef int64_t added
         read_rows(&rows, self.width, scored)
-        if self.no_room_for(rows.rows, rows.rows * rows.width):
+        if rows.rows > SE_MOST - self.n:  # a bin counts an example once
             return FULL
         if rows.rows * rows.width >= RELEASE:
             with nogil:
@@ -191,23 +191,20 @@ cdef class Bins:
             added = se_append_rows(self.labels, &rows)
         if added < 0:
             raise MemoryError
-        self.held += added
         self.n += rows.rows
         return DONE
 
     def count_lists(self, Py_ssize_t examples, scored):
         cdef se_score_lists lists
-        cdef Py_ssize_t row, count, position
+        cdef Py_ssize_t row, count
         cdef bint enough = True
         cdef Example example = self.example_of(&lists, examples, scored, 1)
-        if self.no_room_for(examples, len(scored[3])):
+        if examples > SE_MOST - self.n:
             return FULL
         with nogil:
             for row in range(examples):
                 self.turn += 1
                 count = se_mentions_of_lists(&lists, row, self.turn, self.mark, example.mentions)
-                for position in range(count):
-                    self.held += example.mentions[position].kind < 2
                 enough = se_make_room(self.labels, example.mentions, count)
                 if not enough:
                     break
@@ -222,7 +219,7 @@ cdef class Bins:
     def prepare_merge(self, Bins other, columns, int sign):
         cdef Merge merge = Merge()
         cdef const int64_t[::1] place
-        if sign > 0 and self.no_room_for(other.n, other.held):
+        if sign > 0 and other.n > COUNT_MAX - self.n:
             return FULL
         if sign < 0 and other.n > self.n:
             return REFUSED
@@ -238,6 +235,8 @@ cdef class Bins:
         if sign < 0 and not merge.included():
             return REFUSED
         if sign > 0:
+            if not merge.fits():
+                return FULL
             merge.make_room()
         return part_of(commit_merge, merge)
 
@@ -260,7 +259,7 @@ cdef class Bins:
                 view[position, side] = self.labels[place[position]].side[side]
         return out
 
-    def read(self, columns, bint sums):
+    def read(self, columns, bint sums, uint32_t low=0, Py_ssize_t limit=PY_SSIZE_T_MAX):
         cdef const int64_t[::1] place = columns
         cdef Py_ssize_t position, side, count = place.shape[0], at = 0, most = 0
         cdef uint32_t row[2]
@@ -278,6 +277,7 @@ cdef class Bins:
                     most += self.labels[place[position]].table[side].used
         if not enough:
             raise MemoryError
+        most = min(most, limit)
         offsets, bins = np.zeros(count + 1, np.int64), np.empty(most, np.int64)
         counts, common = np.zeros((most, 2), np.int64), np.full((most, 2), -2)
         limbs = np.zeros((most if sums else 0, 2, 4), np.uint64)
@@ -289,8 +289,9 @@ cdef class Bins:
         with nogil:
             for position in range(count):
                 label = self.labels + place[position]
-                row[0] = row[1] = 0
-                while True:
+                for side in range(2):
+                    row[side] = 0 if position else se_lower(&label.table[side], low)
+                while at < limit:
                     bin_ = NOTHING
                     for side in range(2):
                         table = &label.table[side]
@@ -357,22 +358,32 @@ cdef class Bins:
             se_compact(&self.labels[column].table[0], &counter.room)
             se_compact(&self.labels[column].table[1], &counter.room)
 
-    def restore(self, int64_t examples, sides, offsets, bins, counts, limbs):
+    def restore(self, int64_t examples, sides):
         cdef const int64_t[:, ::1] side_ = np.ascontiguousarray(sides, np.int64)
+        cdef Py_ssize_t column, side
+        self.reserve(side_.shape[0])
+        for column in range(side_.shape[0]):
+            for side in range(3):
+                self.labels[column].side[side] = side_[column, side]
+        self.n = examples
+
+    def restore_bins(self, Py_ssize_t first, offsets, bins, counts, limbs):
         cdef const int64_t[::1] offset = np.ascontiguousarray(offsets, np.int64)
         cdef const int64_t[::1] bin_ = np.ascontiguousarray(bins, np.int64)
         cdef const int64_t[:, ::1] times = np.ascontiguousarray(counts, np.int64)
         cdef const uint64_t[:, :, ::1] limb = np.ascontiguousarray(limbs, np.uint64)
-        cdef Py_ssize_t column, at, side
+        cdef Py_ssize_t column, at, side, filled
         cdef se_label* label
         cdef se_moments* part
-        self.reserve(side_.shape[0])
-        for column in range(side_.shape[0]):
-            label = self.labels + column
-            for side in range(3):
-                label.side[side] = side_[column, side]
+        if first < 0 or first + offset.shape[0] - 1 > self.width:
+            raise IndexError("a column is out of range")
+        for column in range(offset.shape[0] - 1):
+            label = self.labels + first + column
             for side in range(2):
-                if not se_enlarge(&label.table[side], <uint32_t>(offset[column + 1] - offset[column])):
+                filled = 0
+                for at in range(offset[column], offset[column + 1]):
+                    filled += times[at, side] != 0
+                if not se_enlarge(&label.table[side], <uint32_t>filled):
                     raise MemoryError
                 for at in range(offset[column], offset[column + 1]):
                     if not times[at, side]:
@@ -384,8 +395,6 @@ cdef class Bins:
                     part.square_high = limb[at, side, 3]
                     label.table[side].empty -= 1
                     label.binned += times[at, side]
-                    self.held += times[at, side]
-        self.n = examples
 
     def copy(self, root):
         cdef Bins twin = Bins(root, self.width)
@@ -405,13 +414,12 @@ cdef class Example:
     cdef se_mention* mentions
     cdef Py_ssize_t count
     cdef int64_t fixed
-    cdef int64_t scored
     cdef int sign
     cdef bint owed
 
     def __cinit__(self, Bins bins, Py_ssize_t most, int64_t fixed, int sign):
         self.bins, self.fixed, self.sign = bins, fixed, sign
-        self.count = self.scored = 0
+        self.count = 0
         self.mentions = <se_mention*>malloc((most + 1) * sizeof(se_mention))
         if self.mentions == NULL:
             raise MemoryError
@@ -424,21 +432,18 @@ cdef class Example:
     cdef object prepared(self):
         """The part that counts the mentions, or why they are declined."""
         cdef Bins bins = self.bins
-        cdef Py_ssize_t position
-        cdef int counted
-        for position in range(self.count):
-            self.scored += self.mentions[position].kind < 2
+        cdef int counted = 1
         if self.sign < 0:
             counted = se_counted(bins.labels, bins.width, self.mentions, self.count, self.fixed, bins.n - 1)
-            if counted < 0:
-                raise MemoryError
-            if not counted:
-                return REFUSED
-        elif bins.no_room_for(1, self.scored):
-            return FULL
-        elif not se_make_room(bins.labels, self.mentions, self.count):
+        elif bins.n >= SE_MOST:
+            counted = se_can_count(bins.labels, self.mentions, self.count) if bins.n < COUNT_MAX else 0
+        if counted < 0:
             raise MemoryError
-        else:
+        if not counted:
+            return REFUSED if self.sign < 0 else FULL
+        if self.sign > 0:
+            if not se_make_room(bins.labels, self.mentions, self.count):
+                raise MemoryError
             self.owed = True
         return part_of(commit_example, self)
 
@@ -452,7 +457,6 @@ cdef void commit_example(void* data) noexcept:
         abort()
     example.owed = False
     bins.n += example.sign
-    bins.held += example.sign * example.scored
 
 
 @cython.final
@@ -489,6 +493,25 @@ cdef class Merge:
             for side in range(2 if added.binned and to != added else 0):
                 se_disown(&to.table[side], &added.table[side])
         return 0
+
+    cdef int fits(self) except -1:
+        """Whether no bin counts too many scores then; where several columns are one, all scores must be few enough."""
+        cdef Py_ssize_t column, side
+        cdef se_table* to
+        cdef se_table* added
+        cdef Counter counter = Counter()
+        if self.bins.n + self.other.n <= SE_MOST:
+            return 1
+        for column in range(self.width):
+            if self.bins.labels[self.to(column)].binned <= SE_MOST - self.other.labels[column].binned:
+                continue
+            for side in range(2):
+                to, added = &self.bins.labels[self.to(column)].table[side], &self.other.labels[column].table[side]
+                if not se_settle(to, &counter.room) or not se_settle(added, &counter.room):
+                    raise MemoryError
+                if not se_can_add(to, added):
+                    return 0
+        return 1
 
     cdef int included(self) except -1:
         """Whether the bins may hold what the other bins do; the scores of both are then in bins."""
@@ -544,4 +567,3 @@ cdef void commit_merge(void* data) noexcept:
         for side in range(3):
             to.side[side] += merge.sign * added.side[side]
     bins.n += merge.sign * other.n
-    bins.held += merge.sign * other.held

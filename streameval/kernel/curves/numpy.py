@@ -2,8 +2,8 @@
 
 What a bin is, is said in `streameval.kernel.curves.bins`. For each label, class (0 negative, 1 positive) and bin three
 integers are stored: how many scores n, the sum of their residuals, and the sum of the squares. All three add up, and
-tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. Fewer than 2**43 scores
-are counted, so that the sum fits into 84 bits and the squares into 125.
+tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. As n is below 2**43,
+the sum fits into 84 bits and the squares into 125.
 
 It is stored as well in how many examples a label had no score (`sides`): as a negative (only for labels that are not
 declared: for declared ones this is derived), as a positive, and with a masked truth, which counts nowhere else.
@@ -41,7 +41,6 @@ class _Counted(NamedTuple):
     """All that is counted. Nothing in it is ever changed: a change is another value."""
 
     examples: int
-    scores: int
     sides: IntArray
     bins: tuple[dict[int, tuple[_Part, _Part]], ...]
 
@@ -58,7 +57,6 @@ class _Change(NamedTuple):
     """
 
     examples: int
-    scores: int
     columns: IntArray
     sides: IntArray
     parts: list[tuple[_Place, _Part]]
@@ -68,15 +66,14 @@ class _Change(NamedTuple):
         """What is counted then."""
         sign, bins, sides = self.sign, list(old.bins), old.sides.copy()
         np.add.at(sides, self.columns, sign * self.sides)
-        for (column, bin_, part), sums in self.parts:
+        for (column, bin_, part), (n, total, squares) in self.parts:
             if bins[column] is old.bins[column]:
                 bins[column] = dict(old.bins[column])
-            pair = list(bins[column].get(bin_, (_NOTHING, _NOTHING)))
-            n, total, squares = (before + sign * more for before, more in zip(pair[part], sums, strict=True))
-            pair[part] = n, total, squares
-            bins[column][bin_] = pair[0], pair[1]
-        examples, scores = old.examples + sign * self.examples, old.scores + sign * self.scores
-        return _Counted(examples, scores, sides, tuple(bins))
+            pair = bins[column].get(bin_, (_NOTHING, _NOTHING))
+            before = pair[part]
+            sums = before[0] + sign * n, before[1] + sign * total, before[2] + sign * squares
+            bins[column][bin_] = (pair[0], sums) if part else (sums, pair[1])
+        return _Counted(old.examples + sign * self.examples, sides, tuple(bins))
 
 
 def _change(
@@ -93,23 +90,22 @@ def _change(
     np.add.at(squares, which, exact * exact)
     places = zip(*(part.tolist() for part in (distinct // (2 * BINS), distinct // 2 % BINS, distinct % 2)), strict=True)
     parts = list(zip(places, zip(times.tolist(), totals.tolist(), squares.tolist(), strict=True), strict=True))
-    return _Change(examples, len(scores), np.concatenate(unscored), sides, parts, sign)
+    return _Change(examples, np.concatenate(unscored), sides, parts, sign)
 
 
 class Bins:
     """What is stored of the scores of each column, and how many examples there were.
 
     Methods that can decline answer ``REFUSED`` (it would take back what was never counted) or ``FULL`` (too many
-    examples or scores), and have then changed nothing. ``count_*`` are only used on bins that are thrown away if they
-    raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
+    examples, or scores in a bin), and have then changed nothing. ``count_*`` are only used on bins that are thrown away
+    if they raise, and answer ``DONE``; ``prepare_*`` answer a part, which changes the bins when their root commits it.
     """
 
-    __slots__ = ("_cell", "_root")
+    __slots__ = ("_cell",)
 
     def __init__(self, root: Root, width: int) -> None:
         size = max(8, width)
-        self._root = root
-        self._cell = root.cell(_Counted(0, 0, np.zeros((size, 3), np.int64), ({},) * size))
+        self._cell = root.cell(_Counted(0, np.zeros((size, 3), np.int64), ({},) * size))
 
     @property
     def examples(self) -> int:
@@ -119,22 +115,20 @@ class Bins:
     @property
     def scores(self) -> int:
         """How many scores were counted."""
-        return int(self._cell.value.scores)
+        pairs = (pair for bins in self._cell.value.bins for pair in bins.values())
+        return sum(negative[0] + positive[0] for negative, positive in pairs)
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
         old = self._cell.value
         if width > len(old.sides):
             more = width - len(old.sides)
-            self._store(old._replace(sides=np.pad(old.sides, ((0, more), (0, 0))), bins=old.bins + ({},) * more))
-
-    def _store(self, counted: _Counted) -> None:
-        self._root.commit([self._cell.prepare_store(counted)])
+            self._cell.store(old._replace(sides=np.pad(old.sides, ((0, more), (0, 0))), bins=old.bins + ({},) * more))
 
     def _committed(self, part: Part | int) -> int:
         if isinstance(part, int):
             return part
-        self._root.commit([part])
+        self._cell.root.commit([part])
         return DONE
 
     # -- examples ------------------------------------------------------------------------------------------------------
@@ -180,23 +174,23 @@ class Bins:
             raise IndexError("a column is out of range; one object is for one thread at a time")
 
     def _prepared(self, change: _Change) -> Part | int:
-        new = change.applied(self._cell.value)
-        if new.examples > _COUNT_MAX or new.scores > SCORE_MAX:
+        new, prepared = self._cell.tried(change.applied)
+        touched = [new.bins[column][bin_][part] for (column, bin_, part), _ in change.parts]
+        if new.examples > _COUNT_MAX or any(times > SCORE_MAX for times, *_ in touched):
             return FULL
         if change.sign < 0 and not (
-            all(possible(*new.bins[column][bin_][part]) for (column, bin_, part), _ in change.parts)
-            and (new.sides >= 0).all()
-            and new.mentions().max() <= new.examples
+            all(possible(*sums) for sums in touched) and (new.sides >= 0).all() and new.mentions().max() <= new.examples
         ):
             return REFUSED
-        return self._cell.prepare(change.applied)
+        return prepared
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
     def prepare_merge(self, other: Bins, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
 
-        ``columns`` says where its columns are here (None: the same); with sign 1 several may be one.
+        ``columns`` says where its columns are here (None: the same); with sign 1, and at most ``SCORE_MAX`` scores in
+        all, several may be one.
         """
         added = other._cell.value
         width = len(added.sides) if columns is None else min(len(columns), len(added.sides))
@@ -210,7 +204,7 @@ class Bins:
             for part, sums in enumerate(pair)
             if sums[0]
         ]
-        return self._prepared(_Change(added.examples, added.scores, places, added.sides[:width], parts, sign))
+        return self._prepared(_Change(added.examples, places, added.sides[:width], parts, sign))
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
@@ -222,20 +216,22 @@ class Bins:
         self._check(columns)
         return np.asarray(self._cell.value.sides[columns])
 
-    def read(self, columns: IntArray, sums: bool) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
-        """The bins of columns that hold a score, in order, column by column.
+    def read(
+        self, columns: IntArray, sums: bool, low: int = 0, limit: int = 2**63 - 1
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray | None]:
+        """The bins of columns that hold a score, in order, column by column; of the first column those from ``low`` on.
 
         Returns offsets (one more than columns), bins, and by class how many scores, shape (bins, 2), and their
         residual if it is the same for all, -1 if it is not, -2 if there are none. With ``sums`` also the sum of the
-        residuals and of their squares, low word first: shape (bins, 2, 4), else None.
+        residuals and of their squares, low word first: shape (bins, 2, 4), else None. At most the first ``limit`` bins.
         """
         self._check(columns)
         rows = [
             (position, bin_, pair)
             for position, column in enumerate(columns.tolist())
             for bin_, pair in sorted(self._cell.value.bins[column].items())
-            if pair[0][0] or pair[1][0]
-        ]
+            if (pair[0][0] or pair[1][0]) and (position or bin_ >= low)
+        ][:limit]
         offsets = np.searchsorted([position for position, *_ in rows], np.arange(len(columns) + 1))
         bins = np.array([bin_ for _, bin_, _ in rows], np.int64)
         counts = np.array([[part[0] for part in pair] for *_, pair in rows], np.int64).reshape(-1, 2)
@@ -274,26 +270,29 @@ class Bins:
         """Drop bins of which no score is left."""
         old = self._cell.value
         bins = ({bin_: pair for bin_, pair in bins.items() if pair[0][0] or pair[1][0]} for bins in old.bins)
-        self._store(old._replace(bins=tuple(bins)))
+        self._cell.store(old._replace(bins=tuple(bins)))
 
-    def restore(
-        self, examples: int, sides: IntArray, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray
-    ) -> None:
-        """Fill what is still empty, from `sides` and `read`."""
+    def restore(self, examples: int, sides: IntArray) -> None:
+        """Fill what is still empty, from `sides`; what there are of bins is still to come."""
         self.reserve(len(sides))
-        owners = np.repeat(np.arange(len(sides)), np.diff(offsets)).tolist()
+        self._committed(self._prepared(_Change(examples, np.arange(len(sides)), sides, [], 1)))
+
+    def restore_bins(self, first: int, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray) -> None:
+        """Fill bins that are still empty, of the columns from the first on, from `read`."""
+        owners = np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)).tolist()
         parts = [
             ((column, bin_, part), (n, low | high << 64, square | square_high << 64))
             for column, bin_, times, pair in zip(owners, bins.tolist(), counts.tolist(), words.tolist(), strict=True)
             for part, (n, (low, high, square, square_high)) in enumerate(zip(times, pair, strict=True))
             if n
         ]
-        self._committed(self._prepared(_Change(examples, int(counts.sum()), np.arange(len(sides)), sides, parts, 1)))
+        nothing = np.zeros(0, np.int64), np.zeros((0, 3), np.int64)
+        self._committed(self._prepared(_Change(0, *nothing, parts, 1)))
 
     def copy(self, root: Root) -> Bins:
         """An independent copy."""
         twin = Bins(root, 0)
-        twin._store(self._cell.value)
+        twin._cell.store(self._cell.value)
         return twin
 
 

@@ -202,6 +202,20 @@ static int se_append_mentions(se_label *labels, const se_mention *mentions, ptrd
     return 1;
 }
 
+/* Whether no bin counts too many scores once mentions are added. -1 if memory ran out. */
+static int se_can_count(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
+    se_counter counter = {0};
+    int fits = 1;
+    for (const se_mention *m = mentions; m < mentions + count && fits > 0; m++) {
+        if (m->kind > 1 || labels[m->column].binned < SE_MOST) continue;
+        fits = se_settle(se_table_of(labels, m), &counter) ? 1 : -1;
+        const se_moments *part = fits > 0 ? se_seek(se_table_of(labels, m), m->bin) : NULL;
+        if (part && part->head >> 20 == SE_MOST) fits = 0;
+    }
+    se_drop_counter(&counter);
+    return fits;
+}
+
 /* Whether an example can be taken back: whether what remains could be counted of `left` examples. -1 if memory ran out.
    The bins of its scores hold all scores then. */
 static int se_counted(

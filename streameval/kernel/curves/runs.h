@@ -228,6 +228,19 @@ static int se_unite(se_table *t, const se_table *other) {
     return 1;
 }
 
+/* Whether no bin counts too many scores once those of another table are added. All scores of both are in bins. */
+static int se_can_add(const se_table *t, const se_table *other) {
+    uint32_t at = 0;
+    for (uint32_t from = 0; from < other->used; from++) {
+        const uint64_t bin = other->index[from] >> 32;
+        while (at < t->used && t->index[at] >> 32 < bin) at++;
+        if (at < t->used && t->index[at] >> 32 == bin &&
+            (se_moments_at(t, at)->head >> 20) + (se_moments_at(other, from)->head >> 20) > SE_MOST)
+            return 0;
+    }
+    return 1;
+}
+
 /* Whether all scores of another table can be taken from this one, and what is left could be sums of scores. All scores
    of both are in bins. */
 static int se_includes(const se_table *t, const se_table *other) {

@@ -14,7 +14,6 @@ cdef extern from "decisions/counts.h" nogil:
 
 cdef class Counts(Placing):
     cdef se_counts counted
-    cdef public bint scratch
     cdef Root root
     # Of the weight sums of the same examples: while it has a value, each example needs its weight.
     cdef public Cell weights

@@ -70,7 +70,8 @@ cdef class Counts(Placing):
     """See `streameval.kernel.decisions.numpy.Counts`."""
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.root, self.most = root, COUNT_MAX
+        self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
+        self.most = COUNT_MAX
         if not se_counts_init(&self.counted, self.width):
             raise MemoryError
 
@@ -161,11 +162,13 @@ cdef class Counts(Placing):
             self.root.guard.stop(done)
             free(keys.places)
 
-    def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign):
+    def prepare_example(self, slots, tuple key, Py_ssize_t fixed, int sign, bint known=False):
         cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
         cdef Py_ssize_t count = slot.shape[0]
         check_slots(self, slot)
-        return part_of(self, <Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign)
+        return part_of(
+            self, <Py_ssize_t*>&slot[0] if count else NULL, count, fixed, outer_of(key), inner_of(key), sign, known
+        )
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
         cdef uint64_t totals[3]
@@ -173,7 +176,7 @@ cdef class Counts(Placing):
         self.landed = self.placed(columns, fixed, y_true, y_pred, totals)
         if self.landed < 0:
             return OTHER
-        return part_of(self, self.touched, self.landed, fixed, totals[0] | totals[1] << 32, totals[2], sign)
+        return part_of(self, self.touched, self.landed, fixed, totals[0] | totals[1] << 32, totals[2], sign, False)
 
     cdef void drop_example(self, const int32_t* slot, Py_ssize_t slots) noexcept nogil:
         """Take back an example that was surely counted. For the tape, whose module has another seed of tables."""
@@ -248,8 +251,8 @@ cdef class Counts(Placing):
             for column in range(width):
                 if not 0 <= place[column] < self.width:
                     raise IndexError(f"column {place[column]} is out of range")
-        if other is self or not other.scratch:
-            other = other.copy(None)  # which nobody changes before the commit
+        if other is self:
+            other = other.copy(None)
         if not se_sums_promise(&self.counted.rows, other.counted.rows.used):
             raise MemoryError
         data = <Merged*>calloc(1, sizeof(Merged) + (0 if columns is None else width) * sizeof(int64_t))
@@ -380,7 +383,8 @@ cdef struct Merged:
 
 
 cdef part_of(
-    Counts self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign
+    Counts self, const Py_ssize_t* slot, Py_ssize_t slots, Py_ssize_t fixed, uint64_t outer, uint64_t inner, int sign,
+    bint known,
 ):
     """Prepare to count an example whose cells are placed."""
     cdef Counted* data
@@ -395,7 +399,7 @@ cdef part_of(
     if slots:
         memcpy(data.slot, slot, slots * sizeof(Py_ssize_t))
     part = se_part_new(commit_example, data, release, self)
-    if sign < 0:
+    if sign < 0 and not known:
         if not se_take_back(&self.counted, data.slot, slots, fixed, outer, inner):
             return REFUSED
         se_add_example(&self.counted, data.slot, slots, outer, inner, 1)

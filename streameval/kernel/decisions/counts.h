@@ -146,11 +146,13 @@ static void se_note_gone(se_counts *c, const ptrdiff_t *slot, ptrdiff_t slots) {
 
 /* -- many examples ------------------------------------------------------------------------------------------------------ */
 
-/* Add counts of some columns (by 1) or take them away (by -1). They stand at `place`, or, if that is NULL, at the same.
+/* Add counts of some columns, of another table, (by 1) or take them away (by -1). They stand at `place`, or, if that is NULL, at the same.
    True negatives of declared labels are derived. */
 static void se_add_cells(
     se_counts *c, const int64_t *cells, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
-    for (ptrdiff_t i = 0; !place && i < 5 * width; i++) c->cell[i] += by < 0 ? -cells[i] : cells[i];
+    int64_t *__restrict same = c->cell;
+    if (!place && by > 0) for (ptrdiff_t i = 0; i < 5 * width; i++) same[i] += cells[i];
+    if (!place && by < 0) for (ptrdiff_t i = 0; i < 5 * width; i++) same[i] -= cells[i];
     for (ptrdiff_t column = 0; place && column < width; column++) {
         int64_t *cell = c->cell + 5 * place[column];
         for (int outcome = 0; outcome < 5; outcome++) cell[outcome] += by * cells[5 * column + outcome];

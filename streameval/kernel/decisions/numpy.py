@@ -9,13 +9,13 @@ the true negatives of all other examples are derived when reading. Slot ``5 * co
 
 Row keys have four columns: labels true, labels predicted, labels in both, labels masked.
 
-A change of counts is a new tuple of arrays, so one example costs O(labels); see `streameval.kernel.commit.numpy`.
+A change of counts is a new value; see `streameval.kernel.commit.numpy`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -39,34 +39,72 @@ from streameval.kernel.types import (
 __all__ = ["Counts", "count_groups", "limbs", "list_rows", "weigh_dense", "weigh_lists"]
 
 _COUNT_MAX = 2**63 - 1
+_LOGGED = 2**14  # slots, and 16 for each example, that wait to be added up
 
 
-class _Value(NamedTuple):
-    """What is counted; nothing of it is changed where it stands."""
+class _Value:
+    """What is counted. It never changes: examples are logged, and added up when somebody reads, or they are many."""
 
-    examples: int
-    cells: IntArray
-    """Shape (columns, 5)."""
-    rows: dict[RowKey, int]
-    """How many examples had each row key, of those that any had."""
+    __slots__ = ("_parts", "examples")
 
-    def plus(self, examples: int, cells: IntArray, rows: Iterable[tuple[RowKey, int]]) -> _Value:
+    def __init__(self, examples: int, cells: IntArray, rows: dict[RowKey, int], log: Any = None) -> None:
+        self.examples, self._parts = examples, (cells, rows, log)
+
+    @property
+    def width(self) -> int:
+        """For how many columns there is room."""
+        return len(self._parts[0])
+
+    def check(self, slots: IntArray) -> None:
+        """Raise `IndexError` if there is no such slot."""
+        self._parts[0].reshape(-1).take(slots)
+
+    def read(self) -> tuple[IntArray, dict[RowKey, int]]:
+        """The counts, shape (columns, 5), and how many examples had each row key, of those that any had."""
+        cells, rows, log = self._parts
+        if log is not None:
+            entries = []
+            while log is not None:
+                *entry, _, log = log
+                entries.append(entry)
+            slots, keys, signs = zip(*entries, strict=True)
+            cells, rows = cells.copy(), _joined(rows, zip(keys, signs, strict=True))
+            np.add.at(cells.reshape(-1), np.concatenate(slots), np.repeat(signs, [*map(len, slots)]))
+            self._parts = cells, rows, None  # in one store, and the same counts
+        return cells, rows
+
+    def with_example(self, slots: IntArray, key: RowKey, sign: int) -> _Value:
+        """With one more example, or one less."""
+        cells, rows, log = self._parts
+        size = len(slots) + 16 + (log[3] if log else 0)
+        if size > _LOGGED:
+            (cells, rows), log, size = self.read(), None, 0
+        return _Value(self.examples + sign, cells, rows, (slots, key, sign, size, log))
+
+    def plus(self, examples: int, added: IntArray, keys: Iterable[tuple[RowKey, int]]) -> _Value:
         """With further counts."""
-        total = dict(self.rows)
-        for key, times in rows:
-            total[key] = total.get(key, 0) + times
-            if not total[key]:
-                del total[key]
-        return _Value(self.examples + examples, self.cells + cells, total)
+        cells, rows = self.read()
+        return _Value(self.examples + examples, cells + added, _joined(rows, keys))
 
     def possible(self, fixed: int) -> bool:
         """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
-        if self.examples < 0 or (self.cells < 0).any() or min(self.rows.values(), default=0) < 0:
+        cells, rows = self.read()
+        if self.examples < 0 or cells.min() < 0 or min(rows.values(), default=0) < 0:
             return False
-        mentions = np.add.reduce(self.cells, axis=1)
+        mentions = np.einsum("ij->i", cells)
         labels = fixed + int(np.count_nonzero(mentions[fixed:]))
-        largest = max((true + pred - both + masked for true, pred, both, masked in self.rows), default=0)
+        largest = max((true + pred - both + masked for true, pred, both, masked in rows), default=0)
         return int(mentions.max(initial=0)) <= self.examples and largest <= labels
+
+
+def _joined(rows: dict[RowKey, int], keys: Iterable[tuple[RowKey, int]]) -> dict[RowKey, int]:
+    """Row keys with further ones, without those of which no example is left."""
+    total = dict(rows)
+    for key, times in keys:
+        total[key] = total.get(key, 0) + times
+        if not total[key]:
+            del total[key]
+    return total
 
 
 class Counts:
@@ -76,23 +114,27 @@ class Counts:
     never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. The ``count_*`` methods of many
     examples are only used on counts that are thrown away if they fail.
 
-    ``scratch`` says that nobody changes these counts any more once they are merged into others, which need no copy.
     ``weights`` is the cell of the weight sums of the same examples; while there are any, nothing is counted without.
     With ``most`` examples, `count_example` counts no more.
     """
 
-    __slots__ = ("_cell", "most", "scratch", "weights")
+    __slots__ = ("_cell", "_last", "most", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._cell = root.cell(_Value(0, np.zeros((max(8, width), 5), np.int64), {}))
-        self.scratch = False
         self.weights: Cell | None = None
         self.most = _COUNT_MAX
+        # The labels of the last mapping, and where the counts of each start.
+        self._last: tuple[tuple[object, ...], IntArray] = (), np.zeros(0, np.int64)
 
     @property
     def _value(self) -> _Value:
         value: _Value = self._cell.value
         return value
+
+    def _prepared(self, change: Callable[[_Value], _Value], fixed: int, sign: int, known: bool = False) -> Part | int:
+        after, part = self._cell.tried(change)
+        return REFUSED if sign < 0 and not known and not after.possible(fixed) else part
 
     def _commit(self, part: Part | int) -> int:
         if isinstance(part, int):
@@ -107,10 +149,11 @@ class Counts:
 
     def reserve(self, width: int) -> None:
         """Make room for columns; what is counted stays the same."""
-        cells = self._value.cells
-        if width > len(cells):
-            more = max(width, 2 * len(cells)) - len(cells)
-            self._commit(self._cell.prepare_store(self._value._replace(cells=np.pad(cells, ((0, more), (0, 0))))))
+        value = self._value
+        if width > value.width:
+            more = np.zeros((max(width, 2 * value.width) - value.width, 5), np.int64)
+            cells, rows = value.read()
+            self._cell.store(_Value(value.examples, np.concatenate([cells, more]), rows))
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -120,40 +163,36 @@ class Counts:
         """Prepare to count one example, or to take it back (sign -1), if its form is common and its labels are known.
 
         ``columns`` maps plain labels to columns, of which the first ``fixed`` belong to declared labels. With a
-        ``threshold``, numbers in ``y_pred`` are scores. Here only mappings with the same string labels and values 0
-        and 1 are read; the compiled twin reads more forms.
+        ``threshold``, numbers in ``y_pred`` are scores. Here only sets of strings, and mappings with the same string
+        labels and values 0 and 1 are read; the compiled twin reads more forms.
         """
-        if type(y_true) is not dict or type(y_pred) is not dict or y_true.keys() != y_pred.keys():
-            return OTHER
-        predicted = [y_pred[label] for label in y_true]
-        if threshold is not None or not {*map(type, y_true.values()), *map(type, predicted)} <= {bool, int}:
-            return OTHER
-        # Before comparing: what is not plain may equal anything.
-        if set(map(type, y_true)) != {str} or not columns.keys() >= y_true.keys():
-            return OTHER
-        if not {*y_true.values(), *predicted} <= {0, 1}:
-            return OTHER
-        first = 5 * np.array([columns[label] for label in y_true], np.int64)
-        outcomes = np.array([*y_true.values()], np.int64) + 2 * np.array(predicted, np.int64)
-        _, missed, wrong, hits = np.bincount(outcomes, minlength=4).tolist()
-        counted = (outcomes > 0) | (first >= 5 * fixed)
-        self.reserve(len(columns))
-        key = hits + missed, hits + wrong, hits, 0
-        return self.prepare_example((first + outcomes)[counted], key, fixed, sign)
+        placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
+        return OTHER if placed is None else self.prepare_example(*placed, fixed, sign)
 
     def count_example(
         self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None, sign: int
     ) -> int:
         """Do at once what `prepare_plain` prepares, unless the guard is held, or there are weights."""
-        return self._guarded(lambda: self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign))
 
-    def _guarded(self, prepare: Callable[[], Part | int]) -> int:
+        def count() -> int:
+            placed = self.place_example(columns, fixed, y_true, y_pred, threshold)
+            if placed is None:
+                return OTHER
+            value = self._value
+            if sign < 0 or value.examples == _COUNT_MAX:
+                return self._commit(self.prepare_example(*placed, fixed, sign))
+            self._cell.store(value.with_example(*placed, sign))
+            return DONE
+
+        return self._guarded(count)
+
+    def _guarded(self, count: Callable[[], int]) -> int:
         guard = self._cell.root.guard
         if self.examples >= self.most or (self.weights and self.weights.value is not None) or not guard.begin():
             return OTHER
         code = REFUSED
         try:
-            code = self._commit(prepare())
+            code = count()
         finally:
             guard.leave(changed=code == DONE)
         return code
@@ -167,27 +206,67 @@ class Counts:
             code = counted.count_example(columns, fixed, true, pred, threshold, 1)
             if code != DONE:
                 return code
-        return self._guarded(lambda: self.prepare_merge(counted, None, 0, 1))
+        return self._guarded(lambda: self._commit(self.prepare_merge(counted, None, 0, 1)))
 
-    def place_example(self, *_: object) -> tuple[IntArray, RowKey] | None:
-        """Slots and row key of what `prepare_plain` reads, or None; always None in this twin, which gains nothing."""
-        return None
+    def place_example(
+        self, columns: Mapping[Any, int], fixed: int, y_true: object, y_pred: object, threshold: float | None
+    ) -> tuple[IntArray, RowKey] | None:
+        """Slots and row key of what `prepare_plain` reads, or None."""
+        if type(y_true) is set and type(y_pred) is set:
+            return self._place_sets(columns, y_true, y_pred)
+        if type(y_true) is not dict or type(y_pred) is not dict or threshold is not None:
+            return None
+        labels, predicted = (*y_true,), [*y_pred.values()]
+        if len(labels) != len(predicted) or set(map(type, labels)) != {str}:
+            return None  # before comparing: what is not plain may equal anything
+        if (*y_pred,) != labels:
+            if y_pred.keys() != y_true.keys():
+                return None
+            predicted = [y_pred[label] for label in labels]
+        if not {*map(type, y_true.values()), *map(type, predicted)} <= {bool, int}:
+            return None
+        try:
+            true, pred = bytes(y_true.values()), bytes(predicted)
+        except ValueError:
+            return None
+        if (true + pred).translate(None, b"\0\1"):
+            return None
+        known, first = self._last
+        if known != labels:
+            if not columns.keys() >= y_true.keys():
+                return None
+            first = 5 * np.array([columns[label] for label in labels], np.int64)
+            self._last = labels, first
+            self.reserve(len(columns))
+        # The outcomes of all labels at once, as the digits of two integers in base 256.
+        outcomes = (int.from_bytes(true, "little") + 2 * int.from_bytes(pred, "little")).to_bytes(len(true), "little")
+        slots, hits = first + np.frombuffer(outcomes, np.uint8), outcomes.count(3)
+        if fixed:
+            slots = slots[(slots != first) | (first >= 5 * fixed)]
+        return slots, (hits + outcomes.count(1), hits + outcomes.count(2), hits, 0)
+
+    def _place_sets(self, columns: Mapping[Any, int], true: set[Any], pred: set[Any]) -> tuple[IntArray, RowKey] | None:
+        if not {*map(type, true), *map(type, pred)} <= {str} or not (columns.keys() >= true and columns.keys() >= pred):
+            return None
+        self.reserve(len(columns))
+        slots = [5 * columns[label] + (3 if label in pred else 1) for label in true]
+        slots += [5 * columns[label] + 2 for label in pred - true]
+        return np.array(slots, np.int64), (len(true), len(pred), len(true & pred), 0)
 
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
         """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
         return None
 
-    def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int) -> Part | int:
-        """Prepare to count one example whose cells are already placed, or to take it back with sign -1."""
+    def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False) -> Part | int:
+        """Prepare to count one example whose cells are already placed, or to take it back with sign -1.
+
+        ``known``: it was surely counted.
+        """
         if sign > 0 and self.examples == _COUNT_MAX:
             return FULL
 
-        def change(value: _Value) -> _Value:
-            cells = np.zeros_like(value.cells)
-            cells.reshape(-1)[slots] = sign
-            return value.plus(sign, cells, [(key, sign)])
-
-        return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)
+        self._value.check(slots)
+        return self._prepared(lambda value: value.with_example(slots, key, sign), fixed, sign, known)
 
     # -- many examples -------------------------------------------------------------------------------------------------
 
@@ -222,22 +301,21 @@ class Counts:
 
         ``everywhere`` holds columns that every example mentions, without repeats.
         """
-        cells = np.zeros_like(self._value.cells)
+        cells = np.zeros((self._value.width, 5), np.int64)
         keys, _, _ = list_rows(examples, true, pred, mask, named, everywhere, cells)
         self._add(np.arange(len(cells)), fixed, cells, keys)
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
         """Add counts of distinct columns, of which declared ones derive their true negatives, and row keys."""
-        total = np.zeros_like(self._value.cells)
+        total = np.zeros((self._value.width, 5), np.int64)
         total[columns] = cells
         total[:fixed, 0] = 0
-        value = self._value.plus(len(keys), total, _by_key(*tally(keys)[:2]))
-        self._commit(self._cell.prepare_store(value))
+        self._cell.store(self._value.plus(len(keys), total, _by_key(*tally(keys)[:2])))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
     def prepare_merge(self, other: Counts, columns: IntArray | None, fixed: int, sign: int) -> Part | int:
-        """Prepare to add the other's counts, or to take them away with sign -1.
+        """Prepare to add the other's counts, or to take them away with sign -1; they must not change before the commit.
 
         ``columns`` says where its columns are here (None: the same). The first ``fixed`` columns here belong to
         declared labels, whose true negatives are derived.
@@ -245,27 +323,28 @@ class Counts:
         its = other._value
         if sign > 0 and its.examples > _COUNT_MAX - self.examples:
             return FULL
-        width = len(its.cells) if columns is None else min(len(its.cells), len(columns))
+        cells, rows = its.read()
+        width = its.width if columns is None else min(its.width, len(columns))
         places = np.arange(width) if columns is None else columns[:width]
         self.reserve(int(places.max(initial=-1)) + 1)
-        added = its.cells[:width].copy()
+        added = cells[:width].copy()
         added[places < fixed, 0] = 0
 
         def change(value: _Value) -> _Value:
-            cells = np.zeros_like(value.cells)
-            np.add.at(cells, places, sign * added)  # columns that nobody mentions may share a place
-            return value.plus(sign * its.examples, cells, [(key, sign * times) for key, times in its.rows.items()])
+            total = np.zeros((value.width, 5), np.int64)
+            np.add.at(total, places, sign * added)  # columns that nobody mentions may share a place
+            return value.plus(sign * its.examples, total, [(key, sign * times) for key, times in rows.items()])
 
-        return REFUSED if sign < 0 and not change(self._value).possible(fixed) else self._cell.prepare(change)
+        return self._prepared(change, fixed, sign)
 
     def cells(self, width: int) -> IntArray:
         """A copy of the counts of the first columns, shape (width, 5)."""
         self.reserve(width)
-        return self._value.cells[:width].copy()
+        return self._value.read()[0][:width].copy()
 
     def outcomes(self, columns: IntArray) -> IntArray:
         """The counts of some columns, shape (5, columns)."""
-        return np.ascontiguousarray(self._value.cells[columns].T)
+        return np.ascontiguousarray(self._value.read()[0][columns].T)
 
     def mentioned(self, width: int) -> Flags:
         """For each of the first columns, whether some example mentions it."""
@@ -273,20 +352,20 @@ class Counts:
 
     def at(self, slots: IntArray) -> IntArray:
         """The counts in some slots."""
-        return self._value.cells.reshape(-1)[slots]
+        return np.asarray(self._value.read()[0].reshape(-1)[slots])
 
     def times(self, key: RowKey) -> int:
         """How many examples had a row key."""
-        return self._value.rows.get(key, 0)
+        return self._value.read()[1].get(key, 0)
 
     def row_keys(self) -> tuple[IntArray, IntArray]:
         """The row keys that occur, in any order, shape (distinct, 4), and how many examples had each."""
-        rows = self._value.rows
+        _, rows = self._value.read()
         return np.array([*rows], np.int64).reshape(-1, 4), np.array([*rows.values()], np.int64)
 
     def held(self) -> int:
         """How many row keys take room, also those of which no example is left."""
-        return len(self._value.rows)
+        return len(self._value.read()[1])
 
     def compact(self) -> None:
         """Drop row keys of which no example is left; always done in this twin."""
@@ -294,14 +373,14 @@ class Counts:
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
         """Fill counts that are still empty."""
         self.reserve(len(cells))
-        total = np.zeros_like(self._value.cells)  # in the order of rows, whatever that of the cells is
+        total = np.zeros((self._value.width, 5), np.int64)  # in the order of rows, whatever that of the cells is
         total[: len(cells)] = cells
-        self._commit(self._cell.prepare_store(_Value(examples, total, dict(_by_key(keys, times)))))
+        self._cell.store(_Value(examples, total, dict(_by_key(keys, times))))
 
     def copy(self, root: Root) -> Counts:
         """An independent copy."""
         twin = Counts(root, 0)
-        twin._commit(twin._cell.prepare_store(self._value))
+        twin._cell.store(self._value)
         return twin
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Weighed
@@ -12,19 +14,32 @@ _LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cells: IntArray) -> IntArray:
     """Count rows of 0 and 1 into ``cells``, shape (columns, 5), and return their row keys, shape (examples, 4)."""
     sides = _sides(true, pred, mask)
-    in_true, in_pred, in_both, in_masked = (np.count_nonzero(side, axis=0) for side in sides)
-    cells[:, 0] += len(true) - in_true - in_pred + in_both - in_masked
+    in_true, in_pred, in_both, *in_masked = map(_column_sums, sides)
+    cells[:, 0] += len(true) - in_true - in_pred + in_both - sum(in_masked)
     cells[:, 1] += in_true - in_both
     cells[:, 2] += in_pred - in_both
     cells[:, 3] += in_both
-    cells[:, 4] += in_masked
-    return np.stack([np.count_nonzero(side, axis=1) for side in sides], axis=1)
+    cells[:, 4] += sum(in_masked)
+    keys = np.zeros((len(true), 4), np.int64)
+    for which, side in enumerate(sides):
+        keys[:, which] = _column_sums(side.T)
+    return keys
 
 
 def _sides(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> tuple[UInt8Array, ...]:
-    """Where a truth that is not masked is true, predicted, both; and where it is masked."""
-    masked = np.zeros_like(true) if mask is None else mask
-    return true & ~masked, pred & ~masked, true & pred & ~masked, masked
+    """Where a truth that is not masked is true, predicted, both; and where it is masked, unless it is nowhere."""
+    if mask is None:
+        return true, pred, true & pred
+    true, pred = true & ~mask, pred & ~mask
+    return true, pred, true & pred, mask
+
+
+def _column_sums(bits: UInt8Array) -> IntArray:
+    """How many bytes of each column are 1: counted as bytes, which hold at most 255."""
+    total = np.zeros(bits.shape[1], np.int64)
+    for start in range(0, len(bits), 255):
+        total += np.einsum("ij->j", bits[start : start + 255])
+    return total
 
 
 def list_rows(
@@ -40,10 +55,11 @@ def list_rows(
     rows = np.concatenate([none, *(np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in sides)])
     columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
     bits = np.concatenate([none, *(np.full(len(lists.places), bit) for lists, bit in sides)])
-    cell, which = np.unique(rows * width + columns, return_inverse=True)
-    outcome = np.zeros(len(cell), np.int64)
-    np.bitwise_or.at(outcome, which, bits)
-    outcome = np.minimum(outcome, 4)
+    cells_of_bits = np.sort(8 * (rows * width + columns) + bits)
+    cell = cells_of_bits >> 3
+    starts = np.flatnonzero(np.diff(cell, prepend=-1))
+    outcome = np.minimum(np.bitwise_or.reduceat(cells_of_bits & 7, starts) if len(starts) else starts, 4)
+    cell = cell[starts]
     row, column = np.divmod(cell, max(width, 1))
     slots = 5 * column + outcome
     counted = np.bincount(slots, minlength=5 * width).reshape(width, 5)
@@ -55,8 +71,15 @@ def list_rows(
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """The distinct rows of ``keys`` in lexicographic order, how often each occurs, and which one each row is."""
-    distinct, which, times = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    return distinct, times, which.reshape(-1)
+    spans = [int(largest) + 1 for largest in keys.max(axis=0, initial=0)]
+    room = math.prod(spans)
+    if room > 4 * len(keys) + 65536:
+        distinct, which, times = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+        return distinct, times, which.reshape(-1)
+    packed = np.ravel_multi_index(tuple(keys.T), spans)
+    full = np.bincount(packed, minlength=room)
+    present = np.flatnonzero(full)
+    return np.stack(np.unravel_index(present, spans), axis=1), full[present], (np.cumsum(full > 0) - 1)[packed]
 
 
 def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
@@ -82,10 +105,15 @@ def limbs(weights: FloatArray) -> tuple[int, FloatArray]:
 def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, weights: FloatArray) -> Weighed:
     """Sum the weights of rows of 0 and 1."""
     scale, digits = limbs(weights)
-    in_true, in_pred, both, gone = (side.astype(np.float64).T @ digits for side in _sides(true, pred, mask))
-    total = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, gone], axis=1)
+    total, sides = np.zeros((4, true.shape[1], digits.shape[1]), np.int64), _sides(true, pred, mask)
+    for start in range(0, len(digits), 1024):  # so that what is converted stays in cache
+        part = slice(start, start + 1024)
+        for sums, side in zip(total, sides, strict=False):
+            sums += (side[part].astype(np.float64).T @ digits[part]).astype(np.int64)
+    in_true, in_pred, both, masked = total
+    cells = np.stack([np.zeros_like(both), in_true - both, in_pred - both, both, masked], axis=1)
     keys = dense_rows(true, pred, mask, np.zeros((true.shape[1], 5), np.int64))
-    return Weighed(scale, total.astype(np.int64), *_weigh_keys(keys, digits))
+    return Weighed(scale, cells, *_weigh_keys(keys, digits))
 
 
 def weigh_lists(

@@ -47,9 +47,9 @@ def pack_columns(table, int least):
     return out
 
 
-def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t length, Py_ssize_t columns, int least):
+def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t end, Py_ssize_t length, Py_ssize_t columns, int least):
     cdef const uint8_t* raw = <const uint8_t*>PyBytes_AS_STRING(data)
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(data), column
+    cdef Py_ssize_t size = min(end, PyBytes_GET_SIZE(data)), column
     cdef int64_t[:, ::1] cell
     cdef uint64_t all_
     cdef int width

@@ -28,14 +28,14 @@ def pack_columns(table: IntArray, least: int) -> bytes:
     return b"".join(parts)
 
 
-def unpack_columns(data: bytes, at: int, length: int, columns: int, least: int) -> tuple[IntArray, int]:
-    """What `pack_columns` wrote at a place: the table and the place behind it; or any table, and why there is none.
+def unpack_columns(data: bytes, at: int, end: int, length: int, columns: int, least: int) -> tuple[IntArray, int]:
+    """What `pack_columns` wrote at a place, before the end: the table and the place behind it; or why there is none.
 
     Memory is bounded by what is asked for, which the caller has to bound.
     """
     table = np.zeros((columns, length), np.int64)
     for column in table:
-        if at >= len(data):
+        if at >= end:
             return table, CUT
         width = data[at]
         raw = data[at + 1 : at + 1 + length * width]
@@ -44,7 +44,7 @@ def unpack_columns(data: bytes, at: int, length: int, columns: int, least: int) 
             return table, WIDE
         if width < least:
             return table, OTHERWISE
-        if at > len(data):
+        if at > end:
             return table, CUT
         if width > least and raw[width - 1 :: width].count(0) == length:
             return table, OTHERWISE

@@ -34,10 +34,9 @@ class Pairs:
     many examples), and have then changed nothing.
     """
 
-    __slots__ = ("_cell", "_parts", "_root")
+    __slots__ = ("_cell", "_parts")
 
     def __init__(self, root: Root, parts: int) -> None:
-        self._root = root
         self._parts = parts
         self._cell = root.cell(_Counted(0, {}))
 
@@ -46,20 +45,17 @@ class Pairs:
         """How many examples were counted."""
         return int(self._cell.value.examples)
 
-    def _store(self, counted: _Counted) -> None:
-        self._root.commit([self._cell.prepare_store(counted)])
-
     def _prepared(self, examples: int, pairs: dict[Pair, int], sign: int) -> Part | int:
         def change(old: _Counted) -> _Counted:
             after = {pair: old.pairs.get(pair, 0) + sign * times for pair, times in pairs.items()}
             return _Counted(old.examples + sign * examples, {**old.pairs, **after})
 
-        new = change(self._cell.value)
+        new, part = self._cell.tried(change)
         if new.examples > _COUNT_MAX:
             return FULL
         if new.examples < 0 or min((new.pairs[pair] for pair in pairs), default=0) < 0:
             return REFUSED
-        return self._cell.prepare(change)
+        return part
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
@@ -98,7 +94,7 @@ class Pairs:
             times = np.bincount(which, minlength=len(distinct))
             for pair, count in zip(_tuples(distinct), times.tolist(), strict=True):
                 pairs[pair] = pairs.get(pair, 0) + count
-        self._store(_Counted(old.examples + examples, pairs))
+        self._cell.store(_Counted(old.examples + examples, pairs))
 
     # -- merging and reading ------------------------------------------------------------------------------------------
 
@@ -128,16 +124,16 @@ class Pairs:
     def compact(self) -> None:
         """Drop pairs of which no example is left."""
         examples, pairs = self._cell.value
-        self._store(_Counted(examples, {pair: times for pair, times in pairs.items() if times}))
+        self._cell.store(_Counted(examples, {pair: times for pair, times in pairs.items() if times}))
 
     def restore(self, examples: int, keys: IntArray, times: IntArray) -> None:
         """Fill counts that are still empty."""
-        self._store(_Counted(examples, dict(zip(_tuples(keys), times.tolist(), strict=True))))
+        self._cell.store(_Counted(examples, dict(zip(_tuples(keys), times.tolist(), strict=True))))
 
     def copy(self, root: Root) -> Pairs:
         """An independent copy."""
         twin = Pairs(root, self._parts)
-        twin._store(self._cell.value)
+        twin._cell.store(self._cell.value)
         return twin
 
 

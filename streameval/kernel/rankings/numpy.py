@@ -120,10 +120,9 @@ class RankCounts:
     has then changed nothing.
     """
 
-    __slots__ = ("_cell", "_root")
+    __slots__ = ("_cell",)
 
     def __init__(self, root: Root, width: int) -> None:
-        self._root = root
         self._cell = root.cell(_Counted(0, np.zeros(max(8, width), np.int64), ({}, {}, {})))
 
     @property
@@ -135,14 +134,11 @@ class RankCounts:
         """Make room for columns; what is counted stays the same."""
         old = self._cell.value
         if width > len(old.mentions):
-            self._store(old._replace(mentions=np.pad(old.mentions, (0, width - len(old.mentions)))))
+            self._cell.store(old._replace(mentions=np.pad(old.mentions, (0, width - len(old.mentions)))))
 
     def clear(self) -> None:
         """Drop every example."""
-        self._store(_Counted(0, np.zeros_like(self._cell.value.mentions), ({}, {}, {})))
-
-    def _store(self, counted: _Counted) -> None:
-        self._root.commit([self._cell.prepare_store(counted)])
+        self._cell.store(_Counted(0, np.zeros_like(self._cell.value.mentions), ({}, {}, {})))
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
@@ -194,7 +190,7 @@ class RankCounts:
             first = example
         for m, l, u, h, *sums in rows:  # noqa: E741
             add(2, (m, l, u, h), (1, *sums))
-        self._store(_change(len(rows), columns, mentions, tables, 1)(self._cell.value))
+        self._cell.store(_change(len(rows), columns, mentions, tables, 1)(self._cell.value))
 
     # -- merging and reading -------------------------------------------------------------------------------------------
 
@@ -208,13 +204,13 @@ class RankCounts:
         used = np.flatnonzero(added.mentions)
         places = used if columns is None else columns[used]
         change = _change(added.examples, places, added.mentions[used], added.tables, sign)
-        new = change(self._cell.value)
+        new, part = self._cell.tried(change)
         sums = [new.tables[which][key] for which, table in enumerate(added.tables) for key in table]
         if sign < 0 and (new.examples < 0 or (new.mentions < 0).any() or not all(map(_possible, sums))):
             return REFUSED
         if max(new.examples, *(max(values) for values in sums), 0) > _COUNT_MAX:
             return FULL
-        return self._cell.prepare(change)
+        return part
 
     def mentions(self, width: int) -> IntArray:
         """How many examples mention each of the first columns; 0 for declared labels."""
@@ -241,18 +237,18 @@ class RankCounts:
             {tuple(key): tuple(sums) for key, sums in zip(keys.tolist(), values.tolist(), strict=True)}
             for keys, values in tables
         )
-        self._store(_Counted(examples, wide, (groups, first, rows)))
+        self._cell.store(_Counted(examples, wide, (groups, first, rows)))
 
     def compact(self) -> None:
         """Drop keys of which no example is left."""
         old = self._cell.value
         groups, first, rows = ({key: sums for key, sums in table.items() if sums[0]} for table in old.tables)
-        self._store(old._replace(tables=(groups, first, rows)))
+        self._cell.store(old._replace(tables=(groups, first, rows)))
 
     def copy(self, root: Root) -> RankCounts:
         """An independent copy."""
         twin = RankCounts(root, 0)
-        twin._store(self._cell.value)
+        twin._cell.store(self._cell.value)
         return twin
 
 

@@ -1,10 +1,13 @@
 """The examples in a window, oldest first, in numpy: what the compiled twin does, and the fallback.
 
-Here every change copies all that is on the tape; the compiled twin only moves what is live now and then.
+Each example is an object, and a change appends to a list.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,29 +17,54 @@ from streameval.kernel.decisions.numpy import Counts
 from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, RowKey, ScoreArray, TapeContents
 
 
-class _Value(NamedTuple):
-    """How many slots, and how many scores, each example has, and all of them; weights and stamps."""
+class _Example(NamedTuple):
+    """What is known of an example."""
 
-    lengths: Int32Array
     slots: Int32Array
-    weights: FloatArray
-    stamps: IntArray
-    many: Int32Array
+    weight: float
+    stamp: int
     columns: Int32Array
     scores: ScoreArray
 
-    def plus(self, other: _Value) -> _Value:
-        return _Value._make([np.concatenate(parts) for parts in zip(self, other, strict=True)])
 
-    def part(self, start: int, stop: int) -> _Value:
+class _Value(NamedTuple):
+    """A list of which the entries from ``start`` to ``stop`` are on the tape; a change may write behind them.
+
+    ``weighted`` of them weigh other than 1, and ``kind`` is what scores are.
+    """
+
+    examples: list[_Example]
+    start: int
+    stop: int
+    weighted: int
+    kind: Any
+
+    def part(self, start: int, stop: int) -> list[_Example]:
         """Some of the examples."""
-        examples = slice(max(0, start), max(0, start, stop))
-        of_slots, of_scores = (
-            slice(int(lengths[: examples.start].sum()), int(lengths[: examples.stop].sum()))
-            for lengths in (self.lengths, self.many)
-        )
-        spans = (examples, of_slots, examples, examples, examples, of_scores, of_scores)
-        return _Value._make([array[span].copy() for array, span in zip(self, spans, strict=True)])
+        return self.examples[self.start + start : min(self.start + stop, self.stop)]
+
+    def plus(self, new: list[_Example], kind: Any) -> _Value:
+        """With more examples."""
+        examples, start, stop, weighted, old = self
+        if start > stop - start:
+            examples, start, stop = examples[start:stop], 0, stop - start
+        examples[stop:] = new
+        return _Value(examples, start, len(examples), weighted + _weighted(new), np.promote_types(old, kind))
+
+    def dropped(self, examples: int) -> _Value:
+        """Without the oldest examples."""
+        gone = self.part(0, examples)
+        return self._replace(start=self.start + len(gone), weighted=self.weighted - _weighted(gone))
+
+
+def _weighted(examples: list[_Example]) -> int:
+    return sum([one.weight != 1.0 for one in examples])
+
+
+def _flat(lists: Iterable[Any], kind: Any) -> tuple[Int32Array, Any]:
+    """How long lists are, and all their entries."""
+    parts = [np.zeros(0, kind), *lists]
+    return np.array([len(part) for part in parts[1:]], np.int32), np.concatenate(parts)
 
 
 class Tape:
@@ -50,9 +78,7 @@ class Tape:
 
     def __init__(self, root: Root, timed: bool) -> None:
         self.timed, self.earliest = timed, -(2**63)
-        none = np.zeros(0, np.int32)
-        value = _Value(none, none, np.zeros(0), np.zeros(0, np.int64), none, none, np.zeros(0, np.float32))
-        self._cell = root.cell(value)
+        self._cell = root.cell(_Value([], 0, 0, 0, np.float32))
 
     @property
     def _value(self) -> _Value:
@@ -62,17 +88,18 @@ class Tape:
     @property
     def examples(self) -> int:
         """How many examples are on the tape."""
-        return len(self._value.lengths)
+        return self._value.stop - self._value.start
 
     @property
     def weighted(self) -> int:
         """How many of them weigh other than 1."""
-        return int(np.count_nonzero(self._value.weights != 1.0))
+        return self._value.weighted
 
     @property
     def latest(self) -> int | None:
         """The stamp of the newest example."""
-        return int(self._value.stamps[-1]) if self.timed and self.examples else None
+        value = self._value
+        return value.examples[value.stop - 1].stamp if self.timed and value.stop > value.start else None
 
     def slide(self, *_: object) -> int:
         """Count one example of a common form and append it, then take back what is overdue.
@@ -89,8 +116,9 @@ class Tape:
 
     def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
         """Prepare to append one example without scores; the stamp is that of a timed tape."""
-        stamps = np.array([stamp], np.int64) if self.timed else None
-        return self.prepare_append(np.array([len(slots)], np.int32), slots.astype(np.int32), np.array([weight]), stamps)
+        none = np.zeros(0, np.int32), np.zeros(0, np.float32)
+        one = [_Example(slots.astype(np.int32), weight, stamp, *none)]
+        return self._cell.prepare(lambda value: value.plus(one, np.float32))
 
     def prepare_append(
         self, lengths: Int32Array, slots: Int32Array, weights: FloatArray | None, stamps: IntArray | None,
@@ -101,28 +129,32 @@ class Tape:
         ``scores``: how many each has, the columns of all, and they; None if there are none.
         """
         size = len(lengths)
-        weights = np.ones(size) if weights is None else np.array(weights, np.float64)
         if self.timed != (stamps is not None):
             raise ValueError("a timed tape takes stamps, and only that")
-        times = np.zeros(size, np.int64) if stamps is None else np.array(stamps, np.int64)
-        none = np.zeros(0, np.int32), np.zeros(0, np.float32)
-        many, columns, values = (np.zeros(size, np.int32), *none) if scores is None else scores
+        none = np.zeros(size, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
+        many, columns, values = none if scores is None else scores
         kind: Any = np.float32 if values.dtype == np.float32 else np.float64
-        new = _Value(
-            np.array(lengths, np.int32), np.array(slots, np.int32), weights, times,
-            np.array(many, np.int32), np.array(columns, np.int32), np.array(values, kind),
-        )  # fmt: skip
-        if new.lengths.min(initial=0) < 0 or new.slots.min(initial=0) < 0:
+        ends, ends_of_scores = np.cumsum([0, *lengths]).tolist(), np.cumsum([0, *many]).tolist()
+        if min(lengths, default=0) < 0 or slots.min(initial=0) < 0:
             raise ValueError("a length or a slot is negative")
-        sizes = new.lengths.sum(), size, size, size, new.many.sum(), new.many.sum()
-        if sizes != tuple(map(len, new[1:])):
+        fits = ends[-1] == len(slots) and ends_of_scores[-1] == len(columns) == len(values)
+        weighs, times = np.ones(size) if weights is None else weights, np.zeros(size) if stamps is None else stamps
+        if not fits or not size == len(weighs) == len(times) == len(many):
             raise ValueError("lengths, slots, weights, stamps and scores do not fit together")
-        return self._cell.prepare(lambda value: value.plus(new))
+        slots, columns, values = np.array(slots, np.int32), np.array(columns, np.int32), np.array(values, kind)
+        new = [
+            _Example(slots[a:b], weight, int(stamp), columns[c:d], values[c:d])
+            for (a, b), (c, d), weight, stamp in zip(
+                pairwise(ends), pairwise(ends_of_scores), weighs.tolist(), times.tolist(), strict=True
+            )
+        ]
+        return self._cell.prepare(lambda value: value.plus(new, kind))
 
     def overdue(self, size: int, limit: int) -> int:
         """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""
-        late = int(np.searchsorted(self._value.stamps, limit, "right")) if self.timed else 0
-        return max(0, late, self.examples - size)
+        examples, start, stop, *_ = self._value
+        late = bisect_right(examples, limit, start, stop, key=lambda one: one.stamp) - start if self.timed else 0
+        return max(0, late, stop - start - size)
 
     def prepare_drop(self, examples: int, counts: Counts | None = None) -> Part | int:
         """Prepare to take the oldest examples off the tape, and back from the counts if these are passed.
@@ -131,26 +163,26 @@ class Tape:
         """
         if counts is not None:
             return OTHER
-        return self._cell.prepare(lambda value: value.part(examples, len(value.lengths)))
+        return self._cell.prepare(lambda value: value.dropped(examples))
 
     def contents(self, start: int, stop: int) -> TapeContents:
         """Copies of what `prepare_append` took, of some of the examples; no weights if all on the tape are 1."""
         part = self._value.part(start, stop)
-        return part.lengths, part.slots, part.weights if self.weighted else None, part.stamps if self.timed else None
+        lengths, slots = _flat((one.slots for one in part), np.int32)
+        weights = np.array([one.weight for one in part], np.float64) if self.weighted else None
+        return lengths, slots, weights, np.array([one.stamp for one in part], np.int64) if self.timed else None
 
     def oldest(self, examples: int) -> list[tuple[IntArray, RowKey, float]]:
         """The slots, the row key and the weight of each of the oldest examples."""
-        part = self._value.part(0, examples)
         result: list[tuple[IntArray, RowKey, float]] = []
-        end = 0
-        for length, weight in zip(part.lengths.tolist(), part.weights.tolist(), strict=True):
-            start, end = end, end + length
-            slots = part.slots[start:end].astype(np.int64)
+        for one in self._value.part(0, examples):
+            slots = one.slots.astype(np.int64)
             _, fn, fp, tp, masked = np.bincount(slots % 5, minlength=5).tolist()
-            result.append((slots, (tp + fn, tp + fp, tp, masked), weight))
+            result.append((slots, (tp + fn, tp + fp, tp, masked), one.weight))
         return result
 
     def scores_of(self, start: int, stop: int) -> tuple[Int32Array, Int32Array, ScoreArray]:
         """Copies of the scores of some of the examples: how many each has, their columns, and they."""
         part = self._value.part(start, stop)
-        return part.many, part.columns, part.scores
+        many, columns = _flat((one.columns for one in part), np.int32)
+        return many, columns, _flat((one.scores for one in part), self._value.kind)[1]

@@ -9,7 +9,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from streameval.adapters.torch import sync
-from streameval.delivery.states import restored
+from streameval.progressive.states import restored
 
 PATIENCE = 120
 

@@ -160,7 +160,18 @@ def test_twins_agree_about_any_history(seed: int):
     assert same(pair, width)
     offsets, bins, counts, _, words = pair[1].table.read(np.arange(width), True)
     fresh = bins_of_width(0)[0].table
-    fresh.restore(pair[1].table.examples, pair[1].table.sides(np.arange(width)), offsets, bins, counts, words)
+    fresh.restore(pair[1].table.examples, pair[1].table.sides(np.arange(width)))
+    fresh.restore_bins(0, offsets, bins, counts, words)
+    for twin in pair:
+        first, low, at = 0, 0, 0
+        while at < len(bins):
+            some, numbers, times, _, sums = twin.table.read(np.arange(first, width), True, low, 3)
+            size = len(numbers)
+            assert some.tolist() == np.clip(offsets[first:] - at, 0, size).tolist()
+            assert size == min(3, len(bins) - at)
+            for part, every in ((numbers, bins), (times, counts), (sums, words)):
+                assert (part == every[at : at + size]).all()
+            first, low, at = first + int(np.searchsorted(some, size)) - 1, int(numbers[-1]) + 1, at + size
     assert everything(fresh, width) == everything(pair[1].table, width)
 
 

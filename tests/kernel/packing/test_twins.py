@@ -45,7 +45,7 @@ def test_tables_are_packed_alike_however_they_lie_and_read_back(table: np.ndarra
     data = before + written.pop()
     for twin in TWINS:
         for behind in (b"", b"\0", b"\xff" * 9):
-            found, at = twin.unpack_columns(data + behind, len(before), *table.shape, least)
+            found, at = twin.unpack_columns(data + behind, len(before), len(data), *table.shape, least)
             assert at == len(data)
             assert found.shape == table.shape
             assert found.tolist() == table.tolist()
@@ -63,7 +63,7 @@ def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
     shape = data.draw(st.sampled_from([table.shape, (table.shape[0] + 1, table.shape[1])]))
     cut = bytes(raw[: data.draw(st.integers(0, len(raw)))])
     for given_bytes in (bytes(raw), cut):
-        found = [twin.unpack_columns(given_bytes, 0, *shape, least) for twin in TWINS]
+        found = [twin.unpack_columns(given_bytes, 0, len(given_bytes), *shape, least) for twin in TWINS]
         assert len({at for _, at in found}) == 1
         if found[0][1] >= 0:
             assert len({str(values.tolist()) for values, _ in found}) == 1
@@ -74,7 +74,7 @@ def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
 def test_lengths_beyond_the_bytes_are_told_before_memory_is_asked_for_their_columns(length: int):
     for twin in TWINS:
         with pytest.raises((MemoryError, ValueError)):
-            twin.unpack_columns(b"\1" * 100, 0, length, 2**10, 0)
+            twin.unpack_columns(b"\1" * 100, 0, 100, length, 2**10, 0)
 
 
 @st.composite

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
-from streameval.evaluation.value import Mergeable, differences
+from streameval.evaluation.value import differences
 from streameval.schema.text import quoted
 from streameval.slices import Sliced
 from streameval.windows.base import Window
@@ -22,11 +22,13 @@ StateT = TypeVar("StateT", bound=AnyState)
 _CLASSES: tuple[type[AnyState], ...] = (Evaluator, Metric, Sliced, Rolling, TimeRolling, Tumbling, Fading)
 
 
-def restored(data: bytes) -> AnyState:
-    """What `to_bytes` was called on, whichever class it was."""
+def restored(data: bytes, *more: Any) -> AnyState:
+    """What `to_bytes` was called on, whichever class it was; ``more`` are classes that are taken besides states."""
     holder = holder_of(data)
-    kind = next((kind for kind in _CLASSES if kind._holder == holder), Evaluator)  # which names what anything else is
-    return kind.from_bytes(data)
+    kind: Any = next(
+        (kind for kind in (*_CLASSES, *more) if kind._holder == holder), Evaluator
+    )  # which says what is wrong
+    return kind.from_bytes(data)  # type: ignore[no-any-return]  # one of these, unless it is one of ``more``
 
 
 def check_class(state: object, name: str, *more: type) -> None:
@@ -34,19 +36,24 @@ def check_class(state: object, name: str, *more: type) -> None:
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
     if not isinstance(state, (Evaluator, Metric, Sliced, Window, *more)):
-        raise InputError(f"{name} takes an Evaluator, a metric such as F1(), a Sliced or a window, not {quoted(state)}")
+        *rest, last = (
+            "an Evaluator",
+            "a metric such as F1()",
+            "a Sliced",
+            "a window",
+            *(f"a {one.__name__}" for one in more),
+        )
+        raise InputError(f"{name} takes {', '.join(rest)} or {last}, not {quoted(state)}")
 
 
 def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
     """Raise `InputError` if a state has counted anything; ``name`` is who asks, and ``start`` how it starts."""
-    fresh = state.copy()
-    fresh.reset()
-    if fresh.to_bytes() != state.to_bytes():
+    if state.to_bytes() != state._fresh().to_bytes():
         this = f"this {type(state).__name__} has counted already"
         raise InputError(f"{name} starts {start}, but {this}; give one that has counted nothing{advice}")
 
 
-def check_compatible(fresh: Mergeable, state: Mergeable, context: str) -> None:
+def check_compatible(fresh: Any, state: Any, context: str) -> None:
     """Raise `MergeError` unless a state has the configuration of an empty one."""
     if differing := differences(fresh, state):
         same = "the same configuration" if type(fresh) is type(state) else "objects of one class"

@@ -1,0 +1,79 @@
+"""The lock that one writer at a time has on a file, for as long as its process lives."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import weakref
+from pathlib import Path
+
+from streameval.errors import InputError
+from streameval.wire.files import CLOSE_FIRST, FLAGS, hold, is_same, short_name
+
+_FLAGS = (
+    os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+_LONGEST = 255  # bytes of a name
+
+
+class PathLock:
+    """Holds a path by locking ``NAME.lock`` beside it, until it is released or the process ends, however it ends.
+
+    `InputError` if another holds it, in this process or in one that the message names. Where the file system cannot
+    lock, nothing is held. A forked child closes its copy, or the path would stay held after the end of its parent.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.target = Path(os.path.realpath(path))
+        name = f"{self.target.name}.lock"
+        short = len(os.fsencode(name)) <= _LONGEST
+        self._path = self.target.with_name(name if short else short_name(self.target, "lock"))
+        while True:
+            file = io.FileIO(os.open(self._path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666), "r+")
+            held = hold(file.fileno())
+            if held is False:
+                with file:
+                    raise InputError(f"{path} is held by {self._holder(file)}")
+            if held is None or is_same(self._path, os.fstat(file.fileno())):
+                break
+            file.close()  # who held it has removed it meanwhile
+        self._file: io.FileIO | None = file
+        if not held:
+            self.release()
+            return
+        file.truncate(0)
+        file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
+        _OPEN.add(self)
+
+    def _holder(self, file: io.FileIO) -> str:
+        if any(lock.target == self.target for lock in _OPEN):
+            return "an open Checkpointer of this process; close() it, or use with"
+        file.seek(0)
+        process, _, host = file.read(500).decode(errors="replace").strip().partition(" ")
+        who = f"process {process} on {host}" if host else "another process"
+        return f"a Checkpointer of {who}; let it end first, or give another path"
+
+    def release(self, *, remove: bool = True) -> None:
+        """Let others have the path; without removing the lock file, a copy in another process goes on holding it."""
+        _OPEN.discard(self)
+        file, self._file = self._file, None
+        if file is not None:
+            with file, contextlib.suppress(OSError):
+                if CLOSE_FIRST or not remove:
+                    file.close()
+                if remove:  # before it is unlocked where that is possible, or another's could be removed
+                    self._path.unlink()
+
+
+_OPEN: weakref.WeakSet[PathLock] = weakref.WeakSet()
+
+
+def _release_copies() -> None:
+    for lock in list(_OPEN):
+        lock.release(remove=False)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release_copies)

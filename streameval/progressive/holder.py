@@ -1,0 +1,107 @@
+"""What `Pending` and `Trace` share: they are saved with the evaluators that they update."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from streameval.errors import FormatError, InputError
+from streameval.evaluation.value import Saveable, differences, parameter_differences
+from streameval.progressive.states import check_class, restored
+from streameval.progressive.target import Target
+from streameval.wire.envelope import decoding, opened, sealed
+from streameval.wire.fields import NEVER_WRITTEN, Sink, Source, varint
+from streameval.wire.values import SPAN, put_value, take_value
+
+
+class Holder(Saveable):
+    """Updates evaluators that are its user's. Where they can be saved, so can it; it can be pickled in any case."""
+
+    _holder: ClassVar[int]
+    _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
+    _taken: ClassVar[tuple[type, ...]] = ()  # evaluators that can be saved in it, besides states
+    _strict = False  # whether what cannot be saved is refused at once
+
+    @abstractmethod
+    def _held(self) -> Mapping[str, Target]:
+        """The evaluators by name; a single one has the name ``""``."""
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """What it was constructed with besides the evaluators."""
+
+    @abstractmethod
+    def _put(self, sink: Sink) -> None:
+        """Write its content."""
+
+    @abstractmethod
+    def _take(self, source: Source) -> None:
+        """Become what `_put` wrote."""
+
+    @classmethod
+    def _over(cls, evaluators: Mapping[str, Any], parameters: Mapping[str, Any]) -> Self:
+        made: Any = cls
+        return made(evaluators[""] if [*evaluators] == [""] else evaluators, **parameters)  # type: ignore[no-any-return]
+
+    def _pieces(self) -> Iterator[bytes]:
+        sink = Sink()
+        for name in self._saved:
+            put_value(sink, self._parameters()[name], SPAN)
+        sink.varint(len(self._held()))
+        for name, target in self._held().items():
+            check_class(target.evaluator, f"a {type(self).__name__} that is saved", *self._taken)
+            sink.string(name)
+            data: bytes = target.evaluator.to_bytes()  # type: ignore[attr-defined]  # a state
+            sink += (varint(len(data)), data)
+        self._put(sink)
+        return sealed(self._holder, sink.pieces())
+
+    @classmethod
+    def _decoded(cls, data: bytes) -> Self:
+        _, source = opened(data, (cls._holder,))
+        with decoding():
+            parameters = {name: take_value(source, SPAN) for name in cls._saved}
+            named = [(source.string(), source.raw(source.varint())) for _ in range(source.count())]
+            made = cls._over({name: restored(state, *cls._taken) for name, state in named}, parameters)
+            made._take(source)
+            source.end()
+            if made.to_bytes() != bytes(data):
+                raise FormatError(NEVER_WRITTEN)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Holder):
+            return NotImplemented
+        try:
+            return self is other or self.to_bytes() == other.to_bytes()
+        except InputError:  # what cannot be saved is equal to itself
+            return False
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _fresh(self) -> Self:
+        """One like it, of copies that have counted nothing."""
+        states: list[tuple[str, Any]] = [(name, target.evaluator) for name, target in self._held().items()]
+        return self._over({name: state._fresh() for name, state in states}, self._parameters())
+
+    def _differences(self, other: Self) -> list[str]:
+        mine, theirs = self._held(), other._held()
+        one, two = (dict(each._parameters(), evaluators=[*each._held()]) for each in (self, other))
+        return parameter_differences(one, two) or [
+            text
+            for name in mine
+            for text in differences(mine[name].evaluator, theirs[name].evaluator)  # type: ignore[arg-type]  # states
+        ]
+
+    def _take_over(self, source: Self) -> None:
+        for name, target in self._held().items():
+            target.evaluator._take_over(source._held()[name].evaluator)  # type: ignore[attr-defined]  # states
+        self.__dict__.update(
+            {name: value for name, value in vars(source).items() if name not in ("_target", "_targets")}
+        )
+
+    def _refuse_unsavable(self) -> None:
+        self._strict = True
+        for target in self._held().values():
+            target.evaluator._refuse_unsavable()  # type: ignore[attr-defined]  # states

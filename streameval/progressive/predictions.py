@@ -1,0 +1,97 @@
+"""Independent copies of predictions, in memory and as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from operator import is_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.inputs.values import array_of
+from streameval.schema.text import quoted
+from streameval.wire.fields import Sink, Source, require, varint
+from streameval.wire.values import Names, Packed, packed, put_values, take_values, unpacked
+
+
+class Row(NamedTuple):
+    """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
+
+    labels: tuple[object, ...]
+    values: Packed | None
+
+
+def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
+    """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping."""
+    if isinstance(y_pred, Mapping):
+        same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
+        return Row(labels if same else tuple(y_pred), packed(tuple(y_pred.values())))
+    if isinstance(y_pred, AbstractSet):
+        return Row(tuple(y_pred), None)
+    if isinstance(y_pred, list | tuple):
+        return y_pred[:]
+    if hasattr(y_pred, "items") and hasattr(y_pred, "iloc"):  # a pandas Series
+        return y_pred.copy()  # type: ignore[attr-defined]
+    if hasattr(y_pred, "__array__"):
+        return np.array(array_of(y_pred, "y_pred"), subok=True)
+    raise InputError(
+        "y_pred must be a set, list or tuple of labels, a mapping label -> value, or a 1-D array, "
+        f"not {type(y_pred).__name__} ({quoted(y_pred)})"
+    )
+
+
+def from_compact(row: object) -> object:
+    """The prediction behind a copy made by `compact_copy`."""
+    if type(row) is not Row:
+        return row
+    return set(row.labels) if row.values is None else dict(zip(row.labels, unpacked(row.values), strict=True))
+
+
+_SET, _MAPPING, _LIST, _OBJECTS, _ARRAY = range(5)
+_TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
+
+
+class Predictions:
+    """Writes or reads compact copies one after the other; labels that are those of the one before are written once."""
+
+    def __init__(self) -> None:
+        self._sets, self._mappings = Names(), Names()
+
+    def put(self, sink: Sink, row: Any) -> None:
+        """Write a copy; `InputError` if it holds what cannot be saved."""
+        if hasattr(row, "iloc") and row.index.is_unique:  # it is read like the mapping
+            row = Row(tuple(label for label, _ in row.items()), tuple(value for _, value in row.items()))
+        kind = row.dtype.newbyteorder("<").str if type(row) is np.ndarray and row.ndim == 1 else ""
+        if type(row) is Row and row.values is None:
+            sink.byte(_SET)
+            self._sets.put(sink, row.labels, ordered=True)
+        elif type(row) is Row and row.values is not None:
+            sink.byte(_MAPPING)
+            self._mappings.put(sink, row.labels)
+            put_values(sink, row.values)
+        elif type(row) in (list, tuple) or kind[1:2] in ("U", "O"):
+            sink.byte(_OBJECTS if kind else _LIST)
+            put_values(sink, tuple(row.tolist() if kind else row))
+        elif kind in _TYPES:
+            sink += (bytes((_ARRAY, _TYPES.index(kind))), varint(row.nbytes), row.astype(kind).tobytes())
+        else:
+            raise InputError(f"{quoted(row)}, a {type(row).__name__}, cannot be saved; give labels or a 1-D array")
+
+    def take(self, source: Source) -> object:
+        """What `put` wrote."""
+        form = source.byte(_ARRAY)
+        if form == _ARRAY:
+            kind = np.dtype(_TYPES[source.byte(len(_TYPES) - 1)])
+            raw = source.raw(source.varint())
+            require(kind != np.bool_ or max(raw, default=0) <= 1)
+            return np.frombuffer(raw, kind).astype(kind.newbyteorder("="))
+        if form == _SET:
+            return Row(self._sets.take(source), None)
+        if form == _MAPPING:
+            row = Row(self._mappings.take(source), take_values(source))
+            require(len(row.labels) == len(row.values or ()))
+            return row
+        values = [*unpacked(take_values(source))]
+        return values if form == _LIST else np.fromiter(values, object)

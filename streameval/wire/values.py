@@ -1,0 +1,161 @@
+"""Plain values of Python as bytes, each in one form: keys, labels, scores and times, and collections of them."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from streameval.errors import FormatError, InputError
+from streameval.schema.text import quoted
+from streameval.wire.fields import Sink, Source, require, varint
+
+_NONE, _FALSE, _TRUE, LABEL, _BYTES, TUPLE, FLOAT, _LOCAL, _ZONED, _DATE, SPAN = range(11)
+_DEEPEST = 8  # tuples within tuples
+_LOCAL_EPOCH, _EPOCH = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_PLAIN = "str, int, bool, bytes, None or tuples of these"
+_KNOWN = {TUPLE: _PLAIN, FLOAT: f"float, {_PLAIN}", SPAN: "a number, a date or a timedelta of whole microseconds"}
+
+Packed: TypeAlias = "bytes | array[float] | tuple[Any, ...]"
+"""Values in little memory: booleans as bytes, floats as an array, anything else as it is."""
+
+
+def put_value(sink: Sink, value: object, top: int, name: str = "the value") -> None:
+    """Write a value whose kind is at most ``top``; `InputError` if it is of no such kind. ``name`` is what it is."""
+    try:
+        _put(sink, value, top, _DEEPEST)
+    except (ValueError, OverflowError):  # of no such kind; or a string that is no Unicode, or a year past 9999 in UTC
+        what = f"{name} {quoted(value)}, of type {type(value).__name__}"
+        raise InputError(f"{what}, cannot be saved; give {_KNOWN[top]}") from None
+
+
+def _put(sink: Sink, value: Any, top: int, depth: int) -> None:
+    value = _plain(value)
+    kind = type(value)
+    if value is None or kind is bool:
+        sink.byte(_NONE if value is None else _FALSE + value)
+    elif kind is str or kind is int:
+        sink.byte(LABEL)
+        sink.label(value)
+    elif kind is bytes and top > LABEL:
+        sink += (bytes((_BYTES,)), varint(len(value)), value)
+    elif kind is tuple and top > LABEL and depth:
+        sink += (bytes((TUPLE,)), varint(len(value)))
+        for one in value:
+            _put(sink, one, top, depth - 1)
+    elif kind is float and top >= FLOAT:
+        sink.append(struct.pack("<Bd", FLOAT, value))
+    elif top < SPAN or getattr(value, "nanosecond", False) or getattr(value, "nanoseconds", False):  # of pandas
+        raise ValueError
+    elif kind is date:
+        sink.byte(_DATE)
+        sink.label(value.toordinal() - _EPOCH.toordinal())
+    elif isinstance(value, datetime):
+        local = value.utcoffset() is None
+        sink.byte(_LOCAL if local else _ZONED)
+        sink.label((value - _LOCAL_EPOCH if local else value.astimezone(UTC) - _EPOCH) // _MICROSECOND)
+    elif isinstance(value, timedelta):
+        sink.byte(SPAN)
+        sink.label(value // _MICROSECOND)
+    else:
+        raise ValueError
+
+
+def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
+    """What `put_value` wrote."""
+    kind = source.byte(top)
+    if kind < LABEL:
+        return (None, False, True)[kind]
+    if kind == _BYTES:
+        return source.raw(source.varint())
+    if kind == TUPLE:
+        require(depth > 0)
+        return tuple([take_value(source, top, depth - 1) for _ in range(source.count())])
+    if kind == FLOAT:
+        return source.number()
+    value = source.label()
+    if kind == LABEL:
+        return value
+    require(isinstance(value, int))
+    if kind == _DATE:
+        return date.fromordinal(_EPOCH.toordinal() + int(value))
+    since = timedelta(microseconds=int(value))
+    return since if kind == SPAN else (_LOCAL_EPOCH if kind == _LOCAL else _EPOCH) + since
+
+
+def _plain(value: Any) -> Any:
+    """The value behind a scalar of numpy."""
+    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufSU" else value
+
+
+def packed(values: tuple[Any, ...]) -> Packed:
+    """Values in little memory."""
+    kinds = set(map(type, values))
+    return bytes(values) if kinds == {bool} else array("d", values) if kinds == {float} else values
+
+
+def unpacked(values: Packed) -> Iterable[Any]:
+    """What was packed."""
+    return map(bool, values) if type(values) is bytes else values
+
+
+def put_values(sink: Sink, values: Packed) -> None:
+    """Write how many values there are, and each of them."""
+    values = packed(tuple(map(_plain, values))) if type(values) is tuple else values
+    form = (tuple, bytes, array).index(type(values))
+    sink += (varint(len(values)), bytes((form,)))
+    if type(values) is tuple:
+        for value in values:
+            put_value(sink, value, FLOAT)
+    else:
+        sink.append(values if type(values) is bytes else np.array(values, "<f8").tobytes())
+
+
+def take_values(source: Source) -> Packed:
+    """What `put_values` wrote."""
+    size, form = source.count(), source.byte(2)
+    if form == 0:
+        return tuple([take_value(source, FLOAT) for _ in range(size)])
+    raw = source.raw(size if form == 1 else 8 * size)
+    require(form == 2 or max(raw, default=0) <= 1)
+    return raw if form == 1 else array("d", np.frombuffer(raw, "<f8").astype(np.float64).tobytes())
+
+
+class Names:
+    """Writes or reads tuples of distinct names one after the other. Those of the one before are not written again."""
+
+    def __init__(self) -> None:
+        self._names: tuple[Any, ...] | None = None
+        self._raw = b""
+        self._strings: dict[str, str] = {}  # so that names share them
+
+    def put(self, sink: Sink, names: tuple[Any, ...], *, ordered: bool = False) -> None:
+        """Write names; ``ordered`` if in the order of their bytes, whatever their own."""
+        same = names is self._names
+        if not same:
+            parts = list(map(_bytes_of, names))
+            raw = b"".join([varint(len(parts)), *(sorted(parts) if ordered else parts)])
+            same = raw == self._raw
+            self._names, self._raw = names, raw
+        sink.append(b"\0" if same else b"\1" + self._raw)
+
+    def take(self, source: Source) -> tuple[Any, ...]:
+        """What `put` wrote; where names are the same again, the same tuple."""
+        if source.byte(1):
+            names = [take_value(source, FLOAT) for _ in range(source.count())]
+            self._names = tuple([self._strings.setdefault(one, one) if type(one) is str else one for one in names])
+            require(len(set(self._names)) == len(self._names))
+        if self._names is None:
+            raise FormatError("the names of nothing before")
+        return self._names
+
+
+def _bytes_of(value: object) -> bytes:
+    sink = Sink()
+    put_value(sink, value, FLOAT)
+    return b"".join(sink.pieces())

@@ -1,0 +1,116 @@
+"""No command writes over what it reads, nor, unless it is told to, over what it did not write."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import streameval as se
+from tests.cli.test_run import COLUMNS, OK, refused
+
+SCORED = b'{"a":["x"],"s":{"x":0.75,"y":0.25}}\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("d.jsonl").write_bytes(OK)
+    Path("s.jsonl").write_bytes(SCORED)
+    Path("link").symlink_to("d.jsonl")
+    os.link("d.jsonl", "hard")
+    Path("t.json").write_text('{"x": 0.5}')
+    state = se.Evaluator()
+    state.update({"x"}, {"x"})
+    for name in ("one", "two"):
+        state.save(name)
+    return tmp_path
+
+
+def content() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+@pytest.mark.parametrize("args", [
+    *(("evaluate", "d.jsonl", *COLUMNS, "--save", name) for name in ("d.jsonl", "./d.jsonl", "link", "hard")),
+    ("evaluate", "*.jsonl", *COLUMNS, "--report", "d.jsonl"), ("evaluate", "link", *COLUMNS, "--report", "d.jsonl"),
+    ("evaluate", "s.jsonl", "-a", "a", "-s", "s", "-t", "t.json", "--save", "t.json"),
+    ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save", "s.jsonl"), ("thresholds", "one", "--save", "one"),
+    ("show", "one", "--report", "one"), ("merge", "one", "two", "--report", "two"),
+])  # fmt: skip
+def test_what_is_read_is_never_written(run, folder, args, force):
+    before = content()
+    refused(run(*args, *force), f"{args[-2]} {Path(args[-1])} is a file that is read; name another")
+    assert content() == before
+
+
+def test_a_file_that_standard_input_reads_is_not_written(folder):
+    command = [sys.executable, "-m", "streameval", "evaluate", "-", *COLUMNS, "--save", "d.jsonl", "--force"]
+    with Path("d.jsonl").open("rb") as rows:
+        done = subprocess.run(command, stdin=rows, capture_output=True, text=True, check=False)
+    assert (done.returncode, "--save d.jsonl is a file that is read" in done.stderr) == (2, True)
+    assert Path("d.jsonl").read_bytes() == OK
+
+
+@pytest.mark.parametrize("names", [("new", "new"), ("new", "./new"), ("one", "one")])
+@pytest.mark.parametrize("args", [("evaluate", "d.jsonl", *COLUMNS, "--save"), ("merge", "one", "two", "--save")])
+def test_two_results_need_two_files(run, folder, args, names):
+    before = content()
+    refused(
+        run(*args, names[0], "--report", names[1]), f"--report {Path(names[1])} is the file of --save; name another"
+    )
+    assert content() == before
+
+
+@pytest.mark.parametrize("args", [
+    ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("evaluate", "d.jsonl", *COLUMNS, "--report"),
+    ("merge", "one", "two", "--save"), ("show", "one", "--report"), ("demo", "--rows", "9", "--write"),
+    ("demo", "--rows", "9", "--report"), ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"),
+])  # fmt: skip
+def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):
+    path = Path("thesis.tex")
+    for foreign in (b"x", b"<!doctype html><title>streameval</title>", b'{"streamevals": 1}', b"\x89PNG\r\n", b"\n"):
+        path.write_bytes(foreign)
+        refused(run(*args, "thesis.tex"), f"{args[-1]} thesis.tex is a file that streameval did not write", "--force")
+        assert path.read_bytes() == foreign
+    assert run(*args, "thesis.tex", "--force").code == 0
+    ours = path.read_bytes()
+    assert ours != foreign
+    for again in (ours, b"", se.Checkpoint(se.F1()).to_bytes()):
+        path.write_bytes(again)
+        assert run(*args, "thesis.tex").code == 0
+        assert path.read_bytes() == ours
+
+
+def test_devices_are_written_to(run, folder):
+    command = ["evaluate", "d.jsonl", *COLUMNS, "--save", "/dev/null", "--report", "/dev/null"]
+    assert run(*command).code == 0
+    assert run("demo", "--rows", "9", "--write", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+    shell = [sys.executable, "-m", "streameval", "show", "one", "-f", "json", "--report", "/dev/stderr"]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["examples"] == 1
+    assert done.stderr.startswith("<!doctype html>")
+
+
+def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
+    for name, examples in (("one", 2), ("./two", 3)):
+        ran = run("merge", "one", "two", "--save", name)
+        assert (ran.code, ran.err) == (0, f"{Path(name)} was one of the merged states, and now holds their sum\n")
+        assert se.load(name).examples == examples
+    before = content()
+    se.F1().save("single")
+    refused(run("merge", "one", "single", "--save", "one"), "they do not merge")
+    assert content() == before | {"single": se.F1().to_bytes()}
+
+
+@pytest.mark.parametrize("name", ["n" * 256, "absent/state", "d.jsonl/state"])
+def test_what_cannot_be_written_is_told_before_a_row_is_read(run, folder, name):
+    Path("bad.jsonl").write_bytes(b"{")
+    for option in ("--save", "--report"):
+        refused(run("evaluate", "bad.jsonl", *COLUMNS, option, name), f"{option} {name} cannot be written: ")

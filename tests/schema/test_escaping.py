@@ -1,0 +1,133 @@
+"""Labels in text of other formats: what was escaped can be undone, and different labels have different text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from streameval.schema.escaping import (
+    csv_cell,
+    label_text,
+    markdown_cell,
+    mlflow_label,
+    prometheus_label,
+    shortened,
+    visible_json,
+)
+from tests.support.effort import cases
+
+HARD = "\\'=+-@\t\r\n\x1b\x9b\u2028\u202ex7nu_.#0 é|<&*`[~"
+STRINGS = st.one_of(
+    st.text(HARD, max_size=6),
+    st.text(max_size=8),
+    st.sampled_from(["", ".", "..", "None", "True", "7", "-7", "0x1", "=cmd|' /C calc'!A0", "&lt;", "<img onerror=x>"]),
+)
+INTEGERS = st.one_of(st.integers(-9, 9), st.integers())
+HUGE = 10**5000  # more digits than Python writes
+LABELS = st.one_of(STRINGS, INTEGERS)
+
+
+def undone(text: str) -> str:
+    """What control characters and backslashes were."""
+    one = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+    pattern = r"\\(\\|[tnr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
+    return re.sub(pattern, lambda mark: one.get(mark[0]) or chr(int(mark[1][1:], 16)), text)
+
+
+def through_csv(cell: str) -> str:
+    """What a reader of CSV makes of a cell."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerow([cell, "end"])
+    ((read, _),) = csv.reader(io.StringIO(file.getvalue(), newline=""))
+    return read
+
+
+@settings(deadline=None, max_examples=cases(500))
+@given(STRINGS)
+def test_strings_in_csv_can_be_read_back_and_begin_no_formula(label: str):
+    cell = through_csv(csv_cell(label))
+    assert cell.isprintable()
+    assert not cell.startswith(("=", "+", "-", "@"))
+    assert undone(cell.removeprefix("'")) == label
+    assert cell.startswith("'") is label.startswith(("=", "+", "-", "@", "\t", "\r", "'"))
+    assert csv_cell(label, raw=True) == label
+
+
+@given(INTEGERS)
+def test_numbers_in_csv_stay_as_they_are(number: int):
+    assert int(csv_cell(number)) == number
+    assert int(csv_cell(HUGE), 16) == HUGE
+    assert csv_cell(number) == csv_cell(number, raw=True) == csv_cell(number, typed=True)
+    assert csv_cell(-0.5) == "-0.5"
+
+
+@settings(deadline=None, max_examples=cases(500))
+@given(LABELS)
+def test_markdown_shows_the_label_and_no_markup(label: str | int):
+    text = label_text(label)
+    row = f"| a | b |\n|---|---|\n| {markdown_cell(text)} | x |\n"
+    parsed = MarkdownIt("js-default", {"html": True, "linkify": False}).parse(row)
+    cell = [token for token in parsed if token.type == "inline"][2]
+    assert {child.type for child in cell.children} == {"text"}
+    assert "".join(child.content for child in cell.children) == text
+    assert undone(text[1:-1] if text[0] == "'" else text) == str(label)
+
+
+@given(st.recursive(LABELS.filter(lambda label: isinstance(label, str)), st.lists))
+def test_json_is_visible_and_holds_the_same(value: object):
+    text = visible_json(json.dumps(value, ensure_ascii=False, indent=1))
+    assert text.replace("\n", "").isprintable()
+    assert json.loads(text) == value
+
+
+def label_of_mlflow(text: str) -> str:
+    return re.sub("_x([0-9a-f]*)_", lambda mark: chr(int(mark[1], 16)) if mark[1] else "", text)
+
+
+@settings(deadline=None, max_examples=cases(500))
+@given(STRINGS)
+def test_strings_in_prometheus_and_mlflow_can_be_read_back(label: str):
+    for mixed in (False, True):
+        shown = prometheus_label(label, mixed=mixed)
+        assert shown
+        assert shown.isprintable()
+        assert undone(shown[1:-1] if shown[0] == "'" else shown) == label
+        name = mlflow_label(label, mixed=mixed)
+        assert re.fullmatch("[A-Za-z0-9_. -]+", name)
+        assert name.strip(".")
+        assert label_of_mlflow(name) == label
+
+
+FORMS = {
+    "csv": lambda label: (csv_cell(label), type(label)), "slice": lambda label: csv_cell(label, typed=True),
+    "markdown": lambda label: markdown_cell(label_text(label, mixed=True)),
+    "prometheus": lambda label: prometheus_label(label, mixed=True),
+    "mlflow": lambda label: mlflow_label(label, mixed=True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@settings(deadline=None, max_examples=cases(300))
+@given(st.lists(LABELS, unique_by=lambda label: (type(label), label)))
+@example(
+    ["\n", "\\n", "\\\n", "", "''", "'", "7", 7, "'7'", "'7", "#7", "_x_7", "_x_", "_empty_", "a/b", "a_x2f_b", "_x2f?"]
+)
+def test_different_labels_have_different_text(form, labels: list[str | int]):
+    labels = [*labels, HUGE, HUGE + 1, -HUGE, hex(HUGE)]
+    assert len({form(label) for label in labels}) == len(labels)
+
+
+def test_long_names_are_cut_to_names_that_stay_different():
+    names = ["a" * 199, "a" * 200, "a" * 201, "a" * 5000, "a" * 5000 + "b"]
+    cut = [shortened(name, 200) for name in names]
+    again = [shortened(name, 200) for name in cut]  # names made to look like a cut one
+    assert cut[0] == names[0]
+    assert [len(name) for name in cut[1:]] == [200] * 4
+    assert len({*cut, *again[1:]}) == 9

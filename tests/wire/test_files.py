@@ -1,0 +1,294 @@
+"""A file that is replaced keeps what its owner made of it, and every refusal names it and leaves it as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streameval.wire import files
+from streameval.wire.files import check_writable, write_file
+
+posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX alone")
+root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def temporary(target: Path, slot: int) -> Path:
+    return target.with_name(files.short_name(target, f"{slot}.tmp"))
+
+
+def failing(code: int) -> Any:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0o027)
+    yield
+    os.umask(before)
+
+
+# -- what is written --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [3], [1] * 1000, [2**18 + 1, 0, 5, 2**20, 1]])
+def test_pieces_are_one_file(sizes: list[int], tmp_path: Path):
+    pieces = [bytes([place % 251]) * size for place, size in enumerate(sizes)]
+    write_file(tmp_path / "state", iter(pieces))
+    assert content(tmp_path) == {"state": b"".join(pieces)}
+
+
+def test_pieces_that_fail_leave_the_old_file(tmp_path: Path):
+    def pieces() -> Iterator[bytes]:
+        yield b"x" * 2**19
+        raise ZeroDivisionError
+
+    write_file(tmp_path / "state", b"old")
+    with pytest.raises(ZeroDivisionError):
+        write_file(tmp_path / "state", pieces())
+    assert content(tmp_path) == {"state": b"old"}
+
+
+# -- who may read it --------------------------------------------------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("old", [0o600, 0o640, 0o666, 0o444])
+def test_the_mode_is_kept_and_nobody_reads_the_new_content_before(
+    old: int, umask: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path, seen, write, chmod = tmp_path / "state", [], os.write, os.fchmod
+    path.write_bytes(b"old")
+    path.chmod(old)
+    monkeypatch.setattr(os, "fchmod", lambda *to: seen.append(stat.S_IMODE(os.fstat(to[0]).st_mode)) or chmod(*to))
+    monkeypatch.setattr(os, "write", lambda *to: seen.append(stat.S_IMODE(os.fstat(to[0]).st_mode)) or write(*to))
+    write_file(path, b"new")
+    assert (mode(path), seen, path.read_bytes()) == (old, [0o600, old], b"new")
+
+
+@posix
+def test_a_new_file_has_the_mode_of_the_umask(umask: None, tmp_path: Path):
+    write_file(tmp_path / "state", b"new")
+    assert mode(tmp_path / "state") == 0o640
+
+
+@root
+def test_owner_and_group_are_kept_and_without_the_group_its_rights_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "state"
+    for lost, owners, bits in (
+        ((), (12345, 23456), 0o664),
+        ((12345,), (0, 23456), 0o664),  # the owner alone cannot be kept
+        ((12345, -1), (0, 0), 0o604),
+    ):
+        path.write_bytes(b"old")
+        os.chown(path, 12345, 23456)
+        path.chmod(0o664)
+        chown = os.fchown
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fchown", lambda *to, no=lost: failing(errno.EPERM)() if to[1] in no else chown(*to))  # noqa: B023
+            write_file(path, b"new")
+        found = path.stat()
+        assert ((found.st_uid, found.st_gid), mode(path)) == (owners, bits)
+
+
+def access_list(group: int) -> bytes:
+    """The user 1000 reads and writes, the group does what is said."""
+    entries = [(1, 6, 2**32 - 1), (2, 6, 1000), (4, group, 2**32 - 1), (16, 6, 2**32 - 1), (32, 0, 2**32 - 1)]
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> Path:
+    """A file with an access list and an attribute of the user."""
+    path = tmp_path / "state"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.origin", b"monday")
+        os.setxattr(path, "system.posix_acl_access", access_list(0))
+    except (OSError, AttributeError):
+        pytest.skip("no attributes or access lists in this folder")
+    return path
+
+
+def test_attributes_and_access_lists_are_kept(listed: Path):
+    write_file(listed, b"new")
+    assert os.getxattr(listed, "user.origin") == b"monday"
+    assert os.getxattr(listed, "system.posix_acl_access") == access_list(0)
+    assert (listed.read_bytes(), mode(listed)) == (b"new", 0o660)
+
+
+def test_an_access_list_that_cannot_be_kept_gives_its_rights_to_nobody(listed: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "setxattr", failing(errno.ENOTSUP))
+    write_file(listed, b"new")
+    assert (listed.read_bytes(), mode(listed), os.listxattr(listed)) == (b"new", 0o600, [])
+
+
+def test_an_access_list_of_the_folder_is_not_for_a_file_that_was_without(listed: Path):
+    plain = listed.with_name("plain")
+    plain.write_bytes(b"old")
+    plain.chmod(0o640)
+    os.setxattr(listed.parent, "system.posix_acl_default", access_list(6))
+    write_file(plain, b"new")
+    assert (mode(plain), os.listxattr(plain)) == (0o640, [])
+    write_file(listed.with_name("new"), b"new")
+    assert os.listxattr(listed.with_name("new")) == ["system.posix_acl_access"]
+
+
+# -- where it is written ----------------------------------------------------------------------------------------------
+
+
+@posix
+def test_links_lead_to_what_is_replaced(tmp_path: Path):
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("away/real")
+    (tmp_path / "dangling").symlink_to(away / "later")
+    write_file(tmp_path / "link", b"new")
+    write_file(tmp_path / "dangling", b"newer")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "dangling").is_symlink()
+    assert content(away) == {"real": b"new", "later": b"newer"}
+    os.link(away / "real", tmp_path / "hard")
+    write_file(away / "real", b"newest")
+    assert (tmp_path / "hard").read_bytes() == b"new"  # as the documentation says
+
+
+@posix
+@pytest.mark.parametrize(
+    ("name", "code", "why"),
+    [
+        ("loop", errno.ELOOP, "symbolic links"),
+        ("folder", errno.EEXIST, "is a folder"),
+        ("pipe", errno.EEXIST, "no ordinary file"),
+        ("absent/state", errno.ENOENT, "there is no folder .*absent; create it first"),
+        ("file/state", errno.ENOTDIR, "Not a directory"),
+        ("n" * 256, errno.ENAMETOOLONG, "too long"),
+        ("closed/state", errno.EACCES, "closed does not allow it, and a file is replaced through its folder"),
+    ],
+)
+@pytest.mark.parametrize("call", [check_writable, lambda path: write_file(path, b"new")], ids=["check", "write"])
+def test_what_cannot_be_written_is_named_with_the_reason(
+    call: Any, name: str, code: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "file").write_bytes(b"old")
+    os.mkfifo(tmp_path / "pipe")
+    if name.startswith("closed"):  # to root nothing is
+        monkeypatch.setattr(os, "open", failing(errno.EACCES))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(OSError, match=why) as caught:
+        call(tmp_path / name)
+    assert (caught.value.errno, caught.value.filename) == (code, str(tmp_path / name))
+    monkeypatch.undo()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_longest_name_is_written(tmp_path: Path):
+    name = "n" * 255
+    for data in (b"old", b"new"):
+        check_writable(tmp_path / name)
+        write_file(tmp_path / name, data)
+        assert content(tmp_path) == {name: data}
+
+
+# -- what systems lack or answer --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("call", ["open", "fsync"])
+def test_a_folder_that_cannot_be_synced_is_told_only_where_it_could_be(
+    call: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(files, "replace_file", lambda *_: monkeypatch.setattr(os, call, failing(code)))
+    told = pytest.raises(OSError, match="replaced, but may not survive a power cut")
+    with told if code == errno.EIO else contextlib.nullcontext():
+        write_file(tmp_path / "state", b"new")
+
+
+def test_a_rename_that_is_done_although_it_is_said_to_fail_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda *names: replace(*names) and failing(errno.ENOENT)())
+    write_file(tmp_path / "state", b"new")
+    assert content(tmp_path) == {"state": b"new"}
+
+
+@pytest.mark.parametrize("lacking", ["fchmod", "fchown", "listxattr", "flock", "open files that can be renamed"])
+def test_what_a_platform_lacks_is_left_out(lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "state"
+    write_file(path, b"old")
+    path.chmod(0o640)
+    if lacking == "flock":
+        monkeypatch.setattr(files, "hold", lambda _file: None)
+    elif lacking.startswith("open"):
+        monkeypatch.setattr(files, "CLOSE_FIRST", True)
+    else:
+        monkeypatch.delattr(os, lacking)
+    write_file(path, b"new")
+    assert content(tmp_path) == {"state": b"new"}
+    assert mode(path) == (0o600 if lacking == "fchmod" else 0o640)
+    with pytest.raises(ZeroDivisionError):
+        write_file(path, (1 // 0 for _ in "a"))
+    assert content(tmp_path) == {"state": b"new"}
+
+
+# -- what the killed leave --------------------------------------------------------------------------------------------
+
+
+@posix
+def test_leftovers_of_killed_processes_are_removed_and_nothing_else(tmp_path: Path):
+    target = tmp_path / "state"
+    writing, file = files._open_temporary(target, 0o600)
+    names = [temporary(target, slot).name for slot in range(5)]
+    assert writing.name == names[0]
+    for name in (names[1], names[4], "state.tmp", temporary(tmp_path / "x", 1).name):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / names[2]).mkdir()
+    (tmp_path / names[3]).symlink_to(tmp_path / "state.tmp")
+    before = {path.name for path in tmp_path.iterdir()}
+    write_file(target, b"new")
+    assert {path.name for path in tmp_path.iterdir()} == before - {names[1], names[4]} | {"state"}
+    file.close()
+
+
+@posix
+@pytest.mark.parametrize("taken", ["held", "removed", "another"])
+def test_a_temporary_file_that_is_taken_for_a_leftover_at_once_is_made_anew(
+    taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    hold, answers = files.hold, iter([taken])
+    first = temporary(tmp_path / "state", 0)
+
+    def disturbed(file: int) -> bool | None:
+        what = next(answers, None)
+        if what is not None and what != "held":
+            first.unlink()
+            if what == "another":
+                first.write_bytes(b"of another")
+        return hold(file) if what != "held" else False
+
+    monkeypatch.setattr(files, "hold", disturbed)
+    write_file(tmp_path / "state", b"new")
+    found = content(tmp_path)
+    assert found.pop("state") == b"new"
+    assert found == {"removed": {}, "held": {first.name: b""}, "another": {first.name: b"of another"}}[taken]
