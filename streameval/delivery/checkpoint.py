@@ -258,6 +258,7 @@ class Checkpointer(Generic[HeldT]):
 
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
+        self._check_open()
         with contextlib.suppress(FileNotFoundError):
             if self._own != _identity(self._path.stat()):
                 lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
@@ -296,6 +297,8 @@ class Checkpointer(Generic[HeldT]):
                 raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
             with self._turn:
                 self._write(last=True)
+                self._noted = self._version()
+                self._let_others_save()
         finally:
             self.close()
 

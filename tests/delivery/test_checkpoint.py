@@ -541,6 +541,19 @@ def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
     assert se.load(path) == se.Checkpoint(counted(0), 0)
 
 
+def test_a_thread_that_waits_to_save_when_the_block_ends_has_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
+    monkeypatch.setattr(se.Checkpointer, "_version", lambda self: self.evaluator.examples)
+    with held(tmp_path / "state") as saved:
+        feed(saved.evaluator, STREAM[0])  # and no step
+        ended = in_thread(saved.save)
+        until(lambda: saved._waiting)
+    until(ended.__len__)
+    assert ended == [None]
+    assert se.load(tmp_path / "state") == se.Checkpoint(counted(1), 0)
+    assert [result.name for result in tmp_path.iterdir()] == ["state"]
+
+
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_all_that_another_thread_saves_is_of_one_moment(by_hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     if by_hand:  # where only the version of the evaluator can tell
