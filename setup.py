@@ -1,11 +1,11 @@
 """Builds the compiled kernel, if it can be built.
 
-``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles if there is a working C compiler and otherwise
-installs the numpy kernel alone, ``require`` fails without a compiler, ``skip`` does not try. ``STREAMEVAL_CHECKS=1``
-builds a kernel that checks bounds, under the address and undefined-behaviour sanitizers: for tests, not for use.
+``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles the kernel, and installs the numpy kernel alone
+where that fails, ``require`` fails with it, ``skip`` does not try. ``STREAMEVAL_CHECKS=1`` builds a kernel that checks
+bounds, under the address and undefined-behaviour sanitizers: for tests, not for use.
 
-Whether it works is tried before setuptools decides what kind of wheel this is: an extension that is merely optional
-would leave a wheel without it under the tag of one with it.
+The kernel is built whole or not at all, and a wheel without it says so by its tag: extensions that are merely optional
+would leave a wheel with some of them under the tag of one with all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
+from setuptools.command.build_ext import build_ext
 
+MODE = os.environ.get("STREAMEVAL_BUILD", "auto")
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNEL = Path("streameval/kernel")
 """Each ``.pyx`` file in a folder below it is an extension; headers are named from here."""
@@ -43,17 +45,17 @@ def works() -> str:
 
 def extensions() -> list[Extension]:
     """The kernel, or nothing."""
-    mode = os.environ.get("STREAMEVAL_BUILD", "auto")
-    if mode not in ("auto", "require", "skip"):
-        raise SystemExit(f"STREAMEVAL_BUILD must be auto, require or skip, not {mode!r}")
-    if mode == "skip":
+    if MODE not in ("auto", "require", "skip"):
+        raise SystemExit(f"STREAMEVAL_BUILD must be auto, require or skip, not {MODE!r}")
+    if MODE == "skip":
         return []
     problem = works()
-    if problem and mode == "require":
+    if problem and MODE == "require":
         raise SystemExit(f"STREAMEVAL_BUILD=require, but no C extension can be compiled: {problem}")
     if problem:
-        print(f"streameval: no C compiler works here, installing the slower numpy kernel ({problem})", file=sys.stderr)
+        fall_back(f"no C compiler works here ({problem})")
         return []
+    import Cython
     import numpy as np
     from Cython.Build import cythonize
 
@@ -77,8 +79,36 @@ def extensions() -> list[Extension]:
         "wraparound": False,
         "cdivision": True,
     }
-    found: list[Extension] = cythonize(kernel, compiler_directives=directives)
+    # what is generated depends on the version of either
+    folder = f"build/cython-{Cython.__version__}-numpy-{np.__version__}"
+    found: list[Extension] = cythonize(kernel, compiler_directives=directives, build_dir=folder)
     return found
 
 
-setup(ext_modules=extensions(), options={"build_ext": {"parallel": True}})
+def fall_back(problem: str) -> None:
+    """Say that the kernel is not installed."""
+    print(f"streameval: {problem}, installing the slower numpy kernel", file=sys.stderr)
+
+
+class BuildKernel(build_ext):
+    """Builds all extensions or, where one fails and ``STREAMEVAL_BUILD`` is ``auto``, none."""
+
+    def run(self) -> None:
+        """Build, or fall back to a pure package."""
+        try:
+            super().run()
+        except Exception as error:  # whatever a toolchain raises, it cannot build the kernel
+            if MODE == "require":
+                raise
+            fall_back(f"the kernel cannot be built here ({type(error).__name__}: {error})")
+            build_py = self.get_finalized_command("build_py")
+            for extension in self.extensions:
+                for file in self._get_inplace_equivalent(build_py, extension):
+                    Path(file).unlink(missing_ok=True)
+            self.extensions = self.distribution.ext_modules = []
+            wheel = self.distribution.get_command_obj("bdist_wheel", create=False)
+            if wheel is not None:  # which takes its tag from what was to be built
+                wheel.root_is_pure = True
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildKernel}, options={"build_ext": {"parallel": True}})

@@ -140,8 +140,9 @@ class Checkpointer(Generic[HeldT]):
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
-        self._turn, self._waiting = threading.Condition(), 0
-        self._lock, self._process = PathLock(self._path), os.getpid()
+        self._turn, self._waiting = threading.RLock(), 0  # entered faster than a Condition
+        self._stepped = threading.Condition(self._turn)
+        self._lock = PathLock(self._path)
         self._release = weakref.finalize(self, self._lock.release)
         try:
             self._own = self._load()
@@ -208,7 +209,8 @@ class Checkpointer(Generic[HeldT]):
         count
             How many items, for example the length of a batch.
         """
-        self._check_open()
+        if not self._lock.open:
+            self._check_open()
         check_number("count", count, 0, MOST)
         with self._turn:
             if count > MOST - self._position:
@@ -217,8 +219,7 @@ class Checkpointer(Generic[HeldT]):
             self._open, self._thread = False, threading.get_ident()
             self._noted = self._version()
             if self._waiting:
-                self._turn.notify_all()
-                self._turn.wait_for(lambda: not self._waiting)
+                self._let_others_save()
             steps = self._position - self._saved
             due = self._every is not None and steps >= self._every
             if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
@@ -238,12 +239,12 @@ class Checkpointer(Generic[HeldT]):
             self._waiting += 1
             try:
                 patience = 0 if self._thread == threading.get_ident() else _PATIENCE
-                while self._turn.wait_for(lambda: self._noted == self._version(), patience):
+                while self._stepped.wait_for(lambda: self._noted == self._version(), patience):
                     with contextlib.suppress(_MovedError):
                         return self._write()
             finally:
                 self._waiting -= 1
-                self._turn.notify_all()
+                self._stepped.notify_all()
             raise InputError(f"item {self._position} is in progress; call step() once it is counted, then save")
 
     def close(self) -> None:
@@ -257,6 +258,7 @@ class Checkpointer(Generic[HeldT]):
 
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
+        self._check_open()
         with contextlib.suppress(FileNotFoundError):
             if self._own != _identity(self._path.stat()):
                 lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
@@ -265,18 +267,22 @@ class Checkpointer(Generic[HeldT]):
         def pieces() -> Iterator[bytes]:
             yield from encode_checkpoint(self._position, self._evaluator.to_bytes())
             if not last and self._noted != self._version():
-                raise _MovedError
+                raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
         self._own = _identity(replace_file(self._path, pieces()))
         self._saved, self._saved_at = self._position, time.monotonic()
         sync_folder(self._path)
 
     def _check_open(self) -> None:
-        if self._process != os.getpid():
-            holder = f"process {self._process}, from which this one was forked, holds {self._path}"
+        if self._lock.forked:
+            holder = f"process {self._lock.process}, from which this one was forked, holds {self._path}"
             raise InputError(f"{holder}; give another path to a Checkpointer of this process")
-        if not self._release.alive:
+        if not self._lock.open:
             raise InputError(f"this Checkpointer is closed and holds {self._path} no more; make a new Checkpointer")
+
+    def _let_others_save(self) -> None:
+        self._stepped.notify_all()
+        self._stepped.wait_for(lambda: not self._waiting)
 
     def __enter__(self) -> Self:
         return self
@@ -291,6 +297,8 @@ class Checkpointer(Generic[HeldT]):
                 raise InputError(f"{left}; nothing was saved after item {self._saved}; call step() before break")
             with self._turn:
                 self._write(last=True)
+                self._noted = self._version()
+                self._let_others_save()
         finally:
             self.close()
 
@@ -298,7 +306,7 @@ class Checkpointer(Generic[HeldT]):
         return f"<Checkpointer of {self._path} at {self._position}: {self._evaluator!r}>"
 
 
-class _MovedError(Exception):
+class _MovedError(InputError):
     """The evaluator has counted while it was saved."""
 
 
@@ -308,14 +316,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
-    """Read what `save` wrote, whichever class it was.
-
-    Parameters
-    ----------
-    path
-        The file.
-    max_bytes
-        How large it may be; None for any size. Of one that is larger nothing is read.
+    """Read what `save` wrote, whichever class it was; nothing of a file that has more than ``max_bytes``.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class PathLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self.target = Path(os.path.realpath(path))
+        self.target, self.process, self.forked = Path(os.path.realpath(path)), os.getpid(), False
         name = f"{self.target.name}.lock"
         short = len(os.fsencode(name)) <= _LONGEST
         self._path = self.target.with_name(name if short else short_name(self.target, "lock"))
@@ -40,11 +40,12 @@ class PathLock:
                 break
             file.close()  # who held it has removed it meanwhile
         self._file: io.FileIO | None = file
-        if not held:
+        if held:
+            file.truncate(0)
+            file.write(f"{self.process} {socket.gethostname()}\n".encode())
+        else:
             self.release()
-            return
-        file.truncate(0)
-        file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
+        self.open = True
         _OPEN.add(self)
 
     def _holder(self, file: io.FileIO) -> str:
@@ -58,7 +59,7 @@ class PathLock:
     def release(self, *, remove: bool = True) -> None:
         """Let others have the path; without removing the lock file, a copy in another process goes on holding it."""
         _OPEN.discard(self)
-        file, self._file = self._file, None
+        file, self._file, self.open = self._file, None, False
         if file is not None:
             with file, contextlib.suppress(OSError):
                 if CLOSE_FIRST or not remove:
@@ -73,6 +74,7 @@ _OPEN: weakref.WeakSet[PathLock] = weakref.WeakSet()
 def _release_copies() -> None:
     for lock in list(_OPEN):
         lock.release(remove=False)
+        lock.forked = True
 
 
 if hasattr(os, "register_at_fork"):

@@ -58,6 +58,9 @@ class Pending(Holder, Generic[EvaluatorT]):
     either counted or the prediction still waits, never both; only an evaluator that cannot tell whether it has counted,
     such as a metric of River, may then have neither.
 
+    It is saved with its evaluator, which must be a state of this package or a `Trace`; with keys that are str, int,
+    bytes, bool, None or tuples of these; and with predictions of such labels. `save` refuses anything else.
+
     Examples
     --------
     >>> import streameval as se

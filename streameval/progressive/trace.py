@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -21,7 +21,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted
 from streameval.states.base import Part
 from streameval.wire.envelope import TRACE
-from streameval.wire.fields import Sink, Source, ascending, require
+from streameval.wire.fields import Sink, Source, ascending, require, varint
 from streameval.wire.values import SPAN, TUPLE, Names, packed, put_value, put_values, take_value, take_values
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ class Trace(Holder):
         If an argument cannot be understood.
     MetricError
         If a metric cannot be had from any of the evaluators.
+
+    Notes
+    -----
+    It is saved with its rows and its evaluators; `save` refuses evaluators that are no states of this package.
 
     Examples
     --------
@@ -293,14 +297,8 @@ class Trace(Holder):
     def _put(self, sink: Sink) -> None:
         put_value(sink, self._metrics, TUPLE)
         rows, (examples, moment) = self._rows, self._status.value
-        names, columns = Names(), tuple[Key, ...]()
         sink.varint(len(rows))
-        for at, when, row in rows:
-            sink.varint(at)
-            put_value(sink, when, SPAN, "t")
-            columns = columns if columns == (*row,) else (*row,)
-            names.put(sink, columns)
-            put_values(sink, packed((*row.values(),)))
+        sink.append(_bytes_of(rows))
         sink.varint(examples)
         put_value(sink, moment, SPAN, "t")
 
@@ -326,6 +324,17 @@ class Trace(Holder):
         """Whether a column is one that a row can have."""
         fits = isinstance(key, tuple) and len(key) == 3 and isinstance(key[0], str) and key[1] in self._targets
         return fits and type(key[2]) in (str, int, NoneType)
+
+
+def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
+    names, columns = Names(), tuple[Key, ...]()
+    for at, when, row in rows:
+        part = Sink((varint(at),))
+        put_value(part, when, SPAN, "t")
+        columns = columns if columns == (*row,) else (*row,)
+        names.put(part, columns)
+        put_values(part, packed((*row.values(),)))
+        yield b"".join(part.pieces())
 
 
 def _targets_of(evaluators: object) -> dict[str, Target]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import streameval as se
+from streameval.cli.outputs import check_outputs
+from streameval.cli.reading import UserError
 from tests.cli.test_run import COLUMNS, OK, refused
 
 SCORED = b'{"a":["x"],"s":{"x":0.75,"y":0.25}}\n'
@@ -49,11 +48,16 @@ def test_what_is_read_is_never_written(run, folder, args, force):
     assert content() == before
 
 
-def test_a_file_that_standard_input_reads_is_not_written(folder):
-    command = [sys.executable, "-m", "streameval", "evaluate", "-", *COLUMNS, "--save", "d.jsonl", "--force"]
-    with Path("d.jsonl").open("rb") as rows:
-        done = subprocess.run(command, stdin=rows, capture_output=True, text=True, check=False)
-    assert (done.returncode, "--save d.jsonl is a file that is read" in done.stderr) == (2, True)
+def test_a_file_that_standard_input_reads_is_not_written(run, folder):
+    before = os.dup(0)
+    try:
+        with Path("d.jsonl").open("rb") as rows:
+            os.dup2(rows.fileno(), 0)
+        ran = run("evaluate", "-", *COLUMNS, "--save", "d.jsonl", "--force", stdin=OK)
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+    refused(ran, "--save d.jsonl is a file that is read")
     assert Path("d.jsonl").read_bytes() == OK
 
 
@@ -74,17 +78,31 @@ def test_two_results_need_two_files(run, folder, args, names):
 ])  # fmt: skip
 def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):
     path = Path("thesis.tex")
-    for foreign in (b"x", b"<!doctype html><title>streameval</title>", b'{"streamevals": 1}', b"\x89PNG\r\n", b"\n"):
-        path.write_bytes(foreign)
-        refused(run(*args, "thesis.tex"), f"{args[-1]} thesis.tex is a file that streameval did not write", "--force")
-        assert path.read_bytes() == foreign
+    path.write_bytes(b"x")
+    refused(run(*args, "thesis.tex"), f"{args[-1]} thesis.tex is a file that streameval did not write", "--force")
+    assert path.read_bytes() == b"x"
     assert run(*args, "thesis.tex", "--force").code == 0
     ours = path.read_bytes()
-    assert ours != foreign
-    for again in (ours, b"", se.Checkpoint(se.F1()).to_bytes()):
-        path.write_bytes(again)
-        assert run(*args, "thesis.tex").code == 0
-        assert path.read_bytes() == ours
+    assert ours != b"x"
+    assert run(*args, "thesis.tex").code == 0
+    assert path.read_bytes() == ours
+
+
+def test_ours_is_what_begins_as_we_write_it(folder):
+    path = Path("thesis.tex")
+    for foreign in (
+        b"<!doctype html><title>streameval</title>",
+        b'{"streamevals": 1}',
+        b"\x89PNG\r\n",
+        b"\n",
+        b"rows ",
+    ):
+        path.write_bytes(foreign)
+        with pytest.raises(UserError, match="did not write"):
+            check_outputs({"--save": path}, (), False, b"row ")
+    for ours in (b"", se.Checkpoint(se.F1()).to_bytes(), b'\n{ "streameval":1}', b"row 1\nrow 2"):
+        path.write_bytes(ours)
+        check_outputs({"--save": path, "--report": None}, (), False, b"row ")
 
 
 def test_devices_are_written_to(run, folder):
@@ -92,10 +110,11 @@ def test_devices_are_written_to(run, folder):
     assert run(*command).code == 0
     assert run("demo", "--rows", "9", "--write", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()
-    shell = [sys.executable, "-m", "streameval", "show", "one", "-f", "json", "--report", "/dev/stderr"]
-    done = subprocess.run(shell, capture_output=True, text=True, check=False)
-    assert json.loads(done.stdout)["examples"] == 1
-    assert done.stderr.startswith("<!doctype html>")
+    reading, writing = os.pipe()  # as of the shell's >(gzip > state.gz)
+    assert run("merge", "one", "two", "--save", f"/dev/fd/{writing}").code == 0
+    assert se.Evaluator.from_bytes(os.read(reading, 10_000)).examples == 2
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):

@@ -147,7 +147,7 @@ def test_equal_states_give_equal_bits_although_one_has_met_a_finer_weight():
     assert plain.report() == eventful.report()
 
 
-@pytest.mark.parametrize("label", [np.timedelta64(1), np.datetime64("2020-01-01")], ids=case_name)
+@pytest.mark.parametrize("label", [np.timedelta64(1, "s"), np.datetime64("2020-01-01")], ids=case_name)
 def test_durations_and_dates_are_no_labels(label: object):
     with pytest.raises(se.LabelError):
         se.Evaluator().update([label], [])
@@ -181,7 +181,7 @@ class Indexable:
 
 
 @pytest.mark.parametrize(
-    "value", [Indexable(), np.datetime64("2020-01-01"), np.timedelta64(1), b"\1", 1j], ids=case_name
+    "value", [Indexable(), np.datetime64("2020-01-01"), np.timedelta64(1, "s"), b"\1", 1j], ids=case_name
 )
 def test_values_that_are_no_numbers_are_refused_on_every_backend(value: object):
     for given in ({"a": value}, np.array([value])):

@@ -386,7 +386,7 @@ def test_an_evaluator_that_has_counted_is_refused(kind: str):
     assert made(kind, ev).examples == 0
 
 
-@pytest.mark.parametrize("size", [0, -1, 1.0, "3", None, True, math.nan, np.timedelta64(3), 2**62])
+@pytest.mark.parametrize("size", [0, -1, 1.0, "3", None, True, math.nan, np.timedelta64(3, "s"), 2**62])
 def test_a_size_that_is_no_number_of_examples_is_refused(size: object):
     with pytest.raises(se.InputError, match="size"):
         se.Rolling(se.F1(), size)
@@ -405,7 +405,7 @@ def test_a_period_that_is_no_time_is_refused(period: object):
     with pytest.raises(se.InputError, match="period"):
         se.Tumbling(se.F1(), period=period)
     with pytest.raises(se.InputError, match="half_life"):
-        se.Fading(se.F1(), 0 if period is None else period if period != 2**60 + 1 else 2**70)
+        se.Fading(se.F1(), 0 if period is None else 2**70 if type(period) is int else period)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -434,7 +434,7 @@ def test_calls_that_fail_change_nothing(kind: str):
             lambda: window.update_many([{"new"}], [{"a"}], times=5),
             *(lambda t=t: window.update({"new"}, {"a"}, t=t) for t in (math.nan, math.inf, "noon", True, pd.NaT)),
             *(lambda t=t: window.update_many([{"new"}], [{"a"}], times=[t]) for t in (math.nan, "noon", None)),
-            lambda: window.update({"new"}, {"a"}, t=np.datetime64("NaT")),
+            lambda: window.update({"new"}, {"a"}, t=np.datetime64("NaT", "s")),
             lambda: window.advance(math.nan),
             lambda: window.advance(at(kind, -100)["t"]),
             lambda: window.update({"new"}, {"a"}, t=at(kind, -1000)["t"]),
@@ -552,7 +552,8 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
         many = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
         many.update_many([{"a"}], [{"a"}], times=series)
         assert many == window(same[0])
-    for t in (pd.Timestamp(1, unit="ns"), np.datetime64(1, "ns"), np.datetime64(10**12, "Y"), np.datetime64("NaT")):
+    refused = pd.Timestamp(1, unit="ns"), np.datetime64(1, "ns"), np.datetime64(10**12, "Y"), np.datetime64("NaT", "s")
+    for t in refused:
         with pytest.raises(se.InputError):
             window(t)
         with pytest.raises(se.InputError):
