@@ -5,7 +5,6 @@ No logarithm of a C library is used: they differ in the last bit from one machin
 
 from __future__ import annotations
 
-import threading
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -21,7 +20,7 @@ _LIMB = 24
 _LIMBS = BITS // _LIMB + 2
 _LN = Context(prec=80)
 
-_lock = threading.Lock()
+# Each is replaced by a longer one, so that a thread reads one or the other.
 _logs: list[int] = [0, 0]  # of 0 (never read), of 1
 _discounts: list[int] = [0]
 _harmonics: list[int] = [0]
@@ -29,27 +28,34 @@ _harmonics: list[int] = [0]
 
 def discounts(ranks: int) -> list[int]:
     """For each number of ranks up to ``ranks`` the sum of ``1 / log2(rank + 1)`` over the first so many; maybe more."""
-    if len(_discounts) <= ranks:
-        with _lock:
-            _extend_logs(ranks + 1)
-            one = _logs[2] << BITS
-            for rank in range(len(_discounts), ranks + 1):
-                _discounts.append(_discounts[-1] + one // _logs[rank + 1])
-    return _discounts
+    global _discounts
+    sums = _discounts
+    if len(sums) <= ranks:
+        logs, sums = _logs_to(ranks + 1), sums.copy()
+        one = logs[2] << BITS
+        for rank in range(len(sums), ranks + 1):
+            sums.append(sums[-1] + one // logs[rank + 1])
+        _discounts = sums
+    return sums
 
 
 def reciprocals(first: int, stop: int) -> int:
     """The sum of ``1 / rank`` from rank ``first + 1`` to rank ``stop``."""
-    if len(_harmonics) <= stop:
-        with _lock:
-            for rank in range(len(_harmonics), stop + 1):
-                _harmonics.append(_harmonics[-1] + (1 << BITS) // rank)
-    return _harmonics[stop] - _harmonics[first]
+    global _harmonics
+    sums = _harmonics
+    if len(sums) <= stop:
+        sums = sums.copy()
+        for rank in range(len(sums), stop + 1):
+            sums.append(sums[-1] + (1 << BITS) // rank)
+        _harmonics = sums
+    return sums[stop] - sums[first]
 
 
-def _extend_logs(most: int) -> None:
+def _logs_to(most: int) -> list[int]:
     """Natural logarithms of all integers up to ``most``: ln(n + 1) = ln(n) + 2 artanh(1 / (2 n + 1))."""
-    for n in range(len(_logs) - 1, most):
+    global _logs
+    logs = _logs.copy()
+    for n in range(len(logs) - 1, most):
         base = 2 * n + 1
         power, square = (2 << BITS) // base, base * base
         step, odd = power, 1
@@ -57,7 +63,9 @@ def _extend_logs(most: int) -> None:
             power //= square
             odd += 2
             step += power // odd
-        _logs.append(_logs[-1] + step)
+        logs.append(logs[-1] + step)
+    _logs = logs
+    return logs
 
 
 def log2(base: float) -> Fraction:

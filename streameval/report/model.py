@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from streameval.errors import MetricError
@@ -15,6 +14,7 @@ from streameval.metrics.interval import Interval
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views, certified
 from streameval.report.label_table import LabelTable
+from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 
 PER_LABEL = ("precision", "recall", "f1")

@@ -7,12 +7,12 @@ same, is two steps; so within a step all scores are equal, or nothing is known o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import Flags, FloatArray, IntArray
+from streameval.schema.cached import cached_property
 from streameval.states.curves import Curves, Read
 from streameval.states.views import Arrays, Integers, View, total
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from streameval.kernel.types import IntArray
+from streameval.schema.cached import cached_property
 from streameval.states.options import RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS, LABELS
 from streameval.states.rankings import Rankings, Table

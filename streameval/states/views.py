@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from streameval.kernel.types import Flags, IntArray
 from streameval.kernel.types import Integers as Integers
+from streameval.schema.cached import cached_property
 from streameval.schema.labels import Label
 from streameval.states.base import State
 from streameval.states.decisions import Decisions

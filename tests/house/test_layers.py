@@ -21,7 +21,7 @@ MODULES = {
 }
 
 FLOORS = (
-    ("errors", "kernel"),
+    ("kernel",),
     ("schema",),
     ("inputs", "states"),
     ("metrics", "wire"),
@@ -33,9 +33,9 @@ FLOORS = (
     ("", "testing"),
     ("adapters", "cli"),
 )
-"""From the ground up; "" is the package itself. A folder imports from the floors below it, or from itself."""
+"""From the ground, ``errors``, up; "" is the package itself. A folder imports from the floors below it, or from itself."""
 
-FLOOR_OF = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
+FLOOR_OF = {"errors": -1} | {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 
 TABLES = ("streameval.tabular.arrow", "streameval.tabular.sources")
 """Modules of the core that are imported only once a table is read, and import pyarrow themselves."""
