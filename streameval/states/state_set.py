@@ -135,7 +135,7 @@ class StateSet:
         if not other.examples:
             return
         mentioned = other.decisions.labels_of(other.decisions.columns())
-        if not all(label in self.labels.columns for label in mentioned):
+        if None in self.labels.columns_of(mentioned):
             raise RevertError(_NOT_PART)
         try:
             parts = self.prepare_merges([(other, self.columns_of(other), -1)])
@@ -168,8 +168,9 @@ class StateSet:
         with suppress(KeyError):
             return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
         mentioned = other.decisions.table.mentioned(len(names)).tolist()
-        ours.extend([name for name, there in zip(names, mentioned, strict=True) if there and name not in ours.columns])
-        return np.array([ours.columns.get(name, 0) for name in names], np.int64)
+        known = zip(names, mentioned, ours.columns_of(names), strict=True)
+        ours.extend([name for name, there, column in known if there and column is None])
+        return np.array([column or 0 for column in ours.columns_of(names)], np.int64)
 
     def mostly_unused(self) -> bool:
         """Whether most registered labels have no example left."""
