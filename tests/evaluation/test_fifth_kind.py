@@ -77,7 +77,7 @@ class Sizes(State[int]):
     def _fill(self, content: SizeContent) -> None:
         counts = ExactSums(0, dict(zip(content.sizes, content.times, strict=True)))
         self.root.commit(self._prepare_extra([(counts, 1)]))
-        self._fill_weights(content.scale, dict(zip(content.sizes, content.weights, strict=content.scale is not None)))
+        self._fill_weights(content.scale, zip(content.sizes, content.weights, strict=content.scale is not None))
 
 
 # -- its bytes, its formula, and the registration ----------------------------------------------------------------------
