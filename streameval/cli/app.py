@@ -110,9 +110,11 @@ def evaluate(
         return Result.of(state, (), counting.window, zero_division=zero_division)
 
     stopped = _count(sources, counting, result)
-    write_results(state, result(), save, report)
     extra: dict[str, object] = {"skipped": counting.skipped} if skip_bad else {}
-    show(result(), how, top=top, raw=raw, extra=extra | ({"interrupted": True} if stopped else {}))
+    try:
+        write_results(state, result(), save, report)
+    finally:  # what was counted is not lost with a disk that has become full
+        show(result(), how, top=top, raw=raw, extra=extra | ({"interrupted": True} if stopped else {}))
     if stopped:
         sys.stderr.write("interrupted: this is what was counted until then\n")
     return 130 if stopped else 0

@@ -167,17 +167,18 @@ def merged(paths: list[Path]) -> Any:
 
 def write_results(state: Any, result: Result, save: Path | None, report: Path | None) -> None:
     """Write the state and the page where asked; each whole or not at all."""
-    if report is not None:
-        if not isinstance(result.counts, Evaluator):
-            raise UserError("the report is of an Evaluator, and this is a single metric")
-        parts: dict[str, object] = dict(result.windows)
-        for where, counts in result.slices():
-            name = ", ".join(f"{key} {printable(value)}" for key, value in where.items())
-            while name in parts:  # as of 7 and "7"
-                name += "'"
-            parts[name] = counts
-        write_output(report, result.counts.to_html(slices=parts or None).encode())
+    counts = result.counts
+    if report is not None and not isinstance(counts, Evaluator):
+        raise UserError("the report is of an Evaluator, and this is a single metric")
     if save is not None and is_device(save):
         save.write_bytes(state.to_bytes())
     elif save is not None:
         state.save(save)
+    if report is not None and isinstance(counts, Evaluator):
+        parts: dict[str, object] = dict(result.windows)
+        for where, part in result.slices():
+            name = ", ".join(f"{key} {printable(value)}" for key, value in where.items())
+            while name in parts:  # as of 7 and "7"
+                name += "'"
+            parts[name] = part
+        write_output(report, counts.to_html(slices=parts or None).encode())

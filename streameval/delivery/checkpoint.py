@@ -23,7 +23,7 @@ from streameval.progressive.states import AnyState, check_class, check_compatibl
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT
-from streameval.wire.files import check_writable, naming_file, read_file, replace_file, sync_folder
+from streameval.wire.files import UnsyncedError, check_writable, naming_file, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
 _PATIENCE = 1.0  # seconds that save() waits for step() of another thread
@@ -145,7 +145,9 @@ class Checkpointer(Generic[HeldT]):
         self._lock = PathLock(self._path)
         self._release = weakref.finalize(self, self._lock.release)
         try:
-            self._own = self._load()
+            self._own = self._identity()
+            if self._own is not None:
+                self._load()
         except BaseException:
             self.close()
             raise
@@ -154,19 +156,23 @@ class Checkpointer(Generic[HeldT]):
         self._open, self._thread = False, threading.get_ident()
         self._noted = self._version()
 
-    def _load(self) -> tuple[int, ...] | None:
-        """Take over what the file holds; which file it is, None if there is none."""
+    def _identity(self) -> tuple[int, ...] | None:
+        """What tells the file from one that replaced it, or that it became; None if there is none."""
         try:
-            data, status = read_file(self._path)
+            status = self._path.stat()
         except FileNotFoundError:
             return None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+    def _load(self) -> None:
+        """Take over what the file holds."""
+        data = read_file(self._path)
         with naming_file(self._path):
             loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
         context = f"{self._path} does not fit the {type(self._evaluator).__name__} passed in"
         check_compatible(self._evaluator, loaded.evaluator, context)
         self._evaluator._take_over(loaded.evaluator)
         self._position = loaded.position
-        return _identity(status)
 
     @property
     def evaluator(self) -> HeldT:
@@ -259,19 +265,22 @@ class Checkpointer(Generic[HeldT]):
     def _write(self, *, last: bool = False) -> None:
         """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
         self._check_open()
-        with contextlib.suppress(FileNotFoundError):
-            if self._own != _identity(self._path.stat()):
-                lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
-                raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
+        if self._identity() not in (self._own, None):
+            lost = f"{self._path} is not the file that this Checkpointer loaded or wrote last, and is not replaced"
+            raise InputError(f"{lost}; save Checkpoint(evaluator, position) to another path, and see who wrote it")
 
         def pieces() -> Iterator[bytes]:
             yield from encode_checkpoint(self._position, self._evaluator.to_bytes())
             if not last and self._noted != self._version():
                 raise _MovedError("another thread counts; let one thread count and step, or hold a lock around both")
 
-        self._own = _identity(replace_file(self._path, pieces()))
+        try:
+            write_file(self._path, pieces())
+        except UnsyncedError:
+            self._own = self._identity()
+            raise
+        self._own = self._identity()
         self._saved, self._saved_at = self._position, time.monotonic()
-        sync_folder(self._path)
 
     def _check_open(self) -> None:
         if self._lock.forked:
@@ -310,11 +319,6 @@ class _MovedError(InputError):
     """The evaluator has counted while it was saved."""
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
-    """What tells a file from one that replaced it, or that it became."""
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held | Checkpoint[Any]:
     """Read what `save` wrote, whichever class it was; nothing of a file that has more than ``max_bytes``.
 
@@ -327,7 +331,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held 
     """
     if max_bytes is not None:
         check_number("max_bytes", max_bytes, 0, MOST)
-    data, _ = read_file(path, max_bytes)
+    data = read_file(path, max_bytes)
     with naming_file(path):
         return decoded(data)
 

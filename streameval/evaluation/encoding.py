@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import FormatError
 from streameval.evaluation.kinds import KINDS
 from streameval.schema.config import Config, StateOptions, Threshold
-from streameval.schema.labels import Label
+from streameval.schema.labels import Label, keys_of
 from streameval.states.decisions import DecisionContent
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
@@ -142,8 +142,8 @@ def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: i
     put_content(sink, decisions, least)
     for options in config.options:
         content = contents[options.kind]
-        own = set(content.labels)
-        missing = [place for place, label in enumerate(decisions.labels[content.fixed :]) if label not in own]
+        own = set(keys_of(content.labels))
+        missing = [place for place, key in enumerate(keys_of(decisions.labels[content.fixed :])) if key not in own]
         sink.varint(len(missing))
         sink.column(np.array(missing, np.int64))
         KINDS[options.kind].code().put(sink, content)

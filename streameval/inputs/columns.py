@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config
-from streameval.schema.labels import Label, LabelIndex, is_unicode, normalise
+from streameval.schema.labels import Label, LabelIndex, distinct, is_unicode, key_of, normalise
 from streameval.schema.text import quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
@@ -56,10 +56,12 @@ class Reader:
         self.has_strings |= isinstance(label, str)
         plain: Any = label if type(label) in _PLAIN else normalise(label)
         known = self.labels.columns.get(plain)
+        if known is None and type(plain) is int:
+            known = self.labels.columns.get(key_of(plain))
         if known is not None:
             return known
         name, declared = normalise(label), self.config.labels
-        if declared is None or self.config.unknown == "add" or name in self._known.columns:
+        if declared is None or self.config.unknown == "add" or key_of(name) in self._known.columns:
             return self.labels.add(name)
         if self.config.unknown == "ignore":
             return IGNORED
@@ -71,14 +73,13 @@ class Reader:
 
     def columns(self, labels: Iterable[object]) -> list[int]:
         """The columns of many labels."""
-        flat = list(labels)
+        flat: list[Any] = list(labels)
         if not self._all_plain(flat):
             return [self.column(label) for label in flat]
-        known: dict[Any, int] = self.labels.columns
-        columns = list(map(known.get, flat))
+        columns = self.labels.columns_of(flat)
         if None in columns:
             self._register(flat)
-            columns = [known.get(label, IGNORED) for label in flat]
+            columns = [IGNORED if column is None else column for column in self.labels.columns_of(flat)]
         return cast("list[int]", columns)
 
     def columns_in(self, labels: Iterable[object], name: str) -> list[int]:
@@ -109,8 +110,8 @@ class Reader:
 
     def _register(self, labels: list[Any]) -> None:
         """Register those of many plain labels that have no column yet."""
-        known = self.labels.columns
-        new = [label for label in dict.fromkeys(labels) if label not in known]
+        names = distinct(labels)
+        new = [name for name, known in zip(names, self.labels.columns_of(names), strict=True) if known is None]
         if self.grows and is_unicode("".join([label for label in new if type(label) is str])):
             self.labels.register(new)
         else:

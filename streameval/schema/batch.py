@@ -274,11 +274,7 @@ def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
         if len(grown):
             each = Lists(np.arange(examples + 1) * len(grown), np.tile(grown, examples))
             mentioned = each if mentioned is None else joined([mentioned, each], examples)
-        lists = (*batch.sides[:3], mentioned)
-        width = 1 + max((int(side.flat().max(initial=0)) for side in lists if side is not None), default=0)
-        _, rows, slots = backend.decisions.list_rows(
-            examples, *lists, np.zeros(0, np.int64), np.zeros((width, 5), np.int64)
-        )
+        rows, slots = backend.decisions.list_cells(examples, *batch.sides[:3], mentioned)
         counted = (slots % 5 != 0) | (slots >= 5 * fixed)
         return rows[counted], slots[counted]
     outcome, columns = batch.true + np.uint8(2) * batch.binary(), batch.columns

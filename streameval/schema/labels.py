@@ -5,7 +5,8 @@ A label is a ``str`` of valid Unicode or an ``int``, so that whatever was counte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -53,8 +54,26 @@ def in_order(label: Label) -> tuple[bool, int, str]:
     return (False, label, "") if isinstance(label, int) else (True, 0, label)
 
 
+Key: TypeAlias = Label | bytes
+
+
+def key_of(label: Label) -> Key:
+    """What stands for a label in dicts and sets: one can choose integers of equal hashes, but not bytes."""
+    return label if isinstance(label, str) or abs(label) < sys.hash_info.modulus else b"%x" % label
+
+
+def keys_of(labels: Sequence[Label]) -> Iterable[Key]:
+    """The keys of labels, in their order."""
+    return map(key_of, labels) if int in set(map(type, labels)) else labels
+
+
+def distinct(labels: Sequence[Label]) -> list[Label]:
+    """Labels without repeats."""
+    return [*dict(zip(keys_of(labels), labels, strict=True)).values()]
+
+
 class LabelIndex:
-    """Which column each label is counted in.
+    """Which column each label, by its key, is counted in.
 
     The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest occurred in the
     stream: they are present only while some example mentions them, so registering one changes no result. A label keeps
@@ -65,7 +84,7 @@ class LabelIndex:
 
     def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None) -> None:
         self.labels: list[Label] = list(labels)
-        self.columns: dict[Label, int] = dict(zip(self.labels, range(len(self.labels)), strict=True))
+        self.columns: dict[Key, int] = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=True))
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
         self.guard = commit.Guard()
@@ -75,21 +94,25 @@ class LabelIndex:
 
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
-        column = self.columns.get(label)
+        column = self.columns.get(key_of(label))
         return self.register([label])[0] if column is None else column
 
-    def register(self, labels: Iterable[Label], *, guarded: bool = False) -> list[int]:
+    def columns_of(self, labels: Sequence[Label]) -> list[int | None]:
+        """The columns of normalised labels; None for one that has none."""
+        columns = list(map(self.columns.get, labels))
+        return list(map(self.columns.get, keys_of(labels))) if None in columns else columns
+
+    def register(self, labels: list[Label], *, guarded: bool = False) -> list[int]:
         """The columns of normalised labels; ``guarded`` where the caller holds the guard."""
         if not guarded:
             with self.guard:
                 return self.register(labels, guarded=True)
-        names = list(labels)
-        if new := [label for label in dict.fromkeys(names) if label not in self.columns]:
+        if new := [label for label in distinct(labels) if key_of(label) not in self.columns]:
             # In this order an interruption leaves at most columns that no label leads to, which count nothing.
             start = len(self.labels)
             self.labels += new
-            self.columns.update(zip(new, range(start, start + len(new)), strict=True))
-        return [self.columns[label] for label in names]
+            self.columns.update(zip(keys_of(new), range(start, start + len(new)), strict=True))
+        return [self.columns[key] for key in keys_of(labels)]
 
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""

@@ -393,7 +393,7 @@ class State(ABC, Generic[K]):
             return
         state = self.empty_like(LabelIndex(content.labels, content.fixed), None, None)
         state.restore(content)
-        columns = np.array([self.labels.columns[label] for label in content.labels], np.int64)
+        columns = np.array(self.labels.columns_of(content.labels), np.int64)
         self.root.commit(self.prepare_merges([(state, columns, 1)]))
 
     def _fill_weights(self, scale: int | None, sums: Iterable[tuple[K, int]], finest: int = 0) -> None:

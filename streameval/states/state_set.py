@@ -135,7 +135,7 @@ class StateSet:
         if not other.examples:
             return
         mentioned = other.decisions.labels_of(other.decisions.columns())
-        if not all(label in self.labels.columns for label in mentioned):
+        if None in self.labels.columns_of(mentioned):
             raise RevertError(_NOT_PART)
         try:
             parts = self.prepare_merges([(other, self.columns_of(other), -1)])
@@ -169,7 +169,7 @@ class StateSet:
             return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
         mentioned = other.decisions.table.mentioned(len(names)).tolist()
         ours.register([name for name, there in zip(names, mentioned, strict=True) if there], guarded=True)
-        return np.array([ours.columns.get(name, 0) for name in names], np.int64)
+        return np.array([column or 0 for column in ours.columns_of(names)], np.int64)
 
     def belong(self, guard: commit.Guard) -> None:
         """Be the states of the object that a guard belongs to."""

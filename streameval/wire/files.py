@@ -39,12 +39,6 @@ def write_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) ->
     a link leads to is replaced, not the link; hard links of it keep the old content. `OSError` if it cannot be written,
     also for what is there and is no file, such as a device.
     """
-    replace_file(path, pieces)
-    sync_folder(path)
-
-
-def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) -> os.stat_result:
-    """`write_file` but for the folder, which `sync_folder` lets reach the disk; what tells the new file from others."""
     with _naming_target(path):
         target, old = _resolved(path)
         temporary, file = _open_temporary(target, 0o666 if old is None else 0o600)
@@ -67,13 +61,8 @@ def replace_file(path: str | os.PathLike[str], pieces: bytes | Iterable[bytes]) 
         finally:
             with contextlib.suppress(OSError):  # all of it is on disk
                 file.close()
-    return written
-
-
-def sync_folder(path: str | os.PathLike[str]) -> None:
-    """Let the rename of a file reach the disk, where folders can be synced."""
-    try:
-        folder = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+    try:  # the rename itself must reach the disk, where folders can be synced
+        folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
@@ -81,7 +70,11 @@ def sync_folder(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         if error.errno not in _CANNOT_SYNC:
             reason = f"replaced, but may not survive a power cut, as its folder cannot be synced: {error.strerror}"
-            raise OSError(error.errno, reason, os.fspath(path)) from error
+            raise UnsyncedError(error.errno, reason, os.fspath(path)) from error
+
+
+class UnsyncedError(OSError):
+    """A file is replaced, but its folder could not be synced."""
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -216,8 +209,8 @@ def hold(file: int) -> bool | None:
     return True
 
 
-def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
-    """The bytes of a file that this package wrote, and what tells it from others.
+def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> bytes:
+    """The bytes of a file that this package wrote.
 
     `FormatError` if it is no ordinary file, begins differently or has more bytes; then no more than its start is read.
     """
@@ -230,7 +223,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> tup
             raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
         check_start(file.read(16), status.st_size)
         file.seek(0)
-        return file.readall(), status
+        return file.readall()
 
 
 @contextlib.contextmanager

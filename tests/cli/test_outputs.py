@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 from pathlib import Path
 
@@ -133,3 +135,15 @@ def test_what_cannot_be_written_is_told_before_a_row_is_read(run, folder, name):
     Path("bad.jsonl").write_bytes(b"{")
     for option in ("--save", "--report"):
         refused(run("evaluate", "bad.jsonl", *COLUMNS, option, name), f"{option} {name} cannot be written: ")
+
+
+def test_a_disk_that_becomes_full_takes_nothing_of_what_is_shown(run, folder, monkeypatch):
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = content()
+    monkeypatch.setattr(os, "fsync", full)
+    ran = run("evaluate", "d.jsonl", *COLUMNS, "--save", "state", "-f", "json")
+    assert (ran.code, ran.err) == (2, "streameval: state: No space left on device\n")
+    assert json.loads(ran.out)["examples"] == 1
+    assert content() == before

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -449,6 +450,24 @@ def test_what_somebody_else_wrote_is_not_replaced(
     assert path.read_bytes() == before
     assert saved.evaluator == counted(3 if change != "appeared" else 0)
     assert [result.name for result in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_folder_that_cannot_be_synced_leaves_a_file_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fsync = os.fsync
+
+    def synced(file: int) -> None:
+        fsync(file)
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(errno.EIO, "broken disk")
+
+    with held(tmp_path / "state") as saved:
+        saved.step()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", synced)
+            with pytest.raises(OSError, match="replaced, but may not survive a power cut"):
+                saved.save()
+        assert se.load(tmp_path / "state").position == 1
+    assert se.load(tmp_path / "state").position == 1
 
 
 def test_a_file_that_is_gone_is_written_again(tmp_path: Path):

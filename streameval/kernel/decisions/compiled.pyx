@@ -20,7 +20,7 @@ from streameval.kernel.table cimport (
 cimport numpy as cnp
 import numpy as np
 
-from streameval.kernel.decisions.rows import limbs, list_rows  # which need no loops of their own
+from streameval.kernel.decisions.rows import limbs, list_cells  # which need no loops of their own
 from streameval.kernel.decisions.weighing import weigh_dense, weigh_lists
 from streameval.kernel.types import DONE, FULL, OTHER, REFUSED
 

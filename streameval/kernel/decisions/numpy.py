@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from streameval.kernel.commit.numpy import Cell, Part, Root
-from streameval.kernel.decisions.rows import dense_rows, limbs, list_rows, tally, weigh_dense, weigh_lists
+from streameval.kernel.decisions.rows import dense_rows, limbs, list_cells, list_rows, tally, weigh_dense, weigh_lists
 from streameval.kernel.lists.numpy import grouped, taken
 from streameval.kernel.types import (
     DONE,
@@ -36,7 +36,7 @@ from streameval.kernel.types import (
     UInt8Array,
 )  # fmt: skip
 
-__all__ = ["Counts", "count_groups", "limbs", "list_rows", "weigh_dense", "weigh_lists"]
+__all__ = ["Counts", "count_groups", "limbs", "list_cells", "weigh_dense", "weigh_lists"]
 
 _COUNT_MAX = 2**63 - 1
 _LOGGED = 2**14  # slots, and 16 for each example, that wait to be added up

@@ -6,7 +6,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -22,7 +22,8 @@ cdef extern from "Python.h":
     PyObject* Py_False
     int PySet_CheckExact(object)
     int PyFrozenSet_CheckExact(object)
-    int _PySet_NextEntry(object, Py_ssize_t*, PyObject**, Py_hash_t*)
+    object PyObject_GetIter(object)
+    PyObject* PyIter_Next(object) except? NULL
     long PyLong_AsLong(object) except? -1
     double PyLong_AsDouble(object) except? -1.0
     Py_ssize_t PySequence_Fast_GET_SIZE(object)
@@ -236,7 +237,6 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     cdef PyObject* key
     cdef PyObject* value
     cdef Py_ssize_t at = 0, position = 0, column
-    cdef Py_hash_t hashed
     cdef int says
     if PyDict_CheckExact(argument):
         while PyDict_Next(argument, &at, &key, &value):
@@ -253,12 +253,16 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
             note(self, column, bit * says, count)
         return 1
     if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
-        while _PySet_NextEntry(argument, &at, &key, &hashed):
+        entries = PyObject_GetIter(argument)
+        while True:
+            key = PyIter_Next(entries)
+            if key == NULL:
+                return 1
             column = column_of(self, columns, key)
+            Py_DECREF(<object>key)
             if column < 0:
                 return 0
             note(self, column, bit, count)
-        return 1
     if PyList_CheckExact(argument) or PyTuple_CheckExact(argument):
         for position in range(PySequence_Fast_GET_SIZE(argument)):
             column = column_of(self, columns, PySequence_Fast_GET_ITEM(argument, position))

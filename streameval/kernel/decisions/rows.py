@@ -42,30 +42,36 @@ def _column_sums(bits: UInt8Array) -> IntArray:
     return total
 
 
+def list_cells(
+    examples: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None
+) -> tuple[IntArray, IntArray]:
+    """The row and the slot of each distinct cell of lists of columns; rows ascend, and columns within each."""
+    sides = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (mask, 4), (named, 0)) if lists is not None]
+    none = np.zeros(0, np.int64)
+    rows = np.concatenate([none, *(np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in sides)])
+    columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
+    bits = np.concatenate([none, *(np.full(len(lists.places), bit) for lists, bit in sides)])
+    width = int(columns.max(initial=0)) + 1
+    cells = np.sort(8 * (rows * width + columns) + bits)
+    starts = np.flatnonzero(np.diff(cells >> 3, prepend=-1))
+    outcomes = np.minimum(np.bitwise_or.reduceat(cells & 7, starts) if len(starts) else starts, 4)
+    row, column = np.divmod(cells[starts] >> 3, width)
+    return row, 5 * column + outcomes
+
+
 def list_rows(
     examples: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None,
     everywhere: IntArray, cells: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:  # fmt: skip
     """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
 
-    Returns the row keys, shape (examples, 4); then the row and the slot of each distinct cell.
+    Returns the row keys, shape (examples, 4); then what `list_cells` does.
     """
-    sides = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (mask, 4), (named, 0)) if lists is not None]
-    none, width = np.zeros(0, np.int64), len(cells)
-    rows = np.concatenate([none, *(np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in sides)])
-    columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
-    bits = np.concatenate([none, *(np.full(len(lists.places), bit) for lists, bit in sides)])
-    cells_of_bits = np.sort(8 * (rows * width + columns) + bits)
-    cell = cells_of_bits >> 3
-    starts = np.flatnonzero(np.diff(cell, prepend=-1))
-    outcome = np.minimum(np.bitwise_or.reduceat(cells_of_bits & 7, starts) if len(starts) else starts, 4)
-    cell = cell[starts]
-    row, column = np.divmod(cell, max(width, 1))
-    slots = 5 * column + outcome
-    counted = np.bincount(slots, minlength=5 * width).reshape(width, 5)
+    row, slots = list_cells(examples, true, pred, mask, named)
+    counted = np.bincount(slots, minlength=cells.size).reshape(-1, 5)
     cells += counted
     cells[everywhere, 0] += examples - counted[everywhere].sum(axis=1)
-    _, missed, wrong, hits, masked = np.bincount(5 * row + outcome, minlength=5 * examples).reshape(examples, 5).T
+    _, missed, wrong, hits, masked = np.bincount(5 * row + slots % 5, minlength=5 * examples).reshape(examples, 5).T
     return np.stack([missed + hits, wrong + hits, hits, masked], axis=1), row, slots
 
 

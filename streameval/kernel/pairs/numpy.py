@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval.kernel.commit.numpy import Part, Root
-from streameval.kernel.decisions.rows import list_rows
+from streameval.kernel.decisions.rows import list_cells
 from streameval.kernel.pairs.pairing import NONE, Pair, distinct_pairs, pairs_of, placed, sorted_pairs
 from streameval.kernel.types import FULL, REFUSED, IntArray, Lists, Ragged, UInt8Array
 
@@ -82,8 +82,9 @@ class Pairs:
     ) -> None:
         """Count examples given as lists of columns below ``width``; repeats count once."""
         lists = [None if side is None else Lists(*side) for side in (true, pred, mask)]
-        cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
-        _, rows, slots = list_rows(examples, lists[0], lists[1], lists[2], None, nowhere, cells)
+        rows, slots = list_cells(examples, lists[0], lists[1], lists[2], None)
+        if slots.max(initial=0) >= 5 * width:
+            raise IndexError("a column is out of range")
         self._add(examples, rows, slots // 5, slots % 5)
 
     def _add(self, examples: int, rows: IntArray, columns: IntArray, outcomes: IntArray) -> None:

@@ -1,0 +1,112 @@
+"""What is chosen to be slow costs what other input costs; seen from structures, since times vary."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import streameval as se
+from streameval.evaluation.counting import core_of
+from streameval.kernel import backend
+from streameval.schema.labels import distinct
+
+EQUAL = [number * sys.hash_info.modulus for number in range(-2, 200) if number] + [-1, -2, 0, 7]
+EXAMPLES = [(EQUAL[at : at + 5], EQUAL[at + 1 : at + 3]) for at in range(0, len(EQUAL), 2)]
+
+
+def one_by_one() -> se.Evaluator:
+    evaluator = se.Evaluator(["f1_micro"])
+    for example in EXAMPLES:
+        evaluator.update(*example)
+    return evaluator
+
+
+def at_once() -> se.Evaluator:
+    evaluator = se.Evaluator(["f1_micro"])
+    true, pred = zip(*EXAMPLES, strict=True)
+    evaluator.update_many(true, pred)
+    return evaluator
+
+
+def merged() -> se.Evaluator:
+    evaluator, part = se.Evaluator(["f1_micro"]), se.Evaluator(["f1_micro"])
+    evaluator.update([EQUAL[3]], [EQUAL[9]])
+    for example in EXAMPLES:
+        part.update(*example)
+    evaluator.merge(part)
+    evaluator.revert([EQUAL[3]], [EQUAL[9]])
+    return evaluator
+
+
+@pytest.mark.parametrize(
+    "make", [one_by_one, at_once, merged, lambda: se.Evaluator.from_bytes(one_by_one().to_bytes())]
+)
+def test_labels_of_equal_hash_are_looked_up_by_keys_of_other_hashes(make: Callable[[], se.Evaluator]):
+    evaluator = make()
+    index = core_of(evaluator).labels
+    assert len(index.columns) == len(EQUAL)
+    assert len(set(map(hash, index.columns))) >= len(EQUAL) - 1  # -1 and -2 have one hash
+    assert [index.labels[column] for column in index.columns_of(EQUAL)] == EQUAL
+    assert list(evaluator.labels) == sorted(EQUAL)
+    assert evaluator == one_by_one()
+    for example in EXAMPLES:
+        evaluator.revert(*example)
+    assert evaluator.labels == ()
+
+
+def test_declared_labels_of_equal_hash_are_known():
+    evaluator = se.Evaluator(["f1_micro"], labels=EQUAL[::-1], unknown="ignore", threshold=0.5)
+    evaluator.update({EQUAL[0]: True, 12345: True, 6 * sys.hash_info.modulus**2: True}, {EQUAL[0]: 0.9})
+    assert evaluator.labels == (*EQUAL[::-1],)
+    assert evaluator.get("f1_micro") == 1.0
+    with pytest.raises(se.LabelError, match="twice"):
+        se.Evaluator(labels=[*EQUAL, EQUAL[5]])
+    assert distinct([*EQUAL, "7", *EQUAL]) == [*EQUAL, "7"]
+
+
+@pytest.mark.parametrize("keep", [[], ["curves"], ["rankings"], ["pairs"]])
+def test_a_new_label_takes_no_memory_for_those_there_are(keep: list[str]):
+    known = [f"label{number}" for number in range(20_000)]
+    evaluator = se.Evaluator(threshold=0.5, keep=keep)
+    evaluator.update_many([[label] for label in known], [{label: 0.7} for label in known])
+    peaks = []
+    for number in range(5):  # of which one may find no room left
+        label = f"new{number}"
+        tracemalloc.start()
+        evaluator.update({label}, {label: 0.7})
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert sorted(peaks)[2] < 20_000 or backend.BACKEND == "numpy"  # whose every change of scores is a new value
+
+
+@pytest.mark.skipif(backend.BACKEND == "numpy", reason="dicts of Python")
+def test_where_row_keys_stand_differs_between_processes():
+    program = (
+        "import numpy as np; from streameval.kernel.backend import commit, decisions;"
+        "c = decisions.Counts(commit.Root(), 1);"
+        "k = np.arange(256).reshape(64, 4); c.restore(64, np.zeros((1, 5), np.int64), k, k[:, 0] + 1);"
+        "print(c.row_keys()[0][:, 0].tolist())"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(orders) == 2
+    assert len({tuple(sorted(map(int, re.findall(r"\d+", order)))) for order in orders}) == 1
+
+
+def test_the_kernel_uses_no_name_that_cpython_has_made_private():
+    folder = Path(backend.__file__).parent
+    sources = [file for file in folder.rglob("*") if file.suffix in (".pyx", ".pxd", ".h")]
+    private = {name for file in sources for name in re.findall(r"\b_Py[A-Z]\w*", file.read_text())}
+    assert sources
+    assert not private
