@@ -75,4 +75,4 @@ def held(*holders: object) -> commit.Guards:
 def guards_of(holder: object) -> tuple[commit.Guard, ...]:
     """The guard of an object; none where it is anything else, which is for others to refuse."""
     guard = getattr(holder, "_guard", None)
-    return () if guard is None else (guard,)
+    return (guard,) if isinstance(guard, commit.Guard) else ()

@@ -33,7 +33,7 @@ FLOORS = (
     ("", "testing"),
     ("adapters", "cli"),
 )
-"""From the ground, ``errors``, up; "" is the package itself. A folder imports from the floors below it, or from itself."""
+"""Above ``errors``; "" is the package itself. A folder imports from the floors below it, or from itself."""
 
 FLOOR_OF = {"errors": -1} | {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 
