@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 
 from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike, report_of, specs_of
+from streameval.evaluation.guarding import guards_of
+from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import MetricValue, Report
@@ -42,11 +43,6 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         source; the rest are counted.
     namespace
         What names begin with.
-
-    Attributes
-    ----------
-    lock
-        To be held while a source is changed, so that a scrape sees the state between two updates.
     """
 
     def __init__(
@@ -64,7 +60,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         if not isinstance(name, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", name):
             raise InputError(f"namespace must be letters, digits and underscores, not {quoted(namespace)}")
         check_number("most", most, 0)
-        self._most, self._namespace, self.lock = most, namespace, threading.RLock()
+        self._most, self._namespace = most, namespace
         chosen = None if metrics is None else specs_of(metrics)
         self._specs = {
             name: report_of(snapshot(source, f"sources[{name!r}]"), chosen).specs
@@ -76,8 +72,8 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         return self._families({})
 
     def collect(self) -> Iterable[Family]:
-        """What is exposed now. The lock is held while the sources are copied, not while metrics are read."""
-        with self.lock:
+        """What is exposed now: of one moment, since the sources are copied together."""
+        with commit.Guards((), [guard for source in self._sources.values() for guard in guards_of(source)]):
             copies = {name: snapshot(source, name) for name, source in self._sources.items()}
         return self._families({name: report_of(copy, self._specs[name]) for name, copy in copies.items()})
 

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, cast, overload
 from streameval.delivery.encoding import MOST, SavedSum, ShardVersion, decode_ledger, digest, encode_ledger
 from streameval.errors import Conflict, FormatError, InputError, LabelError, MergeError, StreamevalError, public
 from streameval.evaluation.evaluator import Evaluator, MetricLike
+from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
+from streameval.kernel.backend import commit
 from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
@@ -53,10 +55,11 @@ class Ledger(Mergeable, Generic[StateT]):
     (0.8, {'partition 0': Version(epoch=0, sequence=2)})
     """
 
-    __slots__ = ("_sums", "_template", "_total")
+    __slots__ = ("_guard", "_sums", "_template", "_total")
     _holder: ClassVar[int] = LEDGER
 
     def __init__(self, evaluator: StateT | None = None) -> None:
+        self._guard = commit.Guard()
         # A state without examples that has the configuration of all shards; it never changes.
         self._template: Any = None
         # The sum that each shard is part of. No shard is in two of them.
@@ -98,23 +101,27 @@ class Ledger(Mergeable, Generic[StateT]):
             state = restored(data)
         else:
             check_class(evaluator, "Ledger.put")
-            state, data = evaluator, evaluator.to_bytes()
-        template = _template_of(state) if self._template is None else self._template
-        check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
+            state = evaluator.copy()  # of one moment
+            data = state.to_bytes()
+        fresh = _template_of(state) if self._template is None else None
         added = SavedSum({name: ShardVersion(epoch, sequence, digest(data))}, data)
-        if not _is_news(added, self._sums):
-            return
-        total = self._total if name not in self._sums else None
-        self._total = None  # whatever interrupts this, it is summed anew then
-        if total is not None:
-            try:
-                total.merge(state)
-            except StreamevalError:  # reading will say what is wrong
-                total = None
-        self._template = template
-        self._sums[name] = added
-        self._total = total
+        with self._guard:
+            template = fresh if self._template is None else self._template
+            check_compatible(template, state, f"shard {name!r} does not fit into the ledger")
+            if not _is_news(added, self._sums):
+                return
+            total = self._total if name not in self._sums else None
+            self._total = None  # whatever interrupts this, it is summed anew then
+            if total is not None:
+                try:
+                    total.merge(state)
+                except StreamevalError:  # reading will say what is wrong
+                    total = None
+            self._template = template
+            self._sums[name] = added
+            self._total = total
 
+    @combines
     def merge(self, other: Self) -> None:
         """Take what another ledger knows: of each shard the newest state. ``other`` stays as it is.
 
@@ -157,7 +164,11 @@ class Ledger(Mergeable, Generic[StateT]):
         """
         if isinstance(shards, str | bytes):
             raise InputError(f"shards must be a list of shards, not {quoted(shards)}; write [{quoted(shards)}]")
-        chosen = self.shards() if shards is None else [_shard(shard) for shard in shards]
+        self._compact(None if shards is None else [_shard(shard) for shard in shards])
+
+    @changes
+    def _compact(self, shards: Iterable[Label] | None) -> None:
+        chosen = self._sums if shards is None else shards
         picked = {id(part): part for part in (self._known(shard) for shard in chosen)}
         if len(picked) < 2:
             return
@@ -166,11 +177,13 @@ class Ledger(Mergeable, Generic[StateT]):
         both = SavedSum(dict(sorted(whole.items(), key=lambda item: in_order(item[0]))), state)
         self._sums = {**self._sums, **dict.fromkeys(both.shards, both)}
 
+    @changes
     def reset(self) -> None:
         """Forget every shard; what they are built like stays."""
         self._total = None
         self._sums = {}
 
+    @reads
     def total(self) -> StateT:
         """The sum of all shards, as a new object; `InputError` if nothing says what they are built like."""
         return cast("StateT", self._read().copy())
@@ -189,31 +202,37 @@ class Ledger(Mergeable, Generic[StateT]):
         metric
             One metric to ask evaluators for; without it, all of theirs by name.
         """
-        total: Any = self._read()
-        if metric is None:
-            return total.get()
-        if isinstance(total, Metric):
-            raise InputError(f"a ledger of a single metric has no other metric, such as {quoted(metric)}")
-        return total.get(metric)
+        with self._guard.reading:
+            total: Any = self._read()
+            if metric is None:
+                return total.get()
+            if isinstance(total, Metric):
+                raise InputError(f"a ledger of a single metric has no other metric, such as {quoted(metric)}")
+            return total.get(metric)
 
     def state(self, shard: Label) -> StateT:
         """The newest state of one shard, as a new object; `InputError` if there is none, or it was compacted."""
-        part = self._known(_shard(shard))
+        name = _shard(shard)
+        with self._guard.reading:
+            part = self._known(name)
         if len(part.shards) > 1:
             count = len(part.shards) - 1
             raise InputError(f"shard {shard!r} was compacted with {count} other shards; read it before compact()")
         return cast("StateT", restored(part.state))
 
+    @reads
     def shards(self) -> dict[Label, Version]:
         """How new the state of each shard is, sorted by shard."""
         names = sorted(self._sums, key=in_order)
         return {name: Version(*self._sums[name].shards[name][:2]) for name in names}
 
+    @reads
     def compacted(self) -> tuple[tuple[Label, ...], ...]:
         """Which shards are in sums together."""
         return tuple(tuple(part.shards) for part in self._each() if len(part.shards) > 1)
 
     @property
+    @reads
     def examples(self) -> int:
         """How many examples all shards have counted."""
         return 0 if self._template is None else self._read().examples
@@ -230,6 +249,7 @@ class Ledger(Mergeable, Generic[StateT]):
     def __iter__(self) -> Iterator[Label]:
         return iter(self.shards())
 
+    @reads
     def __repr__(self) -> str:
         return f"<Ledger of {len(self)} shards: {self._read()!r}>" if self._template else "<Ledger of 0 shards>"
 
@@ -253,6 +273,7 @@ class Ledger(Mergeable, Generic[StateT]):
             raise InputError(f"there is no shard {quoted(shard)} among {len(self)}{near}")
         return part
 
+    @reads
     def copy(self) -> Self:
         """An independent ledger with the same content."""
         twin = type(self)()

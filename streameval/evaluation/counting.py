@@ -147,6 +147,12 @@ class Accumulator(Mergeable):
             with self._guard.reading if guarded else self._guard:
                 self._compact()
 
+    def _merging(self, other: Self, sign: int) -> Change:
+        """What `merge` does, or `unmerge` with sign -1, by another object that nobody changes meanwhile."""
+        self._check_compatible(other, "merge" if sign > 0 else "unmerge")
+        prepare = "prepare_merge" if sign > 0 else "prepare_unmerge"
+        return (self._guard,), lambda: getattr(self._core.states, prepare)(other._core.states)
+
     def _merge(self, states: StateSet) -> None:
         """Add all that states have counted, which nobody else changes; the guard is held."""
         self._core.states.root.commit(self._prepare_merge(states))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
@@ -17,10 +17,27 @@ Change: TypeAlias = tuple[Sequence[commit.Guard], Callable[[], list[Part]]]
 """What was read of the user's, as a change still to be made: the guards to hold, and what prepares it under these."""
 
 
-def make(changes: Sequence[Change]) -> None:
-    """Make all of several changes, or none of them."""
+def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
+    """Make all of several changes, or none of them; and commit parts of the caller's, who holds their guard."""
+    guards, prepared = list[commit.Guard](), list(parts)
+    for held, _ in changes:
+        guards += held
+    with guards[0] if len(guards) == 1 else commit.Guards(guards):
+        for _, prepare in changes:
+            prepared += prepare()
+        commit.Root.commit(prepared)
+
+
+def rehearse(changes: Sequence[Change]) -> None:
+    """Raise what `make` would raise now."""
     with commit.Guards([guard for guards, _ in changes for guard in guards]):
-        commit.Root.commit([part for _, prepare in changes for part in prepare()])
+        for _, prepare in changes:
+            prepare()
+
+
+def apart(change: Change, changes: Sequence[Change]) -> bool:
+    """Whether a change can be made with others: it is of none of their objects, as it has to see what they make."""
+    return not any(guard in guards for guards, _ in changes for guard in change[0])
 
 
 def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:

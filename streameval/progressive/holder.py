@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from streameval.errors import FormatError, InputError
 from streameval.evaluation.value import Saveable, differences, parameter_differences
+from streameval.kernel.backend import commit
 from streameval.progressive.states import check_class, restored
 from streameval.progressive.target import Target
 from streameval.wire.envelope import decoding, opened, sealed
@@ -22,6 +24,28 @@ class Holder(Saveable):
     _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
     _taken: ClassVar[tuple[type, ...]] = ()  # evaluators that can be saved in it, besides states
     _strict = False  # whether what cannot be saved is refused at once
+    _guard: commit.Guard  # held before those of the evaluators
+
+    def copy(self) -> Self:
+        """An independent object with the same content, and evaluators of its own."""
+        return copy.deepcopy(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = type(self).__new__(type(self))
+        with self._guard.reading:
+            twin.__setstate__(copy.deepcopy(self._contents(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return copy.deepcopy(self)._contents()  # of one moment
+
+    def __setstate__(self, contents: dict[str, Any]) -> None:
+        self.__dict__.update(contents, _guard=commit.Guard())
+
+    def _contents(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_guard"}
 
     @abstractmethod
     def _held(self) -> Mapping[str, Target]:
@@ -95,11 +119,11 @@ class Holder(Saveable):
         ]
 
     def _take_over(self, source: Self) -> None:
-        for name, target in self._held().items():
-            target.evaluator._take_over(source._held()[name].evaluator)  # type: ignore[attr-defined]  # states
-        self.__dict__.update(
-            {name: value for name, value in vars(source).items() if name not in ("_target", "_targets")}
-        )
+        with self._guard:
+            for name, target in self._held().items():
+                target.evaluator._take_over(source._held()[name].evaluator)  # type: ignore[attr-defined]  # states
+            own = {name: value for name, value in source._contents().items() if name not in ("_target", "_targets")}
+            self.__dict__.update(own)
 
     def _refuse_unsavable(self) -> None:
         self._strict = True

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from streameval.errors import InputError, public
+from streameval.evaluation.guarding import Change, changes, make, reads
 from streameval.kernel.backend import commit
 from streameval.progressive.holder import Holder
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
 from streameval.progressive.target import Target, check_order
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, check_number, quoted
-from streameval.states.base import Part
 from streameval.wire.envelope import PENDING
 from streameval.wire.fields import Sink, Source, require
 from streameval.wire.values import SPAN, TUPLE, put_value, take_value
@@ -28,6 +28,10 @@ _Waiting: TypeAlias = tuple[Hashable, _Entry]
 _Status: TypeAlias = tuple[object, int, int, int, tuple[_Waiting, ...], tuple[_Waiting, ...]]
 """What changes in one step, with what is counted in it: the time, how many were late, how many were dropped by
 ``max_pending`` and ``max_age``, and what leaves or joins the predictions that wait; see `Pending._carry_over`."""
+
+
+class _Claim(tuple[object, object]):
+    """What an evaluator that can only count is counting; it waits until that is done."""
 
 
 @public
@@ -56,7 +60,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     A call costs the same however many wait. A call that raises changes nothing: where the evaluator refuses a truth,
     the prediction still waits for a better one. Where an interruption (KeyboardInterrupt) ends `observe`, the pair is
     either counted or the prediction still waits, never both; only an evaluator that cannot tell whether it has counted,
-    such as a metric of River, may then have neither.
+    such as a metric of River, may then have neither. While such an evaluator counts, the prediction counts as waiting.
 
     It is saved with its evaluator, which must be a state of this package or a `Trace`; with keys that are str, int,
     bytes, bool, None or tuples of these; and with predictions of such labels. `save` refuses anything else.
@@ -94,6 +98,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._labels: tuple[object, ...] = ()
+        self._guard = commit.Guard()
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
@@ -114,27 +119,30 @@ class Pending(Holder, Generic[EvaluatorT]):
             If a prediction waits under this key already, ``t`` goes backwards, or ``y_pred`` is no prediction. Nothing
             has changed then.
         """
-        now, limit = self._carry_over(t), self._max_pending
-        row = compact_copy(y_pred, self._labels)
+        self._at(t)
+        row, limit = compact_copy(y_pred, self._labels), self._max_pending
         if self._max_age is not None:
             if t is None:
                 raise InputError("t is missing: with max_age= every prediction needs its time")
             self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
         if self._strict:
             _bytes_of(key, (row, t), Predictions())
-        if self._waiting_at(key, now) is not None:
-            raise InputError(
-                f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
-            )
-        # Most predictions name the same labels: they share them.
-        if type(row) is Row and row.values is not None:
-            self._labels = row.labels
-        waiting, old = self._waiting, 0 if self._max_age is None else self._too_old(now)
-        full = limit is not None and len(waiting) - old >= limit
-        if now is self._cell.value[0] and not old and not full:
-            waiting[key] = row, t  # in one step
-        else:
-            self._commit(now, added=((key, (row, t)),), full=full)
+        with self._guard:
+            self._carry_over()
+            now = self._at(t)
+            if self._waiting_at(key, now, claimed=True) is not None:
+                raise InputError(
+                    f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
+                )
+            # Most predictions name the same labels: they share them.
+            if type(row) is Row and row.values is not None:
+                self._labels = row.labels
+            waiting, old = self._waiting, 0 if self._max_age is None else self._too_old(now)
+            full = limit is not None and len(waiting) - old >= limit
+            if now is self._cell.value[0] and not old and not full:
+                waiting[key] = row, t  # in one step
+            else:
+                self._commit(now, added=((key, (row, t)),), full=full)
 
     def observe(
         self, key: Hashable, y_true: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -156,31 +164,58 @@ class Pending(Holder, Generic[EvaluatorT]):
             If ``late="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the evaluator
             refuses the truth. Nothing has changed then.
         """
-        now = self._carry_over(t)
-        entry = self._waiting_at(key, now)
-        if entry is None:
-            if self._refuses_late:
-                raise InputError(
-                    f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-                    f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
-                    'max_pending); with late="count" such truths are counted in late'
-                )
-            self._commit(now, late=1)
-            return
-        target, y_pred, gone = self._target, from_compact(entry[0]), ((key, entry),)
-        how = target.keywords(weight, mask, t)
-        parts = target.prepare and target.prepare(y_true, y_pred, **how)
-        if parts is not None:
-            self._commit(now, parts, gone)
-            return
-        try:
-            target.update(y_true, y_pred, **how)
-            self._commit(now, (), gone)
-        except BaseException as error:
-            if not isinstance(error, Exception):  # the evaluator may have counted, and cannot tell
+        target, entry = self._target, None
+        while True:
+            before, status, now = entry, self._cell.value, self._at(t)
+            entry = self._waiting_at(key, now)
+            if entry is not None and entry is not before:
+                y_pred, how = from_compact(entry[0]), target.keywords(weight, mask, t)
+                change = target.change and target.change(y_true, y_pred, **how)
+            with self._guard:
                 self._carry_over()
-                self._commit(now, (), gone)
+                if entry is None and self._waiting_at(key, now := self._at(t)) is None:
+                    self._add_late(key, now)
+                    return
+                if entry is None or self._waiting.get(key) is not entry or self._cell.value is not status:
+                    continue  # another thread has used the object meanwhile
+                if change is not None:
+                    self._commit(now, (change,), ((key, entry),))
+                    return
+            if self._claim(key, entry, lambda: target.update(y_true, y_pred, **how), t):  # noqa: B023  # at once
+                return
+
+    def _claim(self, key: Hashable, entry: _Entry, count: Callable[[], object], t: Any) -> bool:
+        """Let an evaluator that can only count do so, unless another thread has the prediction by now."""
+        claim = _Claim(entry)
+        try:
+            with self._guard:
+                if self._waiting.get(key) is not entry:
+                    return False
+                self._waiting[key] = claim  # at the same place
+            count()
+            with self._guard:
+                self._carry_over()
+                latest = self._cell.value[0]
+                self._commit(latest if t is None or (latest is not None and t < latest) else t, gone=((key, claim),))
+        except BaseException as error:
+            with self._guard:
+                self._carry_over()
+                if self._waiting.get(key) is claim:
+                    if isinstance(error, Exception):
+                        self._waiting[key] = entry
+                    else:  # the evaluator may have counted, and cannot tell
+                        del self._waiting[key]
             raise
+        return True
+
+    def _add_late(self, key: Hashable, now: object) -> None:
+        if self._refuses_late:
+            raise InputError(
+                f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
+                f"given up (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
+                'max_pending); with late="count" such truths are counted in late'
+            )
+        self._commit(now, late=1)
 
     def _too_old(self, now: object) -> int:
         """How many of the oldest predictions are dropped at a time."""
@@ -189,26 +224,25 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _commit(
         self,
         now: object,
-        parts: Iterable[Part] = (),
+        counted: tuple[Change, ...] = (),
         gone: tuple[_Waiting, ...] = (),
         added: tuple[_Waiting, ...] = (),
         late: int = 0,
         full: bool = False,
     ) -> None:
-        """Commit parts of a change with the time, what is gone and what is added; ``full``: one more than has room."""
+        """Commit changes with the time, what is gone and what is added; ``full``: one more than has room."""
         _, so_far, by_number, by_age, _, _ = self._cell.value
         old = full if self._max_age is None else self._too_old(now) + full
         if old:
             gone = *islice(self._waiting.items(), old), *gone
         status = now, so_far + late, by_number + full, by_age + old - full, gone, added
-        commit.Root.commit([*parts, self._cell.prepare_store(status)])
+        make(counted, (self._cell.prepare_store(status),))
         self._carry_over()
 
-    def _carry_over(self, t: object = None) -> object:
+    def _carry_over(self) -> None:
         """Take out of the mapping what is gone, and put in what was added: until then, readers look at both.
 
-        Doing so twice is harmless, so each change begins with it, whatever interrupted the last one. What is returned
-        is the time after a call at ``t``.
+        Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
         """
         now, late, by_number, by_age, gone, added = self._cell.value
         waiting = self._waiting
@@ -218,6 +252,10 @@ class Pending(Holder, Generic[EvaluatorT]):
         if added or len(gone) > 1:
             waiting.update(added)
             commit.Root.commit([self._cell.prepare_store((now, late, by_number, by_age, (), ()))])
+
+    def _at(self, t: object) -> object:
+        """The time after a call at ``t``."""
+        now: object = self._cell.value[0]
         if t is None:
             return now
         check_order(now, t, "t")
@@ -225,6 +263,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             put_value(Sink(), t, SPAN, "t")
         return t
 
+    @changes
     def discard(self, key: Hashable) -> None:
         """Withdraw a prediction: its truth will not come, or the evaluator cannot read it.
 
@@ -233,7 +272,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         InputError
             If no prediction waits under this key.
         """
-        if self._waiting_at(key, self._carry_over()) is None:
+        self._carry_over()
+        if self._waiting_at(key, self._at(None)) is None:
             raise InputError(f"no prediction waits under key {quoted(key)}; there is nothing to discard")
         del self._waiting[key]
 
@@ -242,13 +282,15 @@ class Pending(Holder, Generic[EvaluatorT]):
         status: _Status = self._cell.value
         return status
 
-    def _waiting_at(self, key: Hashable, now: object) -> _Entry | None:
-        """What waits under a key and is not too old."""
+    def _waiting_at(self, key: Hashable, now: object, *, claimed: bool = False) -> _Entry | None:
+        """What waits under a key and is not too old; also what an evaluator is about to count, if asked for."""
         try:
             entry = self._waiting.get(key)
         except TypeError:
             raise InputError(f"key must be hashable, not {quoted(key)}; give a number, a string or a tuple") from None
-        return None if entry is None or (self._max_age is not None and self._is_old(entry[1], now)) else entry
+        if entry is None or (type(entry) is _Claim and not claimed):
+            return None
+        return None if self._max_age is not None and self._is_old(entry[1], now) else entry
 
     def _is_old(self, since: object, now: object) -> bool:
         try:
@@ -288,33 +330,34 @@ class Pending(Holder, Generic[EvaluatorT]):
         changed = {id(entry) for _, entry in (*gone, *added)}
         return {key: entry for key, entry in self._waiting.items() if id(entry) not in changed} | dict(added)
 
+    @reads
     def keys(self) -> list[Hashable]:
         """The keys under which predictions wait, the oldest first."""
         return list(self._present)
 
+    @reads
     def __len__(self) -> int:
         return len(self._present)
 
+    @reads
     def __contains__(self, key: Hashable) -> bool:
         """Whether a prediction waits under a key; a TypeError, as of a dict, if it cannot be one."""
         return key in self._present
 
+    @reads
     def __repr__(self) -> str:
         return f"<Pending: {self.pending} wait, {self.late} late, evicted {self.evicted}; {self.evaluator!r}>"
 
-    def copy(self) -> Self:
-        """An independent object with the same content, and an evaluator of its own."""
+    @reads
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._target = Target(copy.deepcopy(self._target.evaluator))
-        twin._waiting = self._waiting.copy()  # a stored prediction never changes, so both may hold it
+        twin.__setstate__(self._contents())
+        twin._target = Target(copy.deepcopy(self._target.evaluator, memo))
+        # A stored prediction never changes, so both may hold it.
+        waiting: Any = ((key, tuple(entry)) for key, entry in self._waiting.items())
+        twin._waiting = OrderedDict(waiting)
         twin._cell = commit.Root().cell(self._status)
         return twin
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
 
     def _held(self) -> Mapping[str, Target]:
         return {"": self._target}

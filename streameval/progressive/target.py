@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
+from streameval.evaluation.guarding import Change, guards_of
+from streameval.kernel.backend import commit
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.base import Part
 from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
@@ -25,10 +26,10 @@ _INNER = ("evaluator", "_template", "metric")
 class Target:
     """The methods of one evaluator, and the keywords that they take.
 
-    ``prepare`` and ``revert`` are None where it can only count, and where it cannot take back what it counted.
+    ``change`` and ``revert`` are None where it can only count, and where it cannot take back what it counted.
     """
 
-    __slots__ = ("_mask", "_name", "_needs_t", "_t", "_weight", "evaluator", "prepare", "revert", "update")
+    __slots__ = ("_mask", "_name", "_needs_t", "_t", "_weight", "change", "evaluator", "revert", "update")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -52,7 +53,7 @@ class Target:
         self._needs_t = accepted.get("t", False)
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
-        self.prepare = preparing(evaluator)
+        self.change = changing(evaluator)
         revert = getattr(evaluator, "revert", None)
         self.revert = revert if callable(revert) and not accepted.keys() - _keywords(revert).keys() else None
 
@@ -88,14 +89,14 @@ class Target:
         return arguments
 
 
-def preparing(evaluator: object) -> Callable[..., list[Part] | None] | None:
-    """What prepares that an example is counted as ``update`` counts it, which a subclass may have replaced."""
-    return getattr(evaluator, "_prepare", None) if _prepares(type(evaluator)) else None  # type: ignore[arg-type]  # a class has a hash
+def changing(evaluator: object) -> Callable[..., Change | None] | None:
+    """What reads an example to be counted as ``update`` counts it, which a subclass may have replaced."""
+    return getattr(evaluator, "_change", None) if _changes(type(evaluator)) else None  # type: ignore[arg-type]  # a class has a hash
 
 
 @lru_cache(maxsize=256)
-def _prepares(kind: type[Any]) -> bool:
-    return "_prepare" in vars(next((base for base in kind.__mro__ if "update" in vars(base)), object))
+def _changes(kind: type[Any]) -> bool:
+    return "_change" in vars(next((base for base in kind.__mro__ if "update" in vars(base)), object))
 
 
 def _keywords(method: Callable[..., object]) -> dict[str, bool]:
@@ -136,9 +137,10 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     single = spec is not None
     if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
         values: Values = {}
-        for metric in metrics:
-            with contextlib.suppress(MetricError):  # another evaluator may know it
-                values[metric] = evaluator.get(metric)
+        with commit.Guards((), guards_of(evaluator)):
+            for metric in metrics:
+                with contextlib.suppress(MetricError):  # another evaluator may know it
+                    values[metric] = evaluator.get(metric)
         return _independent(values)
     answer = evaluator.get()
     if isinstance(answer, Mapping) and not single:

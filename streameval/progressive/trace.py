@@ -8,9 +8,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streameval.errors import InputError, MetricError, public
+from streameval.evaluation.guarding import Change, apart, make, reads, rehearse
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -77,6 +78,7 @@ class Trace(Holder):
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._shadows: dict[Target, Target] = {}
+        self._guard = commit.Guard()
         self._status = commit.Root().cell((0, None))  # how many examples there are, and the time
         self._written: list[_Row] = []
 
@@ -96,25 +98,43 @@ class Trace(Holder):
         InputError
             If any of the evaluators refuses the example. None of them has counted it then.
         """
-        parts, foreign = self._prepare_all(y_true, y_pred, weight, mask, t)
+        changes, foreign = self._read(y_true, y_pred, weight, mask, t)
         if foreign:
-            self._count(foreign, parts, (y_true, y_pred), (weight, mask, t))
+            self._count(foreign, changes, (y_true, y_pred), (weight, mask, t))
         else:
-            commit.Root.commit(parts)
+            with self._guard:
+                make(changes, self._prepare(t))
         if not self._status.value[0] % self._every:
-            self._written = self._rows
+            self._write_due()
 
-    def _prepare(
+    def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
-    ) -> list[Part] | None:
-        """Prepare what `update` does, for a commit that follows at once; None where some evaluator can only count."""
-        parts, foreign = self._prepare_all(y_true, y_pred, weight, mask, t)
-        return None if foreign else parts
+    ) -> Change | None:
+        """Read one example to be counted; None where some evaluator can only count."""
+        changes, foreign = self._read(y_true, y_pred, weight, mask, t)
+        if foreign:
+            return None
+        guards = self._guard, *(guard for guards, _ in changes for guard in guards)
+        return guards, lambda: [*self._prepare(t), *(part for _, prepare in changes for part in prepare())]
 
-    def _prepare_all(
-        self, y_true: object, y_pred: object, weight: float, mask: object, t: object
-    ) -> tuple[list[Part], list[Target]]:
-        """Prepare that one more example is counted, and list the evaluators that can only count it."""
+    def _read(
+        self, y_true: object, y_pred: object, weight: object, mask: object, t: object
+    ) -> tuple[list[Change], list[Target]]:
+        """Read one example for every evaluator, and list those that can only count it."""
+        if t is not None:
+            check_order(self._status.value[1], t, "t")
+        changes: list[Change] = []
+        foreign: list[Target] = []
+        for target in self._targets.values():
+            change = target.change and target.change(y_true, y_pred, **target.keywords(weight, mask, t))
+            if change and (not changes or apart(change, changes)):
+                changes.append(change)
+            else:
+                foreign.append(target)
+        return changes, foreign
+
+    def _prepare(self, t: object) -> list[Part]:
+        """Prepare that there is one more example; the guard is held, until the commit."""
         examples, moment = self._status.value
         if not examples % self._every:
             self._written = self._rows
@@ -123,20 +143,16 @@ class Trace(Holder):
             if self._strict:
                 put_value(Sink(), t, SPAN, "t")
             moment = t
-        parts, foreign = [self._status.prepare_store((examples + 1, moment))], []
-        for target in self._targets.values():
-            prepare = target.prepare
-            prepared = prepare and prepare(y_true, y_pred, **target.keywords(weight, mask, t))
-            if prepared is None:
-                foreign.append(target)
-            else:
-                parts += prepared
-        return parts, foreign
+        return [self._status.prepare_store((examples + 1, moment))]
 
     def _count(
-        self, foreign: list[Target], parts: list[Part], pair: tuple[object, object], how: tuple[object, object, object]
+        self,
+        foreign: list[Target],
+        changes: list[Change],
+        pair: tuple[object, object],
+        how: tuple[object, object, object],
     ) -> None:
-        """Count an example in evaluators that cannot prepare it, then commit the parts.
+        """Count an example in evaluators that can only count it, then in the others.
 
         Those that can take an example back come first, so that they do if a later one refuses it; of those that cannot,
         all but the first have a shadow, a copy that refuses whatever they would refuse.
@@ -145,30 +161,41 @@ class Trace(Holder):
         irreversible = [target for target in foreign if target.revert is None]
         if self._shadows.keys() != set(irreversible[1:]):
             self._shadows = {target: Target(copy.deepcopy(target.evaluator)) for target in irreversible[1:]}
+        rehearse(changes)
         done: list[Target] = []
+        counted = (*reversible, *self._shadows.values(), *irreversible)
         try:
-            for target in (*reversible, *self._shadows.values(), *irreversible):
+            for target in counted:
                 target.update(*pair, **target.keywords(*how))
                 done.append(target)
-        except BaseException:
+            with self._guard:
+                make(changes, self._prepare(how[2]))
+        except BaseException as error:
             if irreversible and irreversible[0] in done:  # for good, so ours count as well
-                commit.Root.commit(parts)
-            else:
+                if len(done) < len(counted):
+                    with self._guard:
+                        make(changes, self._prepare(how[2]))
+            elif len(done) < len(counted) or isinstance(error, Exception):
                 for target in done[: len(reversible)]:
                     target.evaluator.revert(*pair, **target.keywords(*how))  # type: ignore[attr-defined]
                 self._shadows = {}
             raise
-        commit.Root.commit(parts)
 
+    @reads
     def record(self) -> None:
         """Write a row now. A row that was written after the same number of examples is replaced."""
         rows = self._rows
         same = bool(rows) and rows[-1][0] == self.examples
         self._written = [*rows[: len(rows) - same], self._row()]
 
+    @reads
+    def _write_due(self) -> None:
+        """Write the row of the last example, which follows its commit."""
+        self._written = self._rows
+
     @property
     def _rows(self) -> list[_Row]:
-        """The rows, with that of the last example, which is written after the commit."""
+        """The rows, with that of the last example, which is written after the commit; the guard is held."""
         rows, examples = self._written, self.examples
         if not examples or examples % self._every or (rows and rows[-1][0] == examples):
             return rows
@@ -205,6 +232,7 @@ class Trace(Holder):
         """Whether the evaluators read scores, or `InputError` if only some do."""
         return all_read_scores({repr(name): reads_scores(one) for name, one in self.evaluators.items()})
 
+    @reads
     def get(self) -> Values:
         """The values now, by name, with the evaluator's name in brackets where it has one."""
         return {
@@ -213,6 +241,7 @@ class Trace(Holder):
             for metric, value in values_of(target.evaluator, self._metrics).items()
         }
 
+    @reads
     def columns(self) -> dict[str, list[object]]:
         """The rows as columns of equal length, ready for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
@@ -262,31 +291,27 @@ class Trace(Holder):
         """
         from streameval.plots.streams import plot_lines  # only when asked, so that importing the package stays quick
 
-        if not self._rows:
+        with self._guard.reading:
+            keys, columns = self._keys(), self.columns()
+        if not columns["examples"]:
             raise InputError(f"there is nothing to plot: no row was written yet, the first comes after {self._every}")
-        keys = self._keys()
         if metrics is not None:
             wanted = set(_names_of(metrics))
             if missing := wanted - {metric for metric, _, _ in keys}:
                 known = sorted({metric for metric, _, _ in keys})
                 raise MetricError(f"{min(missing)} was not written down; choose from {known}")
             keys = [key for key in keys if key[0] in wanted]
-        columns = self.columns()
         lines = {(_column((key[0], "", key[2])), key[1]): columns[_column(key)] for key in keys}
         axis = "examples" if None in columns.get("moment", [None]) else "moment"
         return plot_lines(lines, columns[axis], axis, ax=ax)  # type: ignore[arg-type]
 
+    @reads
     def __len__(self) -> int:
         return len(self._rows)
 
+    @reads
     def __repr__(self) -> str:
         return f"<Trace of {self.examples} examples, {len(self)} rows, every {self._every}>"
-
-    def copy(self) -> Self:
-        """An independent object with the same rows, and evaluators of its own."""
-        return copy.deepcopy(self)
-
-    __copy__ = copy
 
     def _held(self) -> Mapping[str, Target]:
         return self._targets

@@ -377,8 +377,8 @@ class Once:
     def get(self):
         return self.inner.get()
 
-    def _prepare(self, *example, **how):
-        return self.inner._prepare(*example, **how)
+    def _change(self, *example, **how):
+        return self.inner._change(*example, **how)
 
 
 @pytest.mark.parametrize("fails", [False, True])

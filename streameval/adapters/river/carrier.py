@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from streameval.adapters.engine import snapshot
 from streameval.adapters.river.metric import MultiLabelMetric
 from streameval.errors import InputError, MetricError, RevertError
 from streameval.evaluation.evaluator import Evaluator, report_of
@@ -80,7 +81,7 @@ class RiverMetric(MultiLabelMetric):
     def __repr__(self) -> str:
         values = (
             f"{item.spec.key} {item.value:{'.2%' if item.entry.high == 1.0 else '.4f'}}"
-            for item in report_of(self._read()).values()
+            for item in report_of(snapshot(self.metric, "metric")).values()
             if isinstance(item.value, float)
         )
         return f"{type(self).__name__}: {', '.join(values)}"

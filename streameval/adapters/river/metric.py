@@ -14,18 +14,22 @@ from river.metrics.base import Metrics
 from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError
+from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.counting import core_of
 from streameval.evaluation.evaluator import Evaluator
+from streameval.evaluation.guarding import Change, apart, make, rehearse
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import Entry, build_spec
 from streameval.metrics.spec import Average, MetricSpec
-from streameval.progressive.target import all_read_scores, preparing
+from streameval.progressive.target import all_read_scores, changing
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
-from streameval.states.base import Part
 
 Row: TypeAlias = Mapping[Label, Any]
 Answer = TypeVar("Answer")
+_Parts: TypeAlias = tuple[list[Evaluator], list[MultiOutputMetric], list[MultiOutputMetric]]
+"""What counts in a collection: counts that members share, members that count on their own; and all members."""
 
 
 class MultiLabelMetric(MultiOutputMetric):
@@ -63,10 +67,10 @@ class MultiLabelMetric(MultiOutputMetric):
         """Take one example back, with the arguments that `update` received; a window takes none back."""
         call_update(self._own_counts(-1).revert, y_true, y_pred, w)
 
-    def _prepare(self, y_true: Row, y_pred: Row, w: float = 1.0, sign: int = 1) -> list[Part] | None:
-        """Prepare what `update` does, or `revert` with sign -1, for a commit that follows at once."""
-        prepare = preparing(self._own_counts(sign))
-        return None if prepare is None else call_update(_signed(prepare, sign), y_true, y_pred, w)
+    def _change(self, y_true: Row, y_pred: Row, w: float = 1.0, sign: int = 1) -> Change | None:
+        """Read one example to be counted, or taken back with sign -1."""
+        change = changing(self._own_counts(sign))
+        return None if change is None else call_update(_signed(change, sign), y_true, y_pred, w)
 
     def _own_counts(self, sign: int = 1) -> Any:
         """What this metric counts with, about to count an example or, with sign -1, to take one back."""
@@ -117,7 +121,10 @@ class Sharing:
     """What the members of a collection have in common, so that it learns when one of them goes on by itself."""
 
     def __init__(self) -> None:
-        self.is_complete = True
+        self.is_complete, self.guard = False, commit.Guard()
+
+    def __reduce__(self) -> tuple[type[Sharing], tuple[()]]:
+        return Sharing, ()  # with a guard of its own
 
 
 class CountedMetric(Combinable):
@@ -182,9 +189,12 @@ class CountedMetric(Combinable):
 
     def _own_counts(self, sign: int = 1) -> Evaluator:  # noqa: ARG002  # it takes examples back, too
         """Counts owned by this metric: those that a collection shares are copied before they change."""
-        if self._sharing is not None:
-            self._sharing.is_complete = False
-            self._counts, self._sharing = self._counts.copy(), None
+        while (sharing := self._sharing) is not None:
+            with sharing.guard:
+                if self._sharing is sharing:
+                    sharing.is_complete = False
+                    self._counts = self._counts.copy()
+                    self._sharing = None
         return self._counts
 
     def _share_counts(self, counts: Evaluator, sharing: Sharing | None) -> Self:
@@ -245,13 +255,17 @@ class MetricCollection(Combinable, Metrics):
                 member = member._share_counts(counts, self._sharing)
             members.append(member)
         Metrics.__init__(self, members, str_sep)  # type: ignore[no-untyped-call]
-        self._read: list[MultiOutputMetric] = []
-        self._find_parts()
+        self._parts: _Parts = [], [], []
+        self._complete()
 
     @property
     def metrics(self) -> list[MultiOutputMetric]:
         """The members, under the name of the parameter, as River reads it."""
         return self.data
+
+    @property
+    def _guard(self) -> commit.Guard:
+        return self._sharing.guard
 
     def update(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Count one example of weight ``w`` in every metric, or in none if one of them raises."""
@@ -262,68 +276,112 @@ class MetricCollection(Combinable, Metrics):
         self._each("revert", "update", y_true, y_pred, w)
 
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
-        if not self._sharing.is_complete or self._read != self.data:
-            self._find_parts()
-        if len(self._counts) == 1 and not self._foreign:
-            call_update(getattr(self._counts[0], verb), y_true, y_pred, w)
-            return
-        parts: list[Part] = []
-        theirs: list[MultiOutputMetric] = []
         sign = 1 if verb == "update" else -1
-        for counts in self._counts:
-            parts += call_update(_signed(counts._prepare, sign), y_true, y_pred, w)
-        for member in self._foreign:
-            prepare = preparing(member)
-            prepared = None if prepare is None else prepare(y_true, y_pred, w, sign)
-            if prepared is None:
-                theirs.append(member)
-            else:
-                parts += prepared
-        done: list[MultiOutputMetric] = []
-        try:
-            for member in theirs:
-                getattr(member, verb)(y_true, y_pred, w)
-                done.append(member)
-        except BaseException:
+        parts = self._parts
+        if sign > 0 and type(w) in NUMBERS and w == 1 and len(parts[0]) == 1 and not parts[1]:
+            # As in `Accumulator.update`: the common case in as few steps as can be.
+            with self._sharing.guard:
+                if self._is_complete(parts) and core_of(parts[0][0]).fast_count(y_true, y_pred, 1):
+                    return
+        while True:
+            parts = counts, members, _ = self._complete()
+            changes: list[Change] = [call_update(_signed(one._change, sign), y_true, y_pred, w) for one in counts]
+            theirs: list[MultiOutputMetric] = []
+            for member in members:
+                change = changing(member)
+                read = None if change is None else change(y_true, y_pred, w, sign)
+                if read and apart(read, changes):
+                    changes.append(read)
+                else:
+                    theirs.append(member)
+            if theirs:
+                rehearse(changes)
+            done: list[MultiOutputMetric] = []
+            try:
+                for member in theirs:
+                    getattr(member, verb)(y_true, y_pred, w)
+                    done.append(member)
+                with self._guard:
+                    if self._is_complete(parts):
+                        make(changes)
+                        return
+            except BaseException as error:
+                if len(done) < len(theirs) or isinstance(error, Exception):
+                    for member in done:
+                        getattr(member, undo)(y_true, y_pred, w)
+                raise
             for member in done:
                 getattr(member, undo)(y_true, y_pred, w)
-            raise
-        commit.Root.commit(parts)
 
-    def _find_parts(self) -> None:
-        """List what counts: each shared count once, and every metric that counts on its own.
+    def _is_complete(self, parts: _Parts) -> bool:
+        """Whether what counts is what was listed; the guard is held."""
+        return self._sharing.is_complete and parts is self._parts and parts[2] == self.data
+
+    def _complete(self) -> _Parts:
+        """List what counts: each shared count once, and every metric that counts on its own; and the members.
 
         Members that have left, and those that came with the counts of another collection, go on by themselves.
         """
-        present = set(map(id, self.data))
-        for member in (*self._read, *self.data):
+        parts = self._parts
+        if self._is_complete(parts):
+            return parts
+        data = list(self.data)
+        present = set(map(id, data))
+        for member in (*parts[2], *data):
             if isinstance(member, CountedMetric) and (member._sharing is self._sharing) != (id(member) in present):
                 member._own_counts()
-        counted = [member._counts for member in self.data if isinstance(member, CountedMetric)]
-        self._counts = list({id(counts): counts for counts in counted}.values())
-        foreign = [member for member in self.data if not isinstance(member, CountedMetric)]
-        self._foreign = list({id(member): member for member in foreign}.values())
-        self._read, self._sharing.is_complete = list(self.data), True
+        with self._guard:
+            counted = [member._counts for member in data if isinstance(member, CountedMetric)]
+            foreign = [member for member in data if not isinstance(member, CountedMetric)]
+            counts, members = {id(one): one for one in counted}, {id(one): one for one in foreign}
+            self._parts, self._sharing.is_complete = (list(counts.values()), list(members.values()), data), True
+            return self._parts
 
     def _combine(self, other: Self, verb: Literal["merge", "unmerge"]) -> None:
         if type(other) is not type(self) or len(other.data) != len(self.data):
             differing = "the metrics of the two collections differ"
             raise MergeError(f"cannot {verb}: {differing}; construct both with the same configuration")
+        theirs = copy.deepcopy(other)
+        while True:
+            parts = self._complete()
+            with self._guard:
+                if self._is_complete(parts):
+                    combined = self._combine_all(theirs, verb)
+                    break
+        if verb == "unmerge":
+            for counts in combined:
+                counts._spend(1 + len(counts.labels))
+
+    def _combine_all(self, other: Self, verb: Literal["merge", "unmerge"]) -> list[Evaluator]:
+        """Combine each count with the other's, which nobody else has; the guard is held."""
         combined: dict[tuple[int, int], Evaluator] = {}
         pairs: list[tuple[CountedMetric, Evaluator]] = []
+        changes: list[Change] = []
         for mine, theirs in zip(self.data, other.data, strict=True):
             if not isinstance(mine, CountedMetric):
                 raise MergeError(f"cannot {verb}: {type(mine).__name__} has no {verb}; collect it elsewhere")
             mine._check_metric(theirs, verb)
-            key = id(mine._counts), id(theirs._counts)
+            counts, key = mine._counts, (id(mine._counts), id(theirs._counts))
             if key not in combined:
-                counts = mine.snapshot()
-                getattr(counts, verb)(theirs._counts)
+                if any(known is counts for known in combined.values()):  # counted the same so far, and part now
+                    counts = counts.copy()
                 combined[key] = counts
+                changes.append(counts._merging(theirs._counts, 1 if verb == "merge" else -1))
             pairs.append((mine, combined[key]))
+        make(changes)
         for mine, counts in pairs:
-            mine._counts, mine._sharing = counts, self._sharing
-        self._find_parts()
+            if mine._counts is not counts:
+                self._sharing.is_complete, mine._counts = False, counts
+        return list(combined.values())
+
+    def get(self) -> list[Any]:  # type: ignore[override]  # as that of River's
+        """The values of all metrics, in their order."""
+        with self._guard.reading:
+            return [member.get() for member in self.data]
+
+    def __repr__(self) -> str:
+        with self._guard.reading:
+            return str(super().__repr__())  # type: ignore[no-untyped-call]
 
     @property
     def reads_scores(self) -> bool:
@@ -340,6 +398,15 @@ class MetricCollection(Combinable, Metrics):
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = type(self).__new__(type(self))
+        with self._guard.reading:
+            twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return copy.deepcopy(self).__dict__
 
 
 def _collected(*parts: object) -> MetricCollection:

@@ -1,0 +1,187 @@
+"""What other threads do while an example is read or counted, by hooks at exact places."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Callable, Mapping
+
+import pytest
+
+import streameval as se
+from streameval.delivery import encoding
+from streameval.delivery import ledger as ledger_module
+
+river = pytest.importorskip("streameval.adapters.river")
+
+
+class Hooked(Mapping):
+    """A mapping of labels that runs something once while it is read."""
+
+    def __init__(self, labels: dict[str, bool], hook: Callable[[], object]) -> None:
+        self.labels, self.hooks = labels, [hook]
+
+    def __getitem__(self, label: str) -> bool:
+        return self.labels[label]
+
+    def __iter__(self):
+        while self.hooks:
+            self.hooks.pop()()
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def in_thread(call: Callable[[], object]) -> Callable[[], None]:
+    """Runs in a thread of its own, and raises here what it raises there."""
+
+    def run() -> None:
+        escaped: list[BaseException] = []
+
+        def caught() -> None:
+            try:
+                call()
+            except BaseException as error:  # handed over
+                escaped.append(error)
+
+        thread = threading.Thread(target=caught)
+        thread.start()
+        thread.join(10)
+        assert not thread.is_alive(), "waits for ever"
+        if escaped:
+            raise escaped[0]
+
+    return run
+
+
+def here(call: Callable[[], object]) -> Callable[[], object]:
+    return call
+
+
+def traced() -> se.Trace:
+    return se.Trace({"all": se.Evaluator(["f1_micro"]), "last": se.Rolling(se.F1(average="micro"), 10)}, every=1)
+
+
+@pytest.mark.parametrize("where", [in_thread, here])
+def test_examples_counted_while_another_is_read_have_their_rows(where):
+    trace = traced()
+    second = where(lambda: (trace.update({"a"}, {"a"}), trace.columns(), len(trace), trace.copy(), trace.record()))
+    trace.update(Hooked({"a": True}, second), {"b"})
+    assert trace.columns()["examples"] == [1, 2]
+    assert trace.columns()["f1_micro [all]"] == trace.columns()["f1_micro [last]"] == [1.0, 0.5]
+    assert [one.examples for one in trace.evaluators.values()] == [2, 2]
+
+
+@pytest.mark.parametrize("where", [in_thread, here])
+@pytest.mark.parametrize("make", [se.F1, river.MicroF1, traced])
+def test_a_key_that_is_observed_while_its_truth_is_read_is_counted_once(where, make):
+    pending = se.Pending(make())
+    pending.predict(1, {"a": True})
+    with pytest.raises(se.InputError, match="no prediction waits under key 1"):
+        pending.observe(1, Hooked({"a": True}, where(lambda: pending.observe(1, {"a": True}))))
+    assert getattr(pending.evaluator, "examples", 1) == 1
+    assert pending.evaluator.get() in (1.0, {"f1_micro [all]": 1.0, "f1_micro [last]": 1.0})
+    assert pending.keys() == []
+
+
+class Foreign:
+    """An evaluator of somebody else, which runs something while it counts."""
+
+    def __init__(self, during: Callable[[], object], *, fails: bool = False) -> None:
+        self.during, self.fails, self.counted = during, fails, 0
+
+    def update(self, y_true, y_pred) -> None:
+        self.during()
+        if self.fails:
+            raise ValueError("refused")
+        self.counted += 1
+
+    def get(self) -> float:
+        return float(self.counted)
+
+
+@pytest.mark.parametrize("where", [in_thread, here])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_foreign_evaluator_counts_is_not_counted_by_another_thread(where, fails):
+    def during() -> None:
+        for verb in (lambda: pending.observe(1, {"a"}), lambda: pending.predict(1, {"b"})):
+            with pytest.raises(se.InputError, match="waits under key 1"):
+                verb()
+
+    pending = se.Pending(Foreign(where(during), fails=fails))
+    for key in (0, 1, 2):
+        pending.predict(key, {"a"})
+    if fails:
+        with pytest.raises(ValueError, match="refused"):
+            pending.observe(1, {"a"})
+    else:
+        pending.observe(1, {"a"})
+    assert (pending.keys(), pending.evaluator.counted) == (([0, 1, 2], 0) if fails else ([0, 2], 1))
+
+
+@pytest.mark.parametrize("verb", ["merge", "update"])
+def test_a_member_that_leaves_while_an_example_is_read_counts_it_as_well(verb: str):
+    both = river.MicroF1() + river.MacroF1()
+    alone = river.MicroF1()
+    alone.update({"a": True}, {"b": True})
+    leave = {"merge": lambda: both[0].merge(alone), "update": lambda: both[0].update({"a": True}, {"b": True})}[verb]
+    both.update(Hooked({"a": True}, in_thread(leave)), {"a": True})
+    assert [member.snapshot().examples for member in both] == [2, 1]
+    both.update({"a": True}, {"a": True})
+    assert [member.snapshot().examples for member in both] == [3, 2]
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_an_object_that_is_in_a_collection_twice_counts_each_time(weight: float):
+    counts, twice = se.Evaluator(["f1_micro"]), se.Evaluator(["f1_micro"])
+    collected = river.MetricCollection([river.RiverMetric(counts), river.RiverMetric(counts)])
+    for y_true in ({"a": True}, {"b": True}):
+        collected.update(y_true, {"a": True}, weight)
+        for _ in range(2):
+            twice.update(y_true, {"a": True}, weight=weight)
+    assert counts == twice
+    collected.revert({"b": True}, {"a": True}, weight)
+    counts.revert({"a": True}, {"a": True}, weight=weight)
+    before = counts.to_bytes()
+    with pytest.raises(se.RevertError):  # of which there is only one
+        collected.revert({"a": True}, {"a": True}, weight)
+    assert counts.to_bytes() == before
+    trace = se.Trace({"counts": counts, "again": river.RiverMetric(counts)}, every=1)
+    examples, total = counts.examples, counts.weight
+    trace.update({"a": True}, {"a": True}, weight=weight)
+    assert (counts.examples, counts.weight) == (examples + 2, total + 2 * weight)
+
+
+@pytest.mark.parametrize("where", [in_thread, here])
+def test_shards_that_are_put_while_another_is_read_are_in_the_total(where, monkeypatch):
+    state, hooks = se.F1(), []
+    state.update({"a"}, {"b"})
+
+    def digest(data: bytes) -> bytes:
+        while hooks:
+            hooks.pop()()
+        return encoding.digest(data)
+
+    monkeypatch.setattr(ledger_module, "digest", digest)
+    ledger = se.Ledger(se.F1())
+    ledger.put("one", 1, state)
+    assert ledger.examples == 1
+    hooks.append(where(lambda: (ledger.put("two", 1, state), ledger.compact(["one", "two"]), ledger.get())))
+    ledger.put("three", 1, state)
+    assert ledger.examples == se.Ledger.from_bytes(ledger.to_bytes()).examples == 3
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_have_guards_of_their_own(copied):
+    pending = se.Pending(se.F1())
+    pending.predict(1, {"a"})
+    collection = river.MicroF1() + river.MacroF1(labels=["a"])
+    for one in (traced(), pending, collection, se.Ledger(se.F1())):
+        twin = copied(one)
+        assert twin._guard is not one._guard
+        with one._guard:
+            in_thread(lambda twin=twin: repr(twin))()
+        if hasattr(one, "_put") or one is collection:
+            assert repr(twin) == repr(one)
