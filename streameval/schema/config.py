@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.schema.labels import Label, distinct, in_order, normalise
+from streameval.schema.labels import Label, in_order, keys_of, normalise
 from streameval.schema.text import number_or_none, quoted, suggestion
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
@@ -170,7 +170,7 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         raise LabelError(f"labels: {error}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
-    if len(distinct(names)) < len(names):
+    if len(set(keys_of(names))) < len(names):
         raise LabelError(f"labels holds {Counter(names).most_common(1)[0][0]!r} twice; name each label once")
     return names
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -78,13 +78,22 @@ class LabelIndex:
     stream: they are present only while some example mentions them, so registering one changes no result.
     """
 
-    __slots__ = ("_order", "columns", "fixed", "labels")
+    __slots__ = ("_made", "_order", "columns", "fixed", "labels")
+    columns: dict[Key, int]
 
     def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None) -> None:
         self.labels: list[Label] = list(labels)
-        self.columns: dict[Key, int] = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=True))
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
+        self._made: dict[str, dict[Key, int]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """``columns``, made when they are first asked for, as many objects are read from bytes and only merged."""
+        if name != "columns":
+            raise AttributeError(name)
+        columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=False))  # labels may follow meanwhile
+        self.columns = self._made.setdefault(name, columns)  # the same for all threads
+        return self.columns
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -17,7 +17,7 @@ import numpy as np
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import IntArray, WordArray
-from streameval.schema.labels import Label, distinct
+from streameval.schema.labels import Label, keys_of
 from streameval.states.weights import trailing_zeros
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -538,8 +538,8 @@ _DISORDER = "labels are repeated or not in order"
 
 def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
     """Declared labels, and those that follow: in order, and none of them declared."""
-    labels = (*declared, *_LABELS.take(source))
-    if declared and len(distinct(labels)) != len(labels):
+    labels = (*declared, *(more := _LABELS.take(source)))
+    if declared and more and len(set(keys_of(labels))) != len(labels):
         raise FormatError(_DISORDER)
     return labels
 
