@@ -50,9 +50,10 @@ class Accumulator(Mergeable):
         nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
+        label_limit: int | None = None,
     ) -> Self:
         options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
-        config = Config.checked(labels, unknown, threshold, nan, options)
+        config = Config.checked(labels, unknown, threshold, nan, options, label_limit)
         check_threshold(specs, config)
         return self._set(specs, config, Core.fresh(config))
 
@@ -207,14 +208,14 @@ class Accumulator(Mergeable):
 
     def reset(self) -> None:
         """Forget every example."""
-        self._core = Core.fresh(self._config)
+        self._core = Core.fresh(self._config, self._core.labels)
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         states = self._core.states
         states.compact()
         if states.mostly_unused():
-            fresh = Core.fresh(self._config)
+            fresh = Core.fresh(self._config, states.labels)
             fresh.states.merge(states)
             self._core = fresh
         # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
@@ -330,9 +331,19 @@ def compacted(holder: A, empty: A) -> A:
     labels, states = holder._core.labels, holder._core.states
     if len(labels) <= FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
         labels.order()  # once, where objects share labels: copies remember it
-        return holder.copy()
+        made, bound = with_states(empty, states.copy()), empty._core.labels
+        made._core.labels.bound(bound.limit, bound.look)
+        made._core.states.check_labels()
+        return made
     made = empty.copy()
     made.merge(holder)
+    return made
+
+
+def unlimited(empty: A) -> A:
+    """A copy that takes any number of labels, to read what objects with a limit have together."""
+    made = empty.copy()
+    made._core.labels.bound(None)
     return made
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,8 @@ BITS = 192
 _LIMB = 24
 _LIMBS = BITS // _LIMB + 2
 _LN = Context(prec=80)
+
+_HEADS = 1 << 12
 
 _lock = threading.Lock()
 _logs: list[int] = [0, 0]  # of 0 (never read), of 1
@@ -58,6 +61,23 @@ def _extend_logs(most: int) -> None:
             odd += 2
             step += power // odd
         _logs.append(_logs[-1] + step)
+
+
+@lru_cache(maxsize=2**16)
+def minus_log(num: int, den: int) -> int:
+    """``-log(num / den)`` in units of ``2**-BITS``, off by less than ``2**-140``; ``den`` is a power of two."""
+    if len(_logs) <= _HEADS:
+        with _lock:
+            _extend_logs(_HEADS)
+    shift = max(0, num.bit_length() - 12)
+    head = num >> shift
+    rest = num - (head << shift)
+    base = (head << shift + 1) + rest  # log num = log(head 2**shift) + 2 artanh(rest / base)
+    power, odd, step = (2 * rest << BITS) // base, 1, 0
+    while power:
+        step += power // odd
+        power, odd = power * rest * rest // (base * base), odd + 2
+    return (den.bit_length() - 1 - shift) * _logs[2] - _logs[head] - step
 
 
 def log2(base: float) -> Fraction:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 
 Label: TypeAlias = str | int
+
+IDENTIFIERS = 100_000  # labels, from which on it is asked whether they are identifiers
 
 
 def is_unicode(string: str) -> bool:
@@ -75,20 +78,27 @@ class LabelIndex:
     """Which column each label, by its key, is counted in.
 
     The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest occurred in the
-    stream: they are present only while some example mentions them, so registering one changes no result.
+    stream: they are present only while some example mentions them, so registering one changes no result. At most
+    ``limit`` of these may be present. Once more than ``look`` labels are registered, a change looks which are present
+    and how often; ``known`` are those that may be mentioned without looking.
     """
 
-    __slots__ = ("_made", "_order", "columns", "fixed", "labels")
+    __slots__ = ("_made", "_order", "columns", "fixed", "known", "labels", "limit", "look")
     columns: dict[Key, int]
+    known: dict[Key, int]
 
-    def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None) -> None:
+    def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None, limit: int | None = None) -> None:
         self.labels: list[Label] = list(labels)
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
         self._made: dict[str, dict[Key, int]] = {}
+        self.limit, self.look = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
 
     def __getattr__(self, name: str) -> Any:
         """``columns``, made when they are first asked for, as many objects are read from bytes and only merged."""
+        if name == "known":
+            self.known = self.columns if self.limit is None or len(self.labels) <= self.look else {}
+            return self.known
         if name != "columns":
             raise AttributeError(name)
         columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=False))  # labels may follow meanwhile
@@ -98,6 +108,16 @@ class LabelIndex:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def bound(self, limit: int | None, look: int = sys.maxsize) -> None:
+        """Set the limit, and when to look."""
+        self.limit, self.look = limit, look
+        with suppress(AttributeError):
+            del self.known  # it is made anew
+
+    def _check_known(self) -> None:
+        if self.limit is not None and len(self.labels) > self.look:
+            self.known = {}
+
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
         key = key_of(label)
@@ -106,6 +126,7 @@ class LabelIndex:
             # In this order an interruption leaves at most a column that no label leads to, which counts nothing.
             self.labels.append(label)
             column = self.columns[key] = len(self.labels) - 1
+            self._check_known()
         return column
 
     def columns_of(self, labels: Sequence[Label]) -> list[int | None]:
@@ -118,6 +139,7 @@ class LabelIndex:
         start = len(self.labels)
         self.labels += labels
         self.columns.update(zip(keys_of(labels), range(start, start + len(labels)), strict=True))
+        self._check_known()
 
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""
@@ -134,10 +156,12 @@ class LabelIndex:
     def adopt(self, other: LabelIndex) -> None:
         """Become the same index as another that does not change any more."""
         self.labels, self.columns, self.fixed, self._order = other.labels, other.columns, other.fixed, other._order
+        self.bound(other.limit, other.look)
 
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
         twin = LabelIndex()
         twin.labels, twin.columns = self.labels.copy(), self.columns.copy()
         twin.fixed, twin._order = self.fixed, self._order
+        twin.bound(self.limit, self.look)
         return twin

@@ -143,6 +143,10 @@ class Decisions(State[Key]):
         sums = self.weights.value
         return keys, times, None if sums is None or scale is None else sums.read(_tuples(keys), scale)
 
+    def mentions(self) -> IntArray:
+        """In how many examples each label has a cell."""
+        return np.asarray(self.table.cells(len(self.labels)).sum(axis=1))
+
     def content(self) -> DecisionContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()

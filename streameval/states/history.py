@@ -70,10 +70,12 @@ class History:
 
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
         labels, examples = LabelIndex(recording.labels, recording.fixed), recording.examples
+        labels.bound(like.labels.limit, like.labels.look)
         self._start(like.empty_like(labels), clock, timed=examples.stamps is not None)
         self._scored = examples.scores is not None
         self.states.root.commit([self.tape.prepare_append(*examples)])
         self._count(self.states, examples.batch())
+        self.states.check_labels()
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
     def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
@@ -149,7 +151,8 @@ class History:
             unweighted = self.states.drop_weights() if odd == tape.weighted else []
         if not overdue:
             return unweighted, 0
-        if len(self.states.states) == 1 and not (weighted or tape.weighted or unweighted):
+        plain = not (weighted or tape.weighted or unweighted) and len(self.labels) <= self.labels.look
+        if len(self.states.states) == 1 and plain:
             drop = tape.prepare_drop(overdue, self.counts)
             if drop != OTHER:
                 return [drop], 0

@@ -69,7 +69,7 @@ class _Recent(Window[A]):
         if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
             labels = core.labels
             code = history.tape.slide(
-                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
             )
             if code == DONE:
                 return
@@ -82,7 +82,7 @@ class _Recent(Window[A]):
         if core.fast_path and mask is None and type(weight) in NUMBERS and weight == 1:
             labels = core.labels
             parts: list[Part] | int = history.tape.prepare_slide(
-                history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
             )
             if not isinstance(parts, int):
                 return parts
