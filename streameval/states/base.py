@@ -348,7 +348,8 @@ class State(ABC, Generic[K]):
 
     def _unit_blocks(self) -> Iterator[ExactSums[K]]:
         """`_unit_sums`, none of them 0, in parts of which the first usually shows that examples do not all weigh 1."""
-        yield ExactSums(0, self._unit_sums().nonzero())
+        units = self._unit_sums()
+        yield ExactSums(units.scale, units.nonzero())
 
     def _mentioned(self, width: int) -> Any:
         """Which of the first columns some example mentions, as flags."""
