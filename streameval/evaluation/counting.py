@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from streameval.errors import FormatError, InputError, MetricError
@@ -286,7 +286,7 @@ class Accumulator(Mergeable):
         return mine == theirs
 
     def _pieces(self) -> Iterator[bytes]:
-        return encode(replace(saved_empty(self), contents=self._core.states.in_blocks()))
+        return encode(saved_empty(self, self._core.states.in_blocks()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
@@ -347,9 +347,9 @@ def unlimited(empty: A) -> A:
     return made
 
 
-def saved_empty(holder: Accumulator) -> Saved:
-    """What bytes hold of an object that is built as this one and has counted nothing."""
-    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs))
+def saved_empty(holder: Accumulator, contents: Mapping[str, Any] = MappingProxyType({})) -> Saved:
+    """What bytes hold of an object that is built as this one and has counted nothing, or what these contents say."""
+    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs), contents)
 
 
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:
