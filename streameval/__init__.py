@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from streameval.errors import Conflict as Conflict
 from streameval.errors import CounterOverflowError as CounterOverflowError
+from streameval.errors import DataWarning as DataWarning
 from streameval.errors import DependencyError as DependencyError
 from streameval.errors import FormatError as FormatError
 from streameval.errors import InputError as InputError

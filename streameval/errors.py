@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
 from typing import TypeVar
 
 PublicT = TypeVar("PublicT", bound=type)
@@ -33,6 +36,11 @@ class LabelError(InputError):
 
 
 @public
+class DataWarning(UserWarning):
+    """Input that is legal and almost surely wrong. It is issued once for an object, before anything is counted."""
+
+
+@public
 class MetricError(StreamevalError, ValueError):
     """A metric, an average or a parameter of a metric does not exist or is out of range."""
 
@@ -60,6 +68,14 @@ class FormatError(StreamevalError, ValueError):
 @public
 class CounterOverflowError(StreamevalError, OverflowError):
     """A count would pass 2**63 - 1."""
+
+
+def warn(message: str) -> None:
+    """Issue a `DataWarning` for the line that called the package. Filters can be code of the user."""
+    home, frame, level = str(Path(__file__).parent), sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DataWarning, stacklevel=level)
 
 
 @public

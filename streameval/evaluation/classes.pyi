@@ -17,6 +17,7 @@ class _Options(TypedDict, total=False):
     labels: Iterable[Label] | None
     unknown: Unknown
     threshold: float | Mapping[Label, float] | Iterable[float] | None
+    label_limit: int | None
 
 class _OfDecisions(_Options, total=False):
     empty: Empty

@@ -45,16 +45,22 @@ class Core:
         self.threshold = config.threshold if isinstance(config.threshold, float) else None
 
     @classmethod
-    def fresh(cls, config: Config) -> Core:
-        """A core that has counted nothing."""
-        return cls(config, states_of(config, LabelIndex(config.labels or ())))
+    def fresh(cls, config: Config, before: LabelIndex | None = None) -> Core:
+        """A core that has counted nothing; of an object that had the labels of ``before``."""
+        labels = LabelIndex(config.labels or (), limit=config.label_limit)
+        labels.look = labels.look if before is None else before.look
+        return cls(config, states_of(config, labels))
 
     def scratch(self) -> Core:
         """An empty core to gather examples in. Its cost does not depend on how many labels are known."""
         if len(self.labels) > FEW and not self.config.options:  # other states need the order of the labels
-            return Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
-        labels = self.labels.copy() if self.reader.grows else self.labels
-        return Core(self.config, self.states.empty_like(labels))
+            core = Core(self.config, self.states.empty_like(LabelIndex()), self.labels)
+        else:
+            labels = self.labels.copy() if self.reader.grows else self.labels
+            core = Core(self.config, self.states.empty_like(labels))
+        if core.labels is not self.labels:  # it is looked when they are merged
+            core.labels.bound(None)
+        return core
 
     # -- one example --------------------------------------------------------------------------------------------------
 
@@ -63,7 +69,7 @@ class Core:
         part: Part | int = OTHER
         if mask is None and type(weight) in NUMBERS and weight == 1 and self.fast_path and self.weights.value is None:
             labels = self.labels
-            part = self.table.prepare_plain(labels.columns, labels.fixed, y_true, y_pred, self.threshold, 1)
+            part = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, 1)
             if not isinstance(part, int):
                 return self, part, y_true, y_pred
             if part > OTHER:
@@ -89,7 +95,7 @@ class Core:
         if not self.fast_path:
             return False
         labels = self.labels
-        code = self.table.count_example(labels.columns, labels.fixed, y_true, y_pred, self.threshold, sign)
+        code = self.table.count_example(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
         if code > OTHER:
             raise self.decisions.declined(code)
         return bool(code == DONE)
@@ -101,7 +107,7 @@ class Core:
         true, pred, labels = list(cast("list[object]", y_true)), list(cast("list[object]", y_pred)), self.labels
         if len(true) != len(pred):
             return False
-        code = self.table.count_examples(labels.columns, labels.fixed, true, pred, self.threshold)
+        code = self.table.count_examples(labels.known, labels.fixed, true, pred, self.threshold)
         if code > OTHER:
             raise self.decisions.declined(code)
         return bool(code == DONE)
@@ -152,7 +158,7 @@ def restored_states(config: Config, contents: Mapping[str, Any]) -> StateSet:
     if not contents:
         return Core.fresh(config).states
     decisions = contents["decisions"]
-    labels = LabelIndex(decisions.labels, decisions.fixed)
+    labels = LabelIndex(decisions.labels, decisions.fixed, config.label_limit)
     try:
         return states_of(config, labels, contents)
     except StreamevalError as error:  # such as a state that counts what this configuration does not

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from streameval.errors import FormatError, MetricError
@@ -52,9 +52,10 @@ class Accumulator(Mergeable):
         nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
+        label_limit: int | None = None,
     ) -> Self:
         options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
-        config = Config.checked(labels, unknown, threshold, nan, options)
+        config = Config.checked(labels, unknown, threshold, nan, options, label_limit)
         check_threshold(specs, config)
         return self._set(specs, config, Core.fresh(config))
 
@@ -242,14 +243,14 @@ class Accumulator(Mergeable):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        self._replace(Core.fresh(self._config))
+        self._replace(Core.fresh(self._config, self._core.labels))
 
     def _compact(self) -> None:
         """Rebuild without the labels and row keys whose last example was taken back, once they are the majority."""
         states = self._core.states
         states.compact()
         if states.mostly_unused():
-            fresh = Core.fresh(self._config)
+            fresh = Core.fresh(self._config, states.labels)
             fresh.states.merge(states)
             self._replace(fresh)
         # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
@@ -326,7 +327,7 @@ class Accumulator(Mergeable):
         return mine == theirs
 
     def _pieces(self) -> Iterator[bytes]:
-        return encode(replace(saved_empty(self), contents=self._core.states.in_blocks()))
+        return encode(saved_empty(self, self._core.states.in_blocks()))
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
@@ -371,15 +372,25 @@ def compacted(holder: A, empty: A) -> A:
     labels, states = holder._core.labels, holder._core.states
     if len(labels) <= FEW and labels.fixed == empty._core.labels.fixed and not states.mostly_unused():
         labels.order()  # once, where objects share labels: copies remember it
-        return holder.copy()
+        made, bound = with_states(empty, states.copy()), empty._core.labels
+        made._core.labels.bound(bound.limit, bound.look)
+        made._core.states.check_labels()
+        return made
     made = empty.copy()
     made._merge(holder._core.states)
     return made
 
 
-def saved_empty(holder: Accumulator) -> Saved:
-    """What bytes hold of an object that is built as this one and has counted nothing."""
-    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs))
+def unlimited(empty: A) -> A:
+    """A copy that takes any number of labels, to read what objects with a limit have together."""
+    made = empty.copy()
+    made._core.labels.bound(None)
+    return made
+
+
+def saved_empty(holder: Accumulator, contents: Mapping[str, Any] = MappingProxyType({})) -> Saved:
+    """What bytes hold of an object that is built as this one and has counted nothing, or what these contents say."""
+    return Saved(holder._holder, holder._config, tuple(spec.key for spec in holder._specs), contents)
 
 
 def from_contents(like: A, contents: Mapping[str, Any]) -> A:

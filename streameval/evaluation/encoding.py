@@ -80,6 +80,7 @@ _OPTIONS = (
     choice(2, "unknown", ("error", "ignore", "add")),
     Option(3, "threshold", _put_threshold, _take_threshold),
     choice(4, "nan", ("error", "missing")),
+    Option(5, "label_limit", Sink.varint, Source.varint),
 )
 """Of the configuration itself. Those of a kind of state, at bit b, have the numbers from 48 + 16 b."""
 

@@ -58,6 +58,10 @@ class Evaluator(Accumulator):
         For rankings: ``"shared"``, labels with equal scores share their ranks; ``"last"``, the later one ranks better.
     inverse_propensities
         For propensity-scored metrics, how much a hit of each label counts.
+    label_limit
+        How many labels there may be besides the declared ones, against identifiers that are taken for labels: a call
+        that would count further ones raises `LabelError` and changes nothing. Objects with different limits merge, and
+        the limit of the receiver holds.
 
     Examples
     --------
@@ -83,9 +87,10 @@ class Evaluator(Accumulator):
         nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
+        label_limit: int | None = None,
     ) -> None:
         specs = specs_of(metrics)
-        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities)
+        self._start(specs, labels, unknown, threshold, keep, nan, ties, inverse_propensities, label_limit)
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:

@@ -40,6 +40,7 @@ class Metric(Accumulator):
         nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
+        label_limit: int | None = None,
         **parameters: Choice,
     ) -> None:
         if getattr(self, "_entry", None) is None:
@@ -47,7 +48,7 @@ class Metric(Accumulator):
         spec = build_spec(
             self._entry.name, average=average, zero_division=zero_division, empty=empty, parameters=parameters
         )
-        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
+        self._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit)
 
     @classmethod
     def from_spec(
@@ -60,9 +61,11 @@ class Metric(Accumulator):
         nan: Nan = "error",
         ties: Ties = "shared",
         inverse_propensities: Mapping[Label, float] | None = None,
+        label_limit: int | None = None,
     ) -> Metric:
         """A fresh metric of the class that a spec names."""
-        return _blank(spec)._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
+        choices = (labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit)
+        return _blank(spec)._start((spec,), *choices)
 
     @property
     def spec(self) -> MetricSpec:
@@ -113,6 +116,7 @@ def metric(
     nan: Nan = "error",
     ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None,
+    label_limit: int | None = None,
     **parameters: Choice,
 ) -> Metric:
     """Build any metric of the catalogue by name.
@@ -135,7 +139,7 @@ def metric(
     'fbeta_micro(beta=2)'
     """
     spec = build_spec(name, average=average, zero_division=zero_division, empty=empty, parameters=parameters)
-    return _blank(spec)._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities)
+    return _blank(spec)._start((spec,), labels, unknown, threshold, (), nan, ties, inverse_propensities, label_limit)
 
 
 def _blank(spec: MetricSpec) -> Metric:
@@ -168,7 +172,7 @@ def signature_of(entry: Entry) -> inspect.Signature:
     shared: dict[str, object] = {"average": entry.default, "zero_division": entry.zero_division}
     if entry.state == "decisions":
         shared["empty"] = "zero_division"
-    shared |= {"labels": None, "unknown": "error", "threshold": None} | options_of(entry)
+    shared |= {"labels": None, "unknown": "error", "threshold": None} | options_of(entry) | {"label_limit": None}
     parts = {p.name: p.default for p in entry.parameters} | shared
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in parts.items()])
@@ -188,7 +192,8 @@ def summary_of(entry: Entry, without: str = "") -> str:
             "What an example, or a label, with nothing true and nothing predicted counts where its value is 0/0:\n"
             '    "zero_division", "zero", "one", "nan" (a mean over it is NaN) or "drop".'
         )
-    descriptions[", ".join(["labels", "unknown", "threshold", *options_of(entry)])] = "As for `Evaluator`."
+    shared = ["labels", "unknown", "threshold", *options_of(entry), "label_limit"]
+    descriptions[", ".join(shared)] = "As for `Evaluator`."
     descriptions.pop(without, None)
     where = f"Range [{entry.low:g}, {entry.high:g}]; {entry.direction}. Source: {entry.source}."
     parts = [entry.summary, f"    {entry.formula}", where, *([entry.notes] if entry.notes else [])]

@@ -22,7 +22,7 @@ from streameval.states.views import Integers
 _DIGITS = 3
 _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
-_EXACT_TERMS = 256
+_EXACT_TERMS, _FEW = 256, 64
 _FINE = 256
 _HIGH = 2
 
@@ -51,7 +51,7 @@ class Bounds(NamedTuple):
         low, high = float(self.low), float(self.high)
         low = math.nextafter(low, -math.inf) if low > self.low else low
         high = math.nextafter(high, math.inf) if high < self.high else high
-        return Interval(low, high, float(self.value), self.exact)
+        return Interval(low, high, float(self.value), self.exact and high <= math.nextafter(low, math.inf))
 
 
 def averaged(
@@ -70,7 +70,12 @@ def averaged(
     low, value, high = (
         _mean([(part[side], weight) for part, weight in defined], up=side == _HIGH) for side in range(_HIGH + 1)
     )
-    return Bounds(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
+    bounds = Bounds(low, value, high, low == math.inf or all(part.exact for part, _ in defined))
+    if bounds.exact and not bounds.rounded().exact:  # as above: without rounding down and up
+        low, value, high = (sum(Fraction(part[side]) * n for part, n in defined) for side in range(_HIGH + 1))
+        whole = sum(n for _, n in defined)
+        bounds = Bounds(low / whole, value / whole, high / whole, True)
+    return bounds.rounded()
 
 
 def _rounded(part: Bounds | None) -> Interval:
@@ -225,7 +230,14 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bou
         if not above[label]:  # nothing open
             low, high = sum_, sum_ + slack[label] + tied_slack[label]
         exact = not above[label]
-        parts.append(Bounds(Fraction(low, unit), Fraction(value, unit), Fraction(high, unit), exact) if whole else None)
+        part = Bounds(Fraction(low, unit), Fraction(value, unit), Fraction(high, unit), exact) if whole else None
+        start, stop = steps.starts[label : label + 2].tolist()
+        # The digits do not tell on which side of a float64 a value lies that is one, or whose mean with others is.
+        if part is not None and exact and slack[label] and (stop - start <= _FEW or not part.rounded().exact):
+            of = [column[start:stop][sure[start:stop]].tolist() for column in (steps.pos, tp, fp)]
+            terms = (Fraction(pos * hits, hits + wrong) for pos, hits, wrong in zip(*of, strict=True))
+            part = Bounds.certain(sum(terms, Fraction(0)) / whole)
+        parts.append(part)
     return parts
 
 

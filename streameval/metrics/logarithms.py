@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,8 @@ BITS = 192
 _LIMB = 24
 _LIMBS = BITS // _LIMB + 2
 _LN = Context(prec=80)
+
+_HEADS = 1 << 12
 
 # Each is replaced by a longer one, so that a thread reads one or the other.
 _logs: list[int] = [0, 0]  # of 0 (never read), of 1
@@ -66,6 +69,21 @@ def _logs_to(most: int) -> list[int]:
         logs.append(logs[-1] + step)
     _logs = logs
     return logs
+
+
+@lru_cache(maxsize=2**16)
+def minus_log(num: int, den: int) -> int:
+    """``-log(num / den)`` in units of ``2**-BITS``, off by less than ``2**-140``; ``den`` is a power of two."""
+    logs = _logs if len(_logs) > _HEADS else _logs_to(_HEADS)
+    shift = max(0, num.bit_length() - 12)
+    head = num >> shift
+    rest = num - (head << shift)
+    base = (head << shift + 1) + rest  # log num = log(head 2**shift) + 2 artanh(rest / base)
+    power, odd, step = (2 * rest << BITS) // base, 1, 0
+    while power:
+        step += power // odd
+        power, odd = power * rest * rest // (base * base), odd + 2
+    return (den.bit_length() - 1 - shift) * logs[2] - logs[head] - step
 
 
 def log2(base: float) -> Fraction:

@@ -6,14 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.schema.labels import Label, distinct, in_order, normalise
-from streameval.schema.text import number_or_none, quoted, suggestion
+from streameval.schema.labels import Label, in_order, keys_of, normalise
+from streameval.schema.text import check_number, number_or_none, quoted, suggestion
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
 Nan: TypeAlias = Literal["error", "missing"]
@@ -86,6 +86,8 @@ class Config:
     threshold, nan
         None when predictions are binary; a number, or one per label (sorted by label), when they are scores. Whether a
         score that is NaN is an error, or missing.
+    label_limit
+        How many labels besides the declared ones may be present. It is no part of equality.
     options
         The states besides decisions, by what each counts; in the order of the registry.
     """
@@ -95,6 +97,7 @@ class Config:
     threshold: Threshold | None = None
     nan: Nan = "error"
     options: tuple[StateOptions, ...] = ()
+    label_limit: int | None = field(default=None, compare=False)
 
     @classmethod
     def checked(
@@ -104,6 +107,7 @@ class Config:
         threshold: float | Mapping[Label, float] | Iterable[float] | None,
         nan: object = "error",
         options: tuple[StateOptions, ...] = (),
+        label_limit: int | None = None,
     ) -> Config:
         """Build a configuration from what a user wrote, or say what is wrong with it."""
         policy = cast("Unknown", one_of("unknown", unknown, ("error", "ignore", "add")))
@@ -111,7 +115,9 @@ class Config:
         if names is None and unknown != "error":
             raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
         bound = None if threshold is None else _threshold(threshold, names, policy)
-        return cls(names, policy, bound, cast("Nan", one_of("nan", nan, ("error", "missing"))), options)
+        if label_limit is not None:
+            check_number("label_limit", label_limit, 1, 2**62)
+        return cls(names, policy, bound, cast("Nan", one_of("nan", nan, ("error", "missing"))), options, label_limit)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -170,7 +176,7 @@ def _label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         raise LabelError(f"labels: {error}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
-    if len(distinct(names)) < len(names):
+    if len(set(keys_of(names))) < len(names):
         raise LabelError(f"labels holds {Counter(names).most_common(1)[0][0]!r} twice; name each label once")
     return names
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
 
 Label: TypeAlias = str | int
+
+IDENTIFIERS = 100_000  # labels, from which on it is asked whether they are identifiers
 
 
 def is_unicode(string: str) -> bool:
@@ -77,20 +80,46 @@ class LabelIndex:
 
     The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest occurred in the
     stream: they are present only while some example mentions them, so registering one changes no result. A label keeps
-    its column. ``guard`` is that of the object that counts in these columns.
+    its column. ``guard`` is that of the object that counts in these columns. At most ``limit`` labels that were not
+    declared may be present. Once more than ``look`` labels are registered, a change looks which are present and how
+    often; ``known`` are those that may be mentioned without looking.
     """
 
-    __slots__ = ("_order", "columns", "fixed", "guard", "labels")
+    __slots__ = ("_made", "_order", "columns", "fixed", "guard", "known", "labels", "limit", "look")
+    columns: dict[Key, int]
+    known: dict[Key, int]
 
-    def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None) -> None:
+    def __init__(self, labels: Iterable[Label] = (), fixed: int | None = None, limit: int | None = None) -> None:
         self.labels: list[Label] = list(labels)
-        self.columns: dict[Key, int] = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=True))
         self.fixed = len(self.labels) if fixed is None else fixed
         self._order: IntArray | None = None
         self.guard = commit.Guard()
+        self._made: dict[str, dict[Key, int]] = {}
+        self.limit, self.look = limit, self.fixed + (IDENTIFIERS if limit is None else limit)
+
+    def __getattr__(self, name: str) -> Any:
+        """``columns``, made when they are first asked for, as many objects are read from bytes and only merged."""
+        if name == "known":
+            self.known = self.columns if self.limit is None or len(self.labels) <= self.look else {}
+            return self.known
+        if name != "columns":
+            raise AttributeError(name)
+        columns = dict(zip(keys_of(self.labels), range(len(self.labels)), strict=False))  # labels may follow meanwhile
+        self.columns = self._made.setdefault(name, columns)  # the same for all threads
+        return self.columns
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def bound(self, limit: int | None, look: int = sys.maxsize) -> None:
+        """Set the limit, and when to look."""
+        self.limit, self.look = limit, look
+        with suppress(AttributeError):
+            del self.known  # it is made anew
+
+    def _check_known(self) -> None:
+        if self.limit is not None and len(self.labels) > self.look:
+            self.known = {}
 
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
@@ -107,12 +136,14 @@ class LabelIndex:
         if not guarded:
             with self.guard:
                 return self.register(labels, guarded=True)
-        if new := [label for label in distinct(labels) if key_of(label) not in self.columns]:
+        columns = self.columns
+        if new := [label for label in distinct(labels) if key_of(label) not in columns]:
             # In this order an interruption leaves at most columns that no label leads to, which count nothing.
             start = len(self.labels)
             self.labels += new
-            self.columns.update(zip(keys_of(new), range(start, start + len(new)), strict=True))
-        return [self.columns[key] for key in keys_of(labels)]
+            columns.update(zip(keys_of(new), range(start, start + len(new)), strict=True))
+            self._check_known()
+        return [columns[key] for key in keys_of(labels)]
 
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""
@@ -129,6 +160,7 @@ class LabelIndex:
     def adopt(self, other: LabelIndex) -> None:
         """Become the same index as another that does not change any more."""
         self.labels, self.columns, self.fixed, self._order = other.labels, other.columns, other.fixed, other._order
+        self.bound(other.limit, other.look)
 
     def copy(self) -> LabelIndex:
         """An independent index with the same columns."""
@@ -136,4 +168,5 @@ class LabelIndex:
         columns = self.columns.copy()  # first, so that each has its label if another thread registers some meanwhile
         twin.labels, twin.columns = self.labels.copy(), columns
         twin.fixed, twin._order = self.fixed, self._order
+        twin.bound(self.limit, self.look)
         return twin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -12,6 +12,9 @@ from streameval.kernel import backend
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Places, ScoreArray
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
 from streameval.schema.labels import Label, LabelIndex
+
+BLOCK = 2**12
+"""How many examples are checked, counted or copied at once where memory matters."""
 
 
 class ExampleScores(NamedTuple):
@@ -92,6 +95,21 @@ class Examples(NamedTuple):
         """How many examples there are."""
         return len(self.lengths)
 
+    def blocks(self, size: int = BLOCK) -> Iterator[Self]:
+        """The same examples, so many at a time, as views."""
+        slot = entry = 0
+        for at in range(0, self.size, size):
+            lengths, scores = self.lengths[at : at + size], self.scores
+            start, slot = slot, slot + int(lengths.sum(dtype=np.int64))
+            if scores is not None:
+                first, entry = entry, entry + int(scores.lengths[at : at + size].sum(dtype=np.int64))
+                scores = ExampleScores(
+                    scores.lengths[at : at + size], scores.columns[first:entry], scores.scores[first:entry]
+                )
+            weights = None if self.weights is None else self.weights[at : at + size]
+            stamps = None if self.stamps is None else self.stamps[at : at + size]
+            yield type(self)(lengths, self.slots[start:slot], weights, stamps, scores)
+
     def taken(self, order: IntArray) -> Self:
         """The examples at these places, in this order."""
         return type(self)(
@@ -109,11 +127,15 @@ class Examples(NamedTuple):
         lengths = np.bincount(rows_of(self.lengths)[explicit], minlength=self.size).astype(np.int32)
         return self._replace(lengths=lengths, slots=slots[explicit], scores=self.scores and self.scores.moved(columns))
 
-    def canonical(self) -> Self:
-        """The same with ascending slots and columns, and examples of one stamp, whose order means nothing, sorted."""
+    def ascending(self) -> Self:
+        """The same with ascending slots and columns."""
         slots = self.slots[np.lexsort((self.slots, rows_of(self.lengths)))]
+        return self._replace(slots=slots, scores=self.scores and self.scores.ordered())
+
+    def canonical(self) -> Self:
+        """The same, whose slots and columns ascend, with examples of one stamp, whose order means nothing, sorted."""
         weights = None if self.weights is None or (self.weights == 1.0).all() else self.weights
-        same = self._replace(slots=slots, weights=weights, scores=self.scores and self.scores.ordered())
+        same = self._replace(weights=weights)
         order = same.order_of_stamps()
         return same if order is None else same.taken(order)
 
@@ -165,13 +187,15 @@ class Recording(NamedTuple):
     def of(cls, labels: LabelIndex, examples: Examples) -> Self:
         """Examples whose columns are those of ``labels``."""
         order, there = labels.order(), np.zeros(len(labels), np.bool_)
-        there[examples.slots // 5] = True
+        for block in examples.blocks():
+            there[block.slots // 5] = True
         there[: labels.fixed] = True
         present = order[there[order]]
         rank = np.zeros(len(labels), np.int64)
         rank[present] = np.arange(len(present))
         names = tuple(map(labels.labels.__getitem__, present.tolist()))
-        return cls(names, labels.fixed, examples.moved(rank, labels.fixed).canonical())
+        parts = [block.moved(rank, labels.fixed).ascending() for block in examples.blocks()]
+        return cls(names, labels.fixed, (Examples.joined(parts) if parts else examples).canonical())
 
     def union(self, other: Self, limit: int) -> Self:
         """The examples of both, which are timed, that are stamped after ``limit``."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from streameval.evaluation.counting import Accumulator, compacted, core_of
+from streameval.evaluation.counting import Accumulator, compacted, core_of, unlimited
 from streameval.kernel.backend import commit
 from streameval.schema.text import quoted
 from streameval.slices.values import OTHER, Key, Other, Value, in_order, rank_of
@@ -84,7 +84,7 @@ class AxisSlices(Generic[A]):
 
     def total(self, empty: A) -> A:
         """A new object with all examples."""
-        return merged((part for part in (*self.slices.values(), self.overflow) if part.examples), empty)
+        return merged((part for part in (*self.slices.values(), self.overflow) if part.examples), unlimited(empty))
 
     def copy(self) -> AxisSlices[A]:
         """Independent slices with the same examples."""

@@ -371,7 +371,9 @@ class State(ABC, Generic[K]):
 
     def _head(self, columns: IntArray) -> tuple[int, tuple[Label, ...], int]:
         """The first fields of every content."""
-        return self.examples, self.labels_of(columns), self.labels.fixed
+        names, fixed = self.labels.labels, self.labels.fixed
+        labels = tuple(names) if fixed == len(names) else self.labels_of(columns)  # then all columns in their order
+        return self.examples, labels, fixed
 
     @abstractmethod
     def content(self) -> Any:

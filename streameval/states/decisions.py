@@ -10,7 +10,7 @@ Weight sums are by slot (5 * column + outcome; true negatives are always derived
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self, TypeAlias
@@ -22,9 +22,11 @@ from streameval.kernel.types import FloatArray, IntArray, Integers, RowKey
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.labels import Label
 from streameval.states.base import Content, Part, State
-from streameval.states.weights import ExactSums, common_scale, exact_integers
+from streameval.states.weights import Again, ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
+BLOCK = 2**11
+"""How many labels are read at once where memory matters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +48,8 @@ class DecisionContent(Content):
     keys: IntArray
     times: IntArray
     scale: int | None
-    cell_weights: list[list[int]] | None
-    key_weights: list[int] | None
+    cell_weights: Iterable[Sequence[int]] | None
+    key_weights: Iterable[int] | None
 
 
 class Decisions(State[Key]):
@@ -109,6 +111,16 @@ class Decisions(State[Key]):
         sums.update(zip(_tuples(keys), times.tolist(), strict=True))
         return ExactSums(0, sums)
 
+    def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
+        self._reserve()
+        for columns in _blocks(np.arange(len(self.labels))):
+            outcome, place = np.nonzero(cells := self.table.outcomes(columns))
+            weighed = outcome > 0
+            slots = (5 * columns[place] + outcome)[weighed].tolist()
+            yield ExactSums(0, dict(zip(slots, cells[outcome, place][weighed].tolist(), strict=True)))
+        keys, times = self.table.row_keys()
+        yield ExactSums(0, {key: count for key, count in zip(_tuples(keys), times.tolist(), strict=True) if count})
+
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         slots = [key for key in keys if isinstance(key, int)]
         sums: dict[Key, int] = dict(zip(slots, self.table.at(np.array(slots, np.int64)).tolist(), strict=True))
@@ -143,6 +155,10 @@ class Decisions(State[Key]):
         sums = self.weights.value
         return keys, times, None if sums is None or scale is None else sums.read(_tuples(keys), scale)
 
+    def mentions(self) -> IntArray:
+        """In how many examples each label has a cell."""
+        return np.asarray(self.table.cells(len(self.labels)).sum(axis=1))
+
     def content(self) -> DecisionContent:
         """What is held, in canonical order."""
         scale, columns = self.canonical_scale(), self.columns()
@@ -154,11 +170,43 @@ class Decisions(State[Key]):
             weights = cell_weights.T.tolist(), key_weights[order].tolist()
         return DecisionContent(*self._head(columns), cells.T, keys[order], times[order], scale, *weights)
 
+    def in_blocks(self) -> DecisionContent:
+        """What is held, as `content`, in little more memory than bytes take."""
+        scale, columns = self.canonical_scale(), self.columns()
+        if len(columns) <= BLOCK:
+            return self.content()
+        self._reserve()
+        cells = np.concatenate([_narrow(self.table.outcomes(part)) for part in _blocks(columns)], axis=1)
+        keys, times, _ = self.by_example(None)
+        order = np.lexsort(keys.T[::-1])
+        keys, times = keys[order], times[order]
+        head = (*self._head(columns), cells.T, keys, times, scale)
+        sums = self.weights.value
+        if sums is None or scale is None:
+            return DecisionContent(*head, None, None)
+
+        def weights() -> Iterator[list[int]]:
+            for part in _blocks(columns):
+                slots = (5 * part[:, None] + np.arange(5)).reshape(-1).tolist()
+                yield from zip(*[sums.each(slots, scale)] * 5, strict=True)
+
+        return DecisionContent(*head, Again(weights), Again(lambda: sums.each(_tuples(keys), scale)))
+
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
         cells: Iterator[tuple[Key, int]] = enumerate(chain.from_iterable(content.cell_weights or ()))
         keys = zip(_tuples(content.keys), content.key_weights or (), strict=content.key_weights is not None)
         self._fill_weights(content.scale, chain(cells, keys))
+
+
+def _blocks(columns: IntArray) -> Iterator[IntArray]:
+    return (columns[at : at + BLOCK] for at in range(0, len(columns), BLOCK))
+
+
+def _narrow(cells: IntArray) -> IntArray:
+    """The same integers in no more bytes than they take."""
+    top = int(cells.max(initial=0))
+    return cells.astype(next(kind for kind in (np.uint8, np.uint16, np.uint32, np.int64) if top <= np.iinfo(kind).max))
 
 
 def _tuples(keys: IntArray) -> Iterable[RowKey]:

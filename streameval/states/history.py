@@ -9,7 +9,7 @@ from streameval.kernel import backend
 from streameval.kernel.types import OTHER, IntArray
 from streameval.schema.batch import Batch, Example
 from streameval.schema.labels import Label, LabelIndex
-from streameval.schema.recording import Examples, ExampleScores, Recording
+from streameval.schema.recording import BLOCK, Examples, ExampleScores, Recording
 from streameval.states.base import Merge, Part
 from streameval.states.state_set import StateSet
 
@@ -70,10 +70,14 @@ class History:
 
     def __init__(self, recording: Recording, like: StateSet, *, clock: int = ALWAYS) -> None:
         labels, examples = LabelIndex(recording.labels, recording.fixed), recording.examples
+        labels.bound(like.labels.limit, like.labels.look)
         self._start(like.empty_like(labels), clock, timed=examples.stamps is not None)
         self._scored = examples.scores is not None
         self.states.root.commit([self.tape.prepare_append(*examples)])
-        self._count(self.states, examples.batch())
+        size = BLOCK if examples.weights is None else _PIECE  # a batch with weights takes time for each weight so far
+        for block in examples.blocks(size):
+            self._count(self.states, block.batch())
+        self.states.check_labels()
         self._look = self._until_compaction = 64 + 2 * len(labels)
 
     def _start(self, states: StateSet, clock: int, *, timed: bool) -> None:
@@ -151,7 +155,8 @@ class History:
             unweighted = self.states.drop_weights() if odd == tape.weighted else []
         if not overdue:
             return unweighted, 0
-        if len(self.states.states) == 1 and not (weighted or tape.weighted or unweighted):
+        plain = not (weighted or tape.weighted or unweighted) and len(self.labels) <= self.labels.look
+        if len(self.states.states) == 1 and plain:
             drop = tape.prepare_drop(overdue, self.counts)
             if drop != OTHER:
                 return [drop], 0
@@ -192,6 +197,8 @@ class History:
         twin = History.__new__(History)
         twin._start(self.states.copy(), self.clock.value, timed=self.tape.timed)
         twin._scored = self._scored
-        twin.states.root.commit([twin.tape.prepare_append(*self._examples(0, self.tape.examples))])
+        for start in range(0, self.tape.examples, BLOCK):
+            block = self._examples(start, min(start + BLOCK, self.tape.examples))
+            twin.states.root.commit([twin.tape.prepare_append(*block)])
         twin._look, twin._until_compaction = self._look, self._until_compaction
         return twin

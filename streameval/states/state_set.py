@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import MergeError, RevertError
+from streameval.errors import LabelError, MergeError, RevertError, warn
 from streameval.kernel.backend import commit
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example, Ragged, columns_in
-from streameval.schema.labels import LabelIndex
+from streameval.schema.labels import IDENTIFIERS, LabelIndex, in_order
+from streameval.schema.text import quoted
 from streameval.states.base import Merge, Part, State
 from streameval.states.decisions import Decisions
 
@@ -83,7 +85,43 @@ class StateSet:
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
+        if len(self.labels) > self.labels.look:
+            self._check_labels([(example.slots // 5, 1, sign) for example, sign in changes])
         return [part for state in self.states.values() for part in state.prepare(changes, known=known)]
+
+    def check_labels(self) -> None:
+        """Refuse what is counted if it has more labels than the limit. Only for states that are thrown away then."""
+        if len(self.labels) > self.labels.look:
+            before = self.empty_like()
+            before._check_labels([(np.arange(len(self.labels)), self.decisions.mentions(), 1)])
+
+    def _check_labels(self, changes: Iterable[tuple[IntArray, IntArray | int, int]]) -> None:
+        """Refuse further labels than the limit, or warn of identifiers.
+
+        ``changes`` say which columns are mentioned how often, and the sign.
+        """
+        names, fixed, limit = self.labels.labels, self.labels.fixed, self.labels.limit
+        times = self.decisions.mentions()
+        new = times[fixed:] == 0
+        for columns, more, sign in changes:
+            np.add.at(times, columns, sign * more)
+        present = times[fixed:] > 0
+        count, new = int(np.count_nonzero(present)), new & present
+        if limit is None:
+            self.labels.look, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
+            if 10 * once >= 9 * max(count, IDENTIFIERS):
+                self.labels.look = sys.maxsize
+                warn(
+                    f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}, as identifiers "
+                    "do; check that labels are read from the right place, or bound them with label_limit="
+                )
+        elif count > limit and new.any():
+            added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
+            further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
+            raise LabelError(
+                f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "
+                f"labels{further}; raise label_limit, or declare the labels and drop the rest with unknown='ignore'"
+            )
 
     def count_one(self, example: Example, sign: int, *, known: bool = False) -> None:
         """Count one example (sign 1) or take it back (sign -1)."""
@@ -156,6 +194,11 @@ class StateSet:
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other sets, of the same options, have counted is added (sign 1) or taken back (-1)."""
+        if len(self.labels) > self.labels.look:
+            self._check_labels(
+                (np.arange(len(other.labels)) if columns is None else columns, other.decisions.mentions(), sign)
+                for other, columns, sign in merges
+            )
         parts: list[Part] = []
         for name, state in self.states.items():
             ofs = [(other.states[name], columns, sign) for other, columns, sign in merges]

@@ -6,7 +6,7 @@ when a finer weight arrives. (Neal, arXiv:1505.05571, 2015, keeps the same integ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from streameval.kernel.types import IntArray
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 # Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.
 _STEP = 32
@@ -52,15 +53,31 @@ class ExactSums(Generic[K]):
         get, up, down = self.sums.get, max(0, self.scale - other.scale), max(0, other.scale - self.scale)
         return all(get(key, 0) << down == value << up for key, value in other.sums.items())
 
-    def read(self, keys: Iterable[K], scale: int) -> np.ndarray[Any, np.dtype[Any]]:
-        """The sums of keys in units of ``2**-scale`` in which they are integers, as Python integers."""
+    def each(self, keys: Iterable[K], scale: int) -> Iterator[int]:
+        """The sums of keys in units of ``2**-scale``, in which they are integers."""
         get, shift = self.sums.get, self.scale - scale
-        return np.array([get(key, 0) >> shift for key in keys], object)
+        return (get(key, 0) >> shift for key in keys)
+
+    def read(self, keys: Iterable[K], scale: int) -> np.ndarray[Any, np.dtype[Any]]:
+        """The same as an array of Python integers."""
+        return np.array(list(self.each(keys, scale)), object)
 
     def smallest_scale(self) -> int:
         """The smallest scale at which all sums are integers."""
         zeros = trailing_zeros(self.sums.values())
         return 0 if zeros is None else self.scale - min(self.scale, zeros)
+
+
+class Again(Generic[T]):
+    """What can be iterated over any number of times, but is held nowhere."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[], Iterator[T]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[T]:
+        return self._make()
 
 
 def joined(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:

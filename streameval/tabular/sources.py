@@ -20,6 +20,8 @@ from streameval.tabular.columns import Columns
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc"}
+_VALUES = 2**21  # of all columns together in a batch of a Parquet file
+_UNCODED = 2**12  # rows of a batch where strings are not read as codes, so that nobody knows how long they get
 _PART = 2**12  # A part of a table with at least as many rows is a batch of its own
 
 
@@ -133,7 +135,10 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
 
     def batches() -> Iterator[Any]:
         for scan, schema in scans:
-            yield from scan.to_batches(columns=names, batch_size=size, **schema)
+            if scan.format.default_extname == "parquet":
+                yield from _parquet_batches(scan, schema, columns, size)
+            else:
+                yield from scan.to_batches(columns=names, batch_size=size, schema=schema)
 
     schema = pa.schema([datasets[0].schema.field(name) for name in names])
     return Source(batches(), lambda: sum(dataset.count_rows() for dataset in datasets), schema)
@@ -160,10 +165,30 @@ def _strings(file: str, columns: Columns) -> set[str]:
     }
 
 
-def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, dict[str, Any]]]:
-    """The dataset, or its files one by one if their columns are not of one type."""
+def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterator[Any]:
+    """The rows of a Parquet file as they are decoded; Arrow's scans hold all rows of a group at once."""
+    from pyarrow.dataset import get_partition_keys
+
+    coded, known = _strings(fragment.path, columns), get_partition_keys(fragment.partition_expression)
+    names = [name for name in schema.names if name not in known]
+    file = pq.ParquetFile(fragment.path, read_dictionary=coded)
+    paths = {column.path: column for column in map(file.schema.column, range(len(file.schema)))}
+    read = [path for path in paths if any(path == name or path.startswith(f"{name}.") for name in names)]
+    plain = [path for path in read if paths[path].physical_type == "BYTE_ARRAY" and path not in coded]
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        chunks = map(group.column, range(group.num_columns))
+        values = sum(chunk.num_values for chunk in chunks if chunk.path_in_schema in read)
+        rows = max(1, min(size, _VALUES * group.num_rows // max(1, values), _UNCODED if plain else size))
+        for batch in file.iter_batches(rows, [number], names):
+            constants = [pa.repeat(pa.scalar(known[name], schema.field(name).type), len(batch)) for name in known]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *constants], [*batch.schema.names, *known])
+
+
+def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
+    """The files of a dataset one by one, each with the types that its columns have in it."""
     columns.check_names(dataset.schema.names)
-    whole, scans = dataset.schema, []
+    whole, scans = dataset.schema, list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
         try:
             own = fragment.physical_schema
@@ -175,9 +200,8 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, dict[str, Any]]]:
             if name not in own.names and f"({name} ==" not in parted:
                 raise InputError(f"{fragment.path} has no column {name!r}{suggestion(name, own.names)}")
         fields = [own.field(name) if name in own.names else whole.field(name) for name in columns.names]
-        scans.append((fragment, {"schema": pa.schema(fields)}))
-    types = [whole.field(name).type for name in columns.names]
-    return scans if any(options["schema"].types != types for _, options in scans) else [(dataset, {})]
+        scans.append((fragment, pa.schema(fields)))
+    return scans
 
 
 def _format(file: Path) -> str:

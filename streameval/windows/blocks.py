@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
-from streameval.evaluation.counting import core_of, from_contents
+from streameval.evaluation.counting import compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
 from streameval.evaluation.guarding import Change, changes, combines, make, reads
 from streameval.evaluation.holding import template_of
@@ -365,10 +365,10 @@ class Blocks(Window[A]):
             raise MergeError("cannot merge: only one of the two has times with a time zone; give all times alike")
         blocks = dict(mine.blocks)
         for index, block in theirs.blocks.items():
-            both = block.copy()
             if index in blocks:
-                both.merge(blocks[index])
-            blocks[index] = both
+                blocks[index] = blocks[index] + block
+            else:
+                blocks[index] = compacted(block, self._template)
         newest = theirs.newest if mine.newest is None else max(mine.newest, theirs.newest)
         self._become(WindowState(newest, blocks, theirs.aware, max(mine.latest, theirs.latest)))
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from streameval.errors import FormatError, InputError, public
-from streameval.evaluation.counting import core_of, with_states
+from streameval.evaluation.counting import core_of, unlimited, with_states
 from streameval.inputs import checked_weight
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
@@ -109,7 +109,7 @@ class Fading(Blocks[A]):
 
         def before() -> A:
             """All blocks but the newest, in weights that hold at its start."""
-            made = self._template.copy()
+            made = unlimited(self._template)
             for index, block in blocks.items():
                 if index != now[0]:
                     made.merge(self._scaled(block, 1, now[0] - index))

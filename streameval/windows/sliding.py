@@ -73,7 +73,7 @@ class _Recent(Window[A]):
             return False
         labels = core.labels
         code = history.tape.slide(
-            history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+            history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
         )
         return bool(code == DONE)
 
@@ -89,7 +89,7 @@ class _Recent(Window[A]):
             if reading[1] is not None:  # the example is plain
                 labels, size = core.labels, self._size
                 parts: list[Part] | int = history.tape.prepare_slide(
-                    history.counts, labels.columns, labels.fixed, y_true, y_pred, core.threshold, size, stamp, limit
+                    history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, size, stamp, limit
                 )
                 if not isinstance(parts, int):
                     return parts

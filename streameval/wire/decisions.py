@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent
-from streameval.wire.fields import Sink, Source, require, require_weights, take_labels
+from streameval.states.weights import Again
+from streameval.wire.fields import ROWS, Sink, Source, WeightForm, require, take_labels
 
 
 def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
@@ -33,16 +35,26 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     scale = source.scale()
     if scale is None:
         return DecisionContent(examples, labels, len(declared), cells, keys, times, None, None, None)
-    sums, key_sums = [[0, *source.integers(4)] for _ in labels], source.integers(distinct)
-    rows: list[list[int]] = cells.tolist()
-    counts = [value for row in rows for value in (0, *row[1:])] + times.tolist()
-    require_weights(scale, [*chain.from_iterable(sums), *key_sums], counts)
-    whole = sum(key_sums)
-    require(all(sum(values) <= whole for values in sums))
-    require(all(c or not s for values, row in zip(sums, rows, strict=True) for s, c in zip(values, row, strict=True)))
-    _, fn, fp, tp, masked = map(sum, zip(*sums, strict=True)) if sums else [0] * 5
+    start, form = source.again(), WeightForm(scale)
+    fn, fp, tp, masked, heaviest = 0, 0, 0, 0, 0
+    for _, *counts in chain.from_iterable(cells[at : at + ROWS].tolist() for at in range(0, len(labels), ROWS)):
+        sums = source.integers(4)
+        form.add(sums, counts)
+        if not all(counts):
+            require(all(count or not weight for count, weight in zip(counts, sums, strict=True)))
+        fn, fp, tp, masked = fn + sums[0], fp + sums[1], tp + sums[2], masked + sums[3]
+        heaviest = max(heaviest, sum(sums))
+    key_sums = source.integers(distinct)
+    form.add(key_sums, times.tolist())
+    form.check()
+    require(heaviest <= sum(key_sums))
+
+    def cell_weights() -> Iterator[list[int]]:
+        again = start.again()
+        return ([0, *again.integers(4)] for _ in labels)
+
     by_example = [
         sum(key[part] * value for key, value in zip(keys.tolist(), key_sums, strict=True)) for part in range(4)
     ]
     require(by_example == [tp + fn, tp + fp, tp, masked])  # true, predicted, both and masked cells
-    return DecisionContent(examples, labels, len(declared), cells, keys, times, scale, sums, key_sums)
+    return DecisionContent(examples, labels, len(declared), cells, keys, times, scale, Again(cell_weights), key_sums)

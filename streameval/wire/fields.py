@@ -16,8 +16,8 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
-from streameval.kernel.types import IntArray, WordArray
-from streameval.schema.labels import Label, distinct
+from streameval.kernel.types import Int32Array, IntArray, WordArray
+from streameval.schema.labels import Label, keys_of
 from streameval.states.weights import trailing_zeros
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
@@ -25,7 +25,7 @@ FINEST = 1074 + 65 + 53
 # Sums of at most 2**63 weights below 2**1024 in the finest units.
 LONGEST = (63 + 1024 + FINEST) // 8 + 1
 
-ROWS = 2**14
+ROWS = 2**12
 """How many rows of a large table are written or read at once."""
 
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
@@ -107,10 +107,12 @@ class Sink(list["bytes | Iterator[bytes]"]):
     What is large is a part that is made piece by piece, once it is needed.
     """
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterable[bytes]:
         """All bytes; once, for the parts are used up."""
-        for part in self:
-            yield from (part,) if isinstance(part, bytes) else part
+        try:
+            return (b"".join(self),)  # type: ignore[arg-type]  # nearly always
+        except TypeError:
+            return chain.from_iterable((part,) if isinstance(part, bytes) else part for part in self)
 
     def byte(self, value: int) -> None:
         """A number below 256."""
@@ -143,14 +145,14 @@ class Sink(list["bytes | Iterator[bytes]"]):
         for label, value in pairs:
             self += (_bytes_of_label(label), struct.pack("<d", value))
 
-    def column(self, column: IntArray, least: int = 0) -> None:
+    def column(self, column: IntArray | Int32Array, least: int = 0) -> None:
         """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
         self.columns(column[:, np.newaxis], least)
 
-    def columns(self, table: IntArray, least: int = 0) -> None:
+    def columns(self, table: IntArray | Int32Array, least: int = 0) -> None:
         """Each column of a table."""
         if len(table) <= ROWS:
-            self.append(packing.pack_columns(table, least))
+            self.append(packing.pack_columns(np.asarray(table, np.int64), least))
         else:
             self.append(chain.from_iterable(_pieces_of_column(column, least) for column in table.T))
 
@@ -188,11 +190,11 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _pieces_of_column(column: IntArray, least: int) -> Iterator[bytes]:
+def _pieces_of_column(column: IntArray | Int32Array, least: int) -> Iterator[bytes]:
     least = max(least, (int(column.max()).bit_length() + 7) // 8)
     yield bytes((least,))
     for at in range(0, len(column), ROWS):
-        yield packing.pack_columns(column[at : at + ROWS, np.newaxis], least)[1:]
+        yield packing.pack_columns(column[at : at + ROWS, np.newaxis].astype(np.int64, copy=False), least)[1:]
 
 
 class Blocks:
@@ -281,8 +283,8 @@ def ascending(labels: Sequence[Label]) -> bool:
     integers = kinds.count(int)
     if str in kinds[:integers]:
         return False
-    numbers, words = labels[:integers], labels[integers:]
-    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, words[1:]))
+    numbers, words = labels[:integers], labels[integers:] if integers else labels
+    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, islice(words, 1, None)))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -519,9 +521,8 @@ class Cached(Generic[T]):
                 return value
         start = source.place()
         value = self._read(source)
-        raw = source.since(start)
-        if len(raw) <= 2**16:
-            self._known = ((raw, value), *self._known[:7])
+        if source.place() - start <= 2**16:
+            self._known = ((source.since(start), value), *self._known[:7])
         return value
 
 
@@ -538,8 +539,11 @@ _DISORDER = "labels are repeated or not in order"
 
 def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
     """Declared labels, and those that follow: in order, and none of them declared."""
-    labels = (*declared, *_LABELS.take(source))
-    if declared and len(distinct(labels)) != len(labels):
+    grown = _LABELS.take(source)
+    if not grown:
+        return declared
+    labels = (*declared, *grown) if declared else grown
+    if declared and len(set(keys_of(labels))) != len(labels):
         raise FormatError(_DISORDER)
     return labels
 

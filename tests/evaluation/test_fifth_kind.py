@@ -22,7 +22,7 @@ from streameval.metrics.spec import Parameter
 from streameval.schema.config import StateOptions
 from streameval.states.base import Content, State
 from streameval.states.weights import ExactSums
-from streameval.wire.fields import Option, Sink, Source, require, varint
+from streameval.wire.fields import Option, Sink, Source, require, require_weights, varint
 
 # -- the options: in a package of its own they stand beside the state --------------------------------------------------
 
@@ -97,8 +97,10 @@ def take_sizes(source: Source, options: SizeOptions, labels: tuple[Any, ...], de
     sizes, times = (tuple(source.column(length, least=1).tolist()) for _ in range(2))
     require(list(sizes) == sorted(set(sizes)) and max(sizes, default=0) <= options.most and all(times))
     require(sum(times) == decisions.examples)
-    scale = source.varint() if source.byte(1) else None
-    weights = () if scale is None else tuple(source.integer() for _ in sizes)
+    scale = source.scale()
+    weights = () if scale is None else tuple(source.integers(length))
+    if scale is not None:
+        require_weights(scale, weights, times)
     return SizeContent(decisions.examples, labels, decisions.fixed, sizes, times, scale, weights)
 
 

@@ -531,3 +531,13 @@ def test_single_metrics_of_scores_read_as_evaluators_do():
 
 def test_the_best_k_of_each_example_are_in_public():
     assert se.TopK is TopK
+
+
+def test_a_reverted_weight_leaves_no_trace_beside_gains_in_finer_units():
+    metrics, first, second = ["map_at(k=3,divisor=hits)", "psndcg_at(k=3)"], ({"a": 0}, {"a": 0.5}), ({"b": 1}, {})
+    both, one = (se.Evaluator(metrics, inverse_propensities={"a": 1.5, "b": 2.5}) for _ in "12")
+    both.update(*first)
+    both.update(*second, weight=0.1)
+    both.revert(*second, weight=0.1)
+    one.update(*first)
+    assert both == one

@@ -151,9 +151,9 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
         known = len({distance for distance, _ in held}) == 1
         ends = sorted([loss(bin_.low), loss(bin_.high)])
         same = bin_.high <= least or ends[0] >= most
-        exact = exact and (known or same)
         if not weight:
             continue
+        exact = exact and (known or same)
         cost = loss(sum(distance * w for distance, w in held) / weight)
         nearest = 1 - bin_.high if far else bin_.low
         below = above = cost
@@ -168,7 +168,8 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
             for total, part in ((low, below), (value, max(below, min(cost, above))), (high, above))
         )
     rounded = len(bins) == 1 and not eps and all(bin_.high < _TINY and not true for bin_, true in bins)
-    ends = low / whole * (1 - _MARGIN), value / whole, high / whole * (1 + _MARGIN)
+    margin = 0 if exact else _MARGIN
+    ends = low / whole * (1 - margin), value / whole, high / whole * (1 + margin)
     return End(*ends, exact or low == math.inf, 64, rounded)
 
 

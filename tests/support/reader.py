@@ -238,7 +238,8 @@ class Reader:
 
 SECTIONS = {1: ("rankings", Reader.rankings), 2: ("curves", Reader.curves), 3: ("pairs", Reader.pairs)}
 FORMS: dict[int, Any] = {
-    1: lambda reader: reader.many(reader.label), 2: Reader.byte, 4: Reader.byte, 64: Reader.byte, 65: Reader.integer,
+    1: lambda reader: reader.many(reader.label), 2: Reader.byte, 4: Reader.byte, 5: Reader.varint, 64: Reader.byte,
+    65: Reader.integer,
     3: lambda reader: reader.numbers() if reader.byte() else reader.float(), 67: Reader.integer, 68: Reader.numbers,
     66: lambda reader: reader.many(reader.integer), 96: Reader.varint,
 }  # fmt: skip

@@ -279,3 +279,20 @@ def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
     assert total.to_bytes() == names["job"].merged([names["job"].state([table])]).to_bytes()
     with pytest.raises(se.InputError, match="no column 'region'"):
         names["job"].add(names["job"].fresh(), table.drop_columns(["region"]).slice(0, 0))
+
+
+def test_a_small_file_of_long_labels_takes_little_memory(tmp_path: Path):
+    rows, name = 200_000, "x" * 1000
+    coded = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([name]))
+    lists = pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32)), coded)
+    file = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"actual": lists, "predicted": lists}), file, row_group_size=rows, store_schema=False)
+    assert file.stat().st_size < 100_000
+    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(pool)
+    try:
+        made = evaluated(file)
+    finally:
+        pa.set_memory_pool(before)
+    assert (made.examples, made.labels) == (rows, (name,))
+    assert pool.max_memory() < 16e6  # as strings the labels take 400 MB

@@ -138,7 +138,7 @@ class CountedMetric(Combinable):
         copies: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
         for name, value in copies.items():
             setattr(self, name, value)
-        options = {name: copies.pop(name) for name in ("labels", "unknown", "threshold")}
+        options = {name: copies.pop(name) for name in ("labels", "unknown", "threshold", "label_limit")}
         self._spec = build_spec(
             self._entry.name,
             average=self._average,

@@ -1,0 +1,137 @@
+"""``label_limit``: how many labels there may be, and the warning where labels look like identifiers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import streameval as se
+from streameval.schema import labels as schema
+from streameval.states import state_set
+from tests.laws.holders import HOLDERS, Kind, Row
+
+KIND = Kind(options=(("label_limit", 2),))
+SCORED = Kind(("roc_auc_macro", "ndcg", "scumble", "f1_micro"), (("threshold", 0.5), ("label_limit", 2)), True)
+NAMES = [name for name in HOLDERS if name not in ("Evaluator, in two threads", "Pending", "Trace")]
+
+
+def row(*names: str, scored: bool = False, region: str = "x") -> Row:
+    return Row(set(names[:1]), dict.fromkeys(names, 0.7) if scored else set(names), None, 1.0, 0.5, region)
+
+
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
+    holder, kind = HOLDERS[name], SCORED if scored else KIND
+    state, other = holder.make(kind), holder.make(Kind(kind.metrics, kind.options[:-1], scored))
+    holder.update(state, row("a", "b", scored=scored))
+    holder.update(other, row("c", scored=scored))
+    before = state.to_bytes(), other.to_bytes()
+    merges = not isinstance(state, se.Rolling)
+    calls: list[Callable[[], Any]] = [
+        lambda: holder.update(state, row("c", scored=scored)),
+        lambda: holder.update(state, row("a", "d", scored=scored)),
+        lambda: holder.update_many(state, [row("a", scored=scored), row("c", "b", scored=scored)]),
+    ]
+    for call in [*calls, lambda: state.merge(other), lambda: state + other] if merges else calls:
+        with pytest.raises(se.LabelError, match=r"label '[cd]' is one too many: label_limit is 2"):
+            call()
+        assert (state.to_bytes(), other.to_bytes()) == before
+    for again in (state, state.copy(), state.from_bytes(before[0])):
+        holder.update(again, row("b", "a", scored=scored))
+        with pytest.raises(se.LabelError):
+            holder.update(again, row("c", scored=scored))
+    if merges:  # the limit of the receiver holds
+        other.merge(state)
+        holder.update(other, row("e", scored=scored))
+        assert other == other.from_bytes(other.to_bytes())
+
+
+def test_what_is_present_counts_not_what_is_registered_nor_what_is_declared():
+    ev = se.Evaluator(labels=["x", "y", "z"], unknown="add", label_limit=2)
+    ev.update({"x", "y", "z", "a"}, {"b"})
+    with pytest.raises(se.LabelError, match="label_limit is 2, and there would be 3 labels besides the declared ones"):
+        ev.update({"c"}, {"a"})
+    ev.revert({"x", "y", "z", "a"}, {"b"})
+    for names in ({"c", "d"}, {"e", "f"}, {"a", "b"}):  # each is registered by now, or will be
+        ev.update(names, {"x"})
+        for refused in ({"c", "e"}, {"a", "f"}):
+            with pytest.raises(se.LabelError, match="is one too many"):
+                ev.update(refused, set())
+        ev.revert(names, {"x"})
+    window = se.Rolling(se.Evaluator(label_limit=2), size=2)
+    for names in ({"a"}, {"b"}, {"c"}, {"d"}, {"a"}):
+        window.update(names, set())
+    with pytest.raises(se.LabelError, match="label 'c' is one too many"):
+        window.update({"b", "c"}, set())
+    window.update_many([{"c"}, {"d"}, {"e"}], [set()] * 3)
+    assert window.snapshot().labels == ("d", "e")
+
+
+def test_reading_several_slices_or_blocks_together_is_not_limited():
+    sliced = se.Sliced(se.Evaluator(label_limit=1), by=["region"])
+    sliced.update({"a"}, {"a"}, where={"region": 1})
+    sliced.update({"b"}, {"b"}, where={"region": 2})
+    assert sliced.total().labels == ("a", "b")
+    assert sliced.from_bytes(sliced.to_bytes()) == sliced
+    fading = se.Fading(se.Evaluator(label_limit=1), 2.0)
+    for t, name in enumerate("abc"):
+        fading.update({name}, {name}, t=10.0 * t)
+    assert fading.get()
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
+def test_a_limit_is_a_positive_integer(limit: Any):
+    with pytest.raises(se.InputError, match="label_limit must be an integer of at least 1"):
+        se.Evaluator(label_limit=limit)
+
+
+def test_every_class_takes_a_limit_which_is_no_part_of_equality_and_of_bytes_only_if_it_is_set():
+    plain, bounded = se.F1(), se.F1(label_limit=3)
+    assert plain == bounded
+    assert len(bounded.to_bytes()) == len(plain.to_bytes()) + 2
+    assert se.metric("f1", label_limit=3).to_bytes() == bounded.to_bytes()
+    assert se.Metric.from_spec(plain.spec, label_limit=3).to_bytes() == bounded.to_bytes()
+    ledger = se.Ledger()
+    ledger.put("a", 0, bounded)
+    ledger.put("b", 0, plain)
+    assert ledger.examples == 0
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(schema, "IDENTIFIERS", 100)
+    monkeypatch.setattr(state_set, "IDENTIFIERS", 100)
+
+    def feed(ev: se.Evaluator, names: Any) -> None:
+        if many:
+            ev.update_many([{name} for name in names], [set() for _ in names])
+        else:
+            for name in names:
+                ev.update({name}, set())
+
+    ev = se.Evaluator()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        feed(ev, range(100))
+    before = ev.to_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(se.DataWarning, match="label_limit="):
+            feed(ev, [100])
+    assert ev.to_bytes() == before
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for again in (ev, ev.copy()):
+            feed(again, range(50, 1000))
+    with pytest.warns(se.DataWarning, match="101 of 101 labels") as caught:
+        feed(se.Evaluator.from_bytes(before), [100])
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        feed(se.Evaluator(label_limit=1000), range(500))
+        feed(se.Evaluator(labels=range(500)), range(500))
+        feed(se.Evaluator(), [name // 2 for name in range(800)])
