@@ -188,7 +188,7 @@ class Counts:
 
     def _guarded(self, count: Callable[[], int]) -> int:
         guard = self._cell.root.guard
-        if self.examples >= self.most or (self.weights and self.weights.value is not None) or not guard.begin():
+        if self.examples >= self.most < _COUNT_MAX or (self.weights and self.weights.value is not None) or not guard.begin():
             return OTHER
         code = REFUSED
         try:
