@@ -232,10 +232,12 @@ def columns_in(batch: Batch) -> IntArray:
 def _moved(batch: Batch, columns: IntArray) -> Batch:
     if isinstance(batch, Dense):
         return replace(batch, columns=columns[batch.columns])
-    names = ("true", "pred", "mask", "mentioned", "ranked")
-    sides = {name: side for name in names if (side := getattr(batch, name)) is not None}
-    moved = {name: Lists(side.offsets, columns[side.flat()], distinct=side.distinct) for name, side in sides.items()}
-    return replace(batch, mentioned_by_all=columns[batch.mentioned_by_all], **moved)
+    true, pred, mask, mentioned, ranked = (
+        None if side is None else Lists(side.offsets, columns[side.flat()], distinct=side.distinct)
+        for side in (*batch.sides, batch.ranked)
+    )
+    everywhere = columns[batch.mentioned_by_all]
+    return Ragged(batch.examples, true, pred, mask, mentioned, everywhere, batch.weights, ranked, batch.scores)
 
 
 def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:

@@ -188,7 +188,8 @@ class Counts:
 
     def _guarded(self, count: Callable[[], int]) -> int:
         guard = self._cell.root.guard
-        if self.examples >= self.most < _COUNT_MAX or (self.weights and self.weights.value is not None) or not guard.begin():
+        weighted = self.weights is not None and self.weights.value is not None
+        if self.examples >= self.most < _COUNT_MAX or weighted or not guard.begin():
             return OTHER
         code = REFUSED
         try:
