@@ -10,6 +10,7 @@ import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -31,6 +32,14 @@ def extra_of(path: Path) -> str | None:
     """The extra that a file or folder of tests or adapters is named after."""
     parts = path.relative_to(ROOT).with_suffix("").parts if path.is_relative_to(ROOT) else ()
     return next((part for part in parts[1:] if parts[0] in ("tests", "streameval") and part in EXTRAS), None)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tests that try as much as time allows say how much that was."""
+    for report in terminalreporter.getreports("passed"):
+        for name, text in report.user_properties:
+            if name == "tried":
+                terminalreporter.write_line(f"{report.nodeid}: {text}")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

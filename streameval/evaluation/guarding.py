@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
@@ -93,3 +93,14 @@ def guards_of(holder: object) -> tuple[commit.Guard, ...]:
     """The guard of an object; none where it is anything else, which is for others to refuse."""
     guard = getattr(holder, "_guard", None)
     return (guard,) if isinstance(guard, commit.Guard) else ()
+
+
+class Turns(Iterator[R]):
+    """An iterator that several threads may share: each item is made for one of them, while the others wait."""
+
+    def __init__(self, items: Iterator[R]) -> None:
+        self._items, self._guard = items, commit.Guard()
+
+    def __next__(self) -> R:
+        with self._guard:
+            return next(self._items)

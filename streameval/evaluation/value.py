@@ -101,7 +101,8 @@ class Mergeable(Saveable):
     __hash__ = None  # type: ignore[assignment]
 
     def _equals(self, other: Self) -> bool:
-        return self.to_bytes() == other.to_bytes()
+        with held(self, other):
+            return self.to_bytes() == other.to_bytes()
 
     def __add__(self, other: Self) -> Self:
         return self._combined(other, "merge")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from streameval.errors import DependencyError, InputError, public
+from streameval.evaluation.guarding import Turns
 from streameval.progressive.loop import Field, Loop, Predict, Question, Unpredicted, Weigh
 from streameval.progressive.target import Values, values_of
 from streameval.report.progress import with_bar
@@ -202,7 +203,7 @@ def iter_progressive_evaluate(
         if question is not None and answered % step:
             yield snapshot(question)
 
-    return snapshots()
+    return Turns(snapshots())
 
 
 def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:

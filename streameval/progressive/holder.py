@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from streameval.errors import FormatError, InputError
+from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.progressive.states import check_class, restored
@@ -98,7 +99,8 @@ class Holder(Saveable):
         if type(self) is not type(other) or not isinstance(other, Holder):
             return NotImplemented
         try:
-            return self is other or self.to_bytes() == other.to_bytes()
+            with held(self, other):
+                return self is other or self.to_bytes() == other.to_bytes()
         except InputError:  # what cannot be saved is equal to itself
             return False
 

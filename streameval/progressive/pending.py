@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
@@ -127,6 +128,8 @@ class Pending(Holder, Generic[EvaluatorT]):
             self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
         if self._strict:
             _bytes_of(key, (row, t), Predictions())
+        with suppress(TypeError):  # which is said below
+            hash(key)  # before the guard is held, as it may run code of the user
         with self._guard:
             self._carry_over()
             now = self._at(t)

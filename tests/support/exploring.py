@@ -1,0 +1,396 @@
+"""Two calls at once, deterministic: one stands at a place in the package, and another runs meanwhile.
+
+The other runs in a second thread, or in the same one, as a signal handler would. Both calls are then compared with what
+they come to one after the other.
+"""
+
+from __future__ import annotations
+
+import dis
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import cycle, product
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple
+
+import streameval as se
+from streameval.kernel.backend import commit
+
+PACKAGE = str(Path(se.__file__).parent)
+WAIT = 0.001  # seconds in which a thread that does not wait for another runs, or is ready to
+LONG = 20.0  # seconds after which it is taken to wait for ever
+REENTERED = "by this very thread"
+
+Call = Callable[[Any], Any]
+Hook = Callable[[], object]
+
+
+class Point(NamedTuple):
+    """A place at which the interpreter may switch to another thread or run a handler, and how often it was passed."""
+
+    code: CodeType
+    offset: int
+    visits: int = 1
+
+    def __str__(self) -> str:
+        line = [line for start, _, line in self.code.co_lines() if start <= self.offset][-1]
+        return f"{Path(self.code.co_filename).relative_to(PACKAGE)}:{line} in {self.code.co_name} at {self.offset}"
+
+
+@cache
+def _stops(code: CodeType) -> frozenset[int]:
+    """Where lines begin, and where calls have returned; between these no other thread runs, nor does a handler."""
+    stops, called = set(), False
+    for instruction in dis.get_instructions(code):
+        if called or instruction.starts_line:
+            stops.add(instruction.offset)
+        called = instruction.opname.startswith(("CALL", "BEFORE_WITH"))
+    return frozenset(stops)
+
+
+@contextmanager
+def _traced(trace: Callable[..., Any]) -> Iterator[None]:
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def points(call: Hook) -> list[Point]:
+    """The places of the package that a call passes, in their order."""
+    visits: dict[tuple[int, int], list[Any]] = {}
+
+    def trace(frame: Any, event: str, arg: object) -> Any:
+        code = frame.f_code
+        if not code.co_filename.startswith(PACKAGE):
+            return None
+        frame.f_trace_opcodes, stops = True, _stops(code)
+
+        def local(frame: Any, event: str, arg: object) -> Any:
+            if event == "opcode" and frame.f_lasti in stops:
+                visits.setdefault((id(code), frame.f_lasti), [code, 0])[1] += 1
+            return local
+
+        return local
+
+    with _traced(trace):
+        outcome(call)
+    return [Point(code, offset, times) for (_, offset), (code, times) in visits.items()]
+
+
+def stopped(call: Hook, point: Point, hook: Hook) -> Any:
+    """What a call comes to that runs a hook when it passes a place for the last of so many times."""
+    passed = 0
+
+    def trace(frame: Any, event: str, arg: object) -> Any:
+        if frame.f_code is not point.code or passed == point.visits:
+            return None
+        frame.f_trace_opcodes = True
+        return local
+
+    def local(frame: Any, event: str, arg: object) -> Any:
+        nonlocal passed
+        if event == "opcode" and frame.f_lasti == point.offset and passed < point.visits:
+            passed += 1
+            if passed == point.visits:
+                hook()
+        return local
+
+    with _traced(trace):
+        result = outcome(call)
+    if passed != point.visits:
+        raise LookupError(f"{point} was passed {passed} times")
+    return result
+
+
+def outcome(call: Hook) -> Any:
+    """What a call returns, or which error it raises."""
+    try:
+        return call()
+    except Exception as error:  # whatever is raised is compared
+        return type(error).__name__, str(error)
+
+
+def refused(result: Any) -> bool:
+    """Whether a call was refused since its own thread is changing the object."""
+    return isinstance(result, tuple) and len(result) == 2 and REENTERED in str(result[1])
+
+
+_at_guards: set[int] = set()
+_sleep = commit.sleep
+
+
+def _noted(seconds: float) -> None:
+    _at_guards.add(threading.get_native_id())
+    try:
+        _sleep(seconds)
+    finally:
+        _at_guards.discard(threading.get_native_id())
+
+
+commit.sleep = _noted  # of guards that are held
+
+
+def waits(thread: threading.Thread, times: int = 1) -> bool:
+    """Whether a thread comes to wait for another, rather than to its end.
+
+    It waits if it sleeps between two looks at a guard; or if it has not run at all, and sleeps, while this one slept
+    ``times`` times: a machine with much to do makes no difference.
+    """
+    before, still = "", 0
+    while thread.is_alive() and still <= times and thread.native_id not in _at_guards:
+        thread.join(WAIT)
+        now = _run_so_far(thread.native_id)
+        still, before = (still + 1 if now == before else 0), now
+    return thread.is_alive()
+
+
+def _run_so_far(thread: int | None) -> str:
+    """What differs where a thread has run, or is about to run."""
+    try:
+        folder = Path(f"/proc/self/task/{thread}")
+        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        return (folder / "schedstat").read_text() if state == "S" else str(time.monotonic())
+    except OSError:  # it has ended, or this is no Linux: then a thread that takes longer is taken to wait
+        time.sleep(10 * WAIT)
+        return ""
+
+
+def beside(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
+    """What both come to where the other runs in a second thread; a call at which it waits goes on."""
+    results: list[Any] = []
+    second = threading.Thread(target=lambda: results.append(outcome(other)), daemon=True)
+
+    def hook() -> None:
+        second.start()
+        waits(second)
+
+    first = stopped(call, point, hook)
+    second.join(LONG)
+    assert results, f"the second thread waits for ever after the first stood at {point}"
+    return first, results[0]
+
+
+def within(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
+    """What both come to where the other runs in the same thread."""
+    results: list[Any] = []
+    first = stopped(call, point, lambda: results.append(outcome(other)))
+    return first, results[0]
+
+
+@contextmanager
+def standing(call: Hook, point: Point) -> Iterator[None]:
+    """A second thread stands at a place within a call until the block is left; then it goes on to the end."""
+    there, go_on, passed = threading.Event(), threading.Event(), list[bool]()
+
+    def hook() -> None:
+        passed.append(True)
+        there.set()
+        go_on.wait(LONG)
+
+    def run() -> None:
+        try:
+            stopped(call, point, hook)
+        finally:
+            there.set()
+
+    second = threading.Thread(target=run, daemon=True)
+    second.start()
+    try:
+        assert there.wait(LONG), f"a call waits for ever before {point}"
+        assert passed, f"{point} was not passed"
+        yield
+    finally:
+        go_on.set()
+        second.join(LONG)
+        assert not second.is_alive(), f"a call that stood at {point} waits for ever"
+
+
+def in_thread(call: Hook) -> threading.Thread:
+    """A thread in which a call is made."""
+    thread = threading.Thread(target=lambda: outcome(call), daemon=True)
+    thread.start()
+    return thread
+
+
+def waiting_place(make: Callable[[], Any], act: Call, other: Call) -> Point | None:
+    """The first place of a call at which another one waits."""
+    act(make())
+    made = make()
+    for point in points(lambda: act(made)):  # noqa: B023
+        made = make()
+        with standing(lambda made=made: act(made), point._replace(visits=1)):
+            third = in_thread(lambda made=made: other(made))
+            waited = waits(third, 5)
+        third.join(LONG)
+        if waited:
+            return point._replace(visits=1)
+    return None
+
+
+def crowd(seconds: float, *jobs: Hook) -> list[int]:
+    """Run each job again and again, in a thread of its own, and switch as often as can be; how often each ran."""
+    ran, errors, end = [0] * len(jobs), list[BaseException](), time.monotonic() + seconds
+
+    def work(place: int) -> None:
+        try:
+            while time.monotonic() < end and not errors:
+                jobs[place]()
+                ran[place] += 1
+        except BaseException as error:  # handed over to the thread that asked
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in range(len(jobs))]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(seconds + LONG)
+    finally:
+        sys.setswitchinterval(interval)
+    if errors:
+        raise errors[0]
+    assert not any(thread.is_alive() for thread in threads), "a thread waits for ever"
+    return ran
+
+
+@dataclass
+class Explorer:
+    """Tries calls of an object beside others, and lists what is wrong.
+
+    Attributes
+    ----------
+    make
+        Builds the object, each time the same.
+    state
+        What there is to compare of it.
+    calls
+        What it is asked, by name. What they return must not change later.
+    seen
+        The places that were tried.
+    """
+
+    make: Callable[[], Any]
+    state: Call
+    calls: dict[str, Call]
+    seen: set[tuple[CodeType, int]] = field(default_factory=set)
+    tried: int = 0
+    left: int = 0
+    wrong: list[str] = field(default_factory=list)
+    _sequences: dict[tuple[str, ...], Any] = field(default_factory=dict)
+    _points: dict[str, list[Point]] = field(default_factory=dict)
+
+    def alone(self, *names: str) -> Any:
+        """What the calls come to one after the other, and what they leave."""
+        if names not in self._sequences:
+            made = self.make()
+            results = [outcome(lambda name=name: self.calls[name](made)) for name in names]
+            self._sequences[names] = results, self.state(made)
+        return self._sequences[names]
+
+    def points(self, act: str) -> list[Point]:
+        """The places that a call passes."""
+        if act not in self._points:
+            self.alone(act)  # what happens the first time alone is not counted
+            made = self.make()
+            self._points[act] = points(lambda: self.calls[act](made))
+        return self._points[act]
+
+    def others(self, act: str) -> list[str]:
+        """The calls that may come to something else beside this one: if it changes nothing, those that do."""
+        return [name for name in self.calls if self._changes(act) or self._changes(name)]
+
+    def _changes(self, name: str) -> bool:
+        return bool(self.alone(name)[1] != self.alone()[1])
+
+    def skip(self, other: Explorer) -> None:
+        """Do not try the places that another object passes."""
+        for act in other.calls:
+            self.seen.update(point[:2] for point in other.points(act))
+
+    def try_each_place(self, draw: random.Random, fraction: float = 1.0) -> None:
+        """Try each place that was not tried before once, or a fraction of these, beside some calls that take turns."""
+        for act in self.calls:
+            fresh = [point for point in self.points(act) if point[:2] not in self.seen]
+            self.seen.update(point[:2] for point in fresh)
+            chosen = [point for point in fresh if draw.random() < fraction]
+            self.left += len(fresh) - len(chosen)
+            if chosen:
+                others = self.others(act)
+                turns = cycle(product((False, True), draw.sample(others, min(4, len(others)))))
+                for point, (same, other) in zip(chosen, turns, strict=False):
+                    self.explore(act, other, point._replace(visits=1), same=same)
+
+    def try_any(self, draw: random.Random) -> None:
+        """Try some place beside some call."""
+        act = draw.choice([*self.calls])
+        point = draw.choice(self.points(act))
+        point = point._replace(visits=draw.randint(1, point.visits))
+        self.explore(act, draw.choice(self.others(act)), point, same=draw.random() < 0.5)
+
+    def size(self) -> int:
+        """How many points there are, in either way beside each call, where a place that is passed often counts once."""
+        return sum(2 * len(self.others(act)) * len(self.points(act)) for act in self.calls)
+
+    def explore(self, act: str, other: str, point: Point, *, same: bool) -> None:
+        """Try one call beside another, where the first stands at a place."""
+        made = self.make()
+        run = within if same else beside
+        self.tried += 1
+        allowed = [self.alone(act, other), _swapped(self.alone(other, act))]
+        try:
+            first, second = run(lambda: self.calls[act](made), point, lambda: self.calls[other](made))
+            if same and refused(second):
+                (result,), left = self.alone(act)
+                allowed = [([result, second], left)]
+            found: Any = [first, second], outcome(lambda: self.state(made))
+        except LookupError:  # where it goes depends on what was called before
+            self.tried -= 1
+            return
+        except AssertionError as error:
+            found = str(error)
+        if found not in allowed:
+            where = "the same thread" if same else "another thread"
+            self.wrong.append(f"{act}, and {other} in {where}, at {point}: {_difference(found, allowed)}")
+
+
+def _swapped(results: Any) -> Any:
+    (second, first), left = results
+    return [first, second], left
+
+
+def _difference(found: Any, allowed: Iterable[Any]) -> str:
+    """Which part is wrong, shortly."""
+    if isinstance(found, str):
+        return found
+    (first, second), left = found
+    parts = []
+    for name, value, right in (
+        ("the first", first, [one[0][0] for one in allowed]),
+        ("the second", second, [one[0][1] for one in allowed]),
+        ("what is left", left, [one[1] for one in allowed]),
+    ):
+        if value not in right:
+            parts.append(f"{name} is {short(value)}, not {' or '.join(map(short, right))}")
+    return "; ".join(parts) or "each part is right, but not of one order"
+
+
+def short(value: Any) -> str:
+    """A value for a message."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(short, value))})"
+    if isinstance(value, bytes):
+        return f"bytes {hash(value) % 10**6:06} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:110]}... ({len(text)})"
