@@ -96,11 +96,16 @@ def guards_of(holder: object) -> tuple[commit.Guard, ...]:
 
 
 class Turns(Iterator[R]):
-    """An iterator that several threads may share: each item is made for one of them, while the others wait."""
+    """An iterator that several threads may share: each item is made for one of them, while the others wait.
 
-    def __init__(self, items: Iterator[R]) -> None:
-        self._items, self._guard = items, commit.Guard()
+    ``holder`` is what making an item changes. A handler that interrupts its thread in a call of that gets no item.
+    """
+
+    def __init__(self, items: Iterator[R], holder: object) -> None:
+        self._items, self._changed, self._guard = items, guards_of(holder), commit.Guard()
 
     def __next__(self) -> R:
+        with commit.Guards(self._changed):  # which is refused before the iterator has begun, and would be at its end
+            pass
         with self._guard:
             return next(self._items)

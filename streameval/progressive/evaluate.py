@@ -203,7 +203,7 @@ def iter_progressive_evaluate(
         if question is not None and answered % step:
             yield snapshot(question)
 
-    return Turns(snapshots())
+    return Turns(snapshots(), evaluator)
 
 
 def _watched(stream: Stream, progress: bool | None, total: int | None) -> Iterator[object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -21,30 +21,34 @@ _EACH, _MOST, _ENTRIES = 64, 2**17, 2**22
 labels in lists take about a hundred megabytes."""
 
 
-def gathered(
-    like: A, y_true: object, y_pred: object, mask: object, weights: object, groupings: list[tuple[IntArray, int]]
-) -> list[list[A]]:
-    """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them only.
+class Gathered(Generic[A]):
+    """Many examples, read once; built as ``like``."""
 
-    They are built as ``like``. A grouping has for each example the number of its group, and how many groups there are.
-    """
-    core = core_of(like).scratch()
-    examples = len(groupings[0][0])
-    sets = [[core.states.empty_like() for _ in range(groups)] for _, groups in groupings]
-    start = 0
-    least = min(_MOST, _EACH * max(groups for _, groups in groupings))
-    for batch in _gathered(core.read_many(y_true, y_pred, weights, mask), least):
-        stop = start + batch.examples
-        if stop > examples:
-            raise _differ(f"at least {stop}", examples)
-        for (codes, groups), of_groups in zip(groupings, sets, strict=True):
-            if not StateSet.count_groups(of_groups, codes[start:stop], batch):
-                for group, part in _parted(batch, codes[start:stop], groups):
-                    of_groups[group].count(part)
-        start = stop
-    if start != examples:
-        raise _differ(str(start), examples)
-    return [[with_states(like, states) for states in of_groups] for of_groups in sets]
+    def __init__(self, like: A, y_true: object, y_pred: object, mask: object, weights: object, groups: int) -> None:
+        """Read examples, which may run code of the user; ``groups`` is about how many there will be."""
+        self._like, self._core = like, core_of(like).scratch()
+        least = min(_MOST, _EACH * groups)
+        self._batches = list(_gathered(self._core.read_many(y_true, y_pred, weights, mask), least))
+
+    def counted(self, groupings: list[tuple[IntArray, int]]) -> list[list[A]]:
+        """For each grouping, an object with the examples of each of its groups. They share labels: merge or copy them.
+
+        A grouping has for each example the number of its group, and how many groups there are.
+        """
+        examples, start = len(groupings[0][0]), 0
+        sets = [[self._core.states.empty_like() for _ in range(groups)] for _, groups in groupings]
+        for batch in self._batches:
+            stop = start + batch.examples
+            if stop > examples:
+                raise _differ(f"at least {stop}", examples)
+            for (codes, groups), of_groups in zip(groupings, sets, strict=True):
+                if not StateSet.count_groups(of_groups, codes[start:stop], batch):
+                    for group, part in _parted(batch, codes[start:stop], groups):
+                        of_groups[group].count(part)
+            start = stop
+        if start != examples:
+            raise _differ(str(start), examples)
+        return [[with_states(self._like, states) for states in of_groups] for of_groups in sets]
 
 
 def _gathered(batches: Iterator[Batch], least: int) -> Iterator[Batch]:

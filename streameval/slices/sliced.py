@@ -23,7 +23,7 @@ from streameval.slices.arguments import ANSWERS, Where, combinations_of, declare
 from streameval.slices.axis import Axis, AxisSlices
 from streameval.slices.coding import Coded, coded, crossed
 from streameval.slices.encoding import put_names, slices_in_pieces, take_names, take_slices
-from streameval.slices.gathering import gathered
+from streameval.slices.gathering import Gathered
 from streameval.slices.values import OTHER, Key, Other, Value, key_of, typed, values_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
@@ -231,18 +231,24 @@ class Sliced(Mergeable, Generic[A]):
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
         by_axis = [[columns[place] for place in group.axis.places] for group in self._slices]
-        groupings = [_grouped(group, of_names) for group, of_names in zip(self._slices, by_axis, strict=True)]
+        groupings = self._grouped(by_axis)
         like = next(iter(self._slices[0].slices.values()), self._empty)  # whose labels have columns already
-        parts = gathered(like, y_true, y_pred, mask, weights, [(codes, len(keys) + 1) for codes, keys in groupings])
-        added = [
-            ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
-            for (_, keys), of_keys in zip(groupings, parts, strict=True)
-        ]
-        with self._guard:
-            for group, (_, keys), of_names in zip(self._slices, groupings, by_axis, strict=True):
-                if _grouped(group, of_names)[1] != keys:
-                    raise InputError("slices have come or gone while these examples were read; count them again")
-            self._add(added, len(groupings[0][0]))
+        groups = max(len(keys) + 1 for _, keys in groupings)
+        examples = Gathered(like, y_true, y_pred, mask, weights, groups)
+        while True:  # again only where slices have gone meanwhile
+            parts = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings])
+            with self._guard:
+                before, groupings = groupings, self._grouped(by_axis)
+                if all(then == now for (_, then), (_, now) in zip(before, groupings, strict=True)):
+                    added = [
+                        ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
+                        for (_, keys), of_keys in zip(groupings, parts, strict=True)
+                    ]
+                    self._add(added, len(groupings[0][0]))
+                    return
+
+    def _grouped(self, by_axis: list[list[Coded]]) -> list[tuple[Any, list[Key]]]:
+        return [_grouped(group, columns) for group, columns in zip(self._slices, by_axis, strict=True)]
 
     @combines
     def merge(self, other: Self) -> None:
