@@ -32,7 +32,7 @@ cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) exce
     cdef Py_ssize_t position
     for position in range(columns.shape[0]):
         if not 0 <= columns[position] < limit:
-            raise IndexError(f"column {columns[position]} is out of range; one object is for one thread at a time")
+            raise IndexError(f"column {columns[position]} is out of range")
     return 0
 
 
@@ -82,7 +82,7 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
         raise ValueError("offsets and columns do not fit")
     lists.at[side], lists.columns[side] = &offsets[0], &columns[0] if columns.shape[0] else NULL
     if not se_within(lists, side, limit):
-        raise IndexError("a column is out of range; one object is for one thread at a time")
+        raise IndexError("a column is out of range")
     return 0
 
 

@@ -18,6 +18,7 @@ import streameval as se
 PACKAGE = str(Path(se.__file__).parent)
 
 
+_OF_GUARDS = {"__enter__", "__exit__", "begin", "enter", "leave"}
 _CHECKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "RESUME"}
 """Instructions after which the interpreter looks for signals; it does not between entering a `with` and its body."""
 
@@ -48,7 +49,8 @@ def interrupted(call: Callable[[], object], *hits: int) -> int:
 
     def trace(frame, event, arg):
         nonlocal executed
-        if not frame.f_code.co_filename.startswith(PACKAGE):
+        # Guards of the numpy kernel are plain Python, where compiled ones cannot be interrupted.
+        if not frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_name in _OF_GUARDS:
             return None
         frame.f_trace_opcodes = True
         checks, handlers = _looks(frame.f_code)

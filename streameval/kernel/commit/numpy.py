@@ -9,9 +9,11 @@ interrupts it sees either the old values or the new ones. The compiled twin chan
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from threading import get_ident
 from time import sleep
+from types import FrameType
 from typing import Any, Self, TypeAlias
 
 from streameval.errors import StreamevalError
@@ -38,12 +40,21 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Holder:
-    """A call that holds a guard: of which thread, after how many forks, and how many calls it is in all."""
+    """A call that holds a guard: its frame, of which thread, after how many forks, and how many calls it is in all."""
 
-    __slots__ = ("depth", "forks", "thread")
+    __slots__ = ("depth", "forks", "frame", "thread")
 
-    def __init__(self) -> None:
-        self.thread, self.forks, self.depth = get_ident(), _forks, 1
+    def __init__(self, frame: FrameType) -> None:
+        self.frame, self.thread, self.forks, self.depth = frame, get_ident(), _forks, 1
+
+    def is_over(self) -> bool:
+        """Whether the call has ended; a signal handler that raises can end it while it leaves the guard."""
+        if self.thread != get_ident():
+            return self.forks != _forks or self.thread not in sys._current_frames()
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame is not self.frame:
+            frame = frame.f_back
+        return frame is None
 
 
 class Guard:
@@ -62,38 +73,39 @@ class Guard:
         self._held: dict[str, _Holder] = {}  # empty, or the holder: to set it if there is none is one step
         self.version = 0
 
-    def begin(self) -> bool:
-        """Hold the guard, unless it is held; whether that was possible."""
-        holder = _Holder()
+    def begin(self, frame: FrameType | None = None) -> bool:
+        """Hold the guard for a frame, or the caller's, unless it is held; whether that was possible."""
+        holder = _Holder(sys._getframe(1) if frame is None else frame)
         return self._held.setdefault("", holder) is holder
 
-    def enter(self, *, changes: bool = True) -> None:
-        """Hold the guard, after waiting for others."""
+    def enter(self, frame: FrameType, *, changes: bool = True) -> None:
+        """Hold the guard for a frame, after waiting for others."""
         pause = SHORTEST
-        while not self.begin():
+        while not self.begin(frame):
             holder = self._held.get("")
             if holder is None:
+                continue
+            if holder.is_over():
+                self._held.clear()
                 continue
             if holder.thread == get_ident():
                 if changes:
                     raise StreamevalError(REENTERED)
                 holder.depth += 1
                 return
-            if holder.forks != _forks:
-                self._held.clear()
-                continue
             sleep(pause)
             pause = min(2 * pause, LONGEST)
 
     def leave(self, *, changed: bool) -> None:
         """Let go."""
         self.version += changed
-        self._held[""].depth -= 1
-        if not self._held[""].depth:
+        holder = self._held[""]
+        holder.depth -= 1
+        if not holder.depth:
             self._held.clear()
 
     def __enter__(self) -> Self:
-        self.enter()
+        self.enter(sys._getframe(1))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -112,7 +124,7 @@ class _Reading:
         self._guard = guard
 
     def __enter__(self) -> None:
-        self._guard.enter(changes=False)
+        self._guard.enter(sys._getframe(1), changes=False)
 
     def __exit__(self, *_: object) -> None:
         self._guard.leave(changed=False)
@@ -131,14 +143,14 @@ class Guards:
         self._guards = list(dict.fromkeys([*self._changed, *read]))
 
     def __enter__(self) -> None:
-        held: list[Guard] = []
+        held, frame = list[Guard](), sys._getframe(1)
         try:
             while len(held) < len(self._guards):
                 guard = self._guards[len(held)]
-                if not guard.begin():
+                if not guard.begin(frame):
                     while held:
                         held.pop().leave(changed=False)
-                    guard.enter(changes=guard in self._changed)
+                    guard.enter(frame, changes=guard in self._changed)
                     self._guards.remove(guard)
                     self._guards.insert(0, guard)
                 held.append(guard)

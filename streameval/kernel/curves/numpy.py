@@ -171,7 +171,7 @@ class Bins:
 
     def _check(self, columns: IntArray) -> None:
         if len(columns) and not 0 <= int(columns.min()) <= int(columns.max()) < len(self._cell.value.sides):
-            raise IndexError("a column is out of range; one object is for one thread at a time")
+            raise IndexError("a column is out of range")
 
     def _prepared(self, change: _Change) -> Part | int:
         new, prepared = self._cell.tried(change.applied)

@@ -285,7 +285,7 @@ cdef class Counts(Placing):
         cdef int64_t[:, ::1] view = out
         for position in range(count):
             if not 0 <= place[position] < self.width:
-                raise IndexError(f"column {place[position]} is out of range; one object is for one thread at a time")
+                raise IndexError(f"column {place[position]} is out of range")
             for outcome in range(5):
                 view[outcome, position] = self.counted.cell[5 * place[position] + outcome]
         return out
@@ -434,11 +434,11 @@ cdef void release(void* data) noexcept:
 
 
 cdef int check_slots(Counts self, const int64_t[::1] slot) except -1:
-    """Slots can be out of range if two threads use one object without a lock."""
+    """Raise if a slot is of no column."""
     cdef Py_ssize_t position
     for position in range(slot.shape[0]):
         if not 0 <= slot[position] < 5 * self.width:
-            raise IndexError(f"slot {slot[position]} is out of range; one object is for one thread at a time")
+            raise IndexError(f"slot {slot[position]} is out of range")
     return 0
 
 

@@ -238,7 +238,7 @@ class Counts:
                 return None
             first = 5 * np.array([columns[label] for label in labels], np.int64)
             self._last = labels, first
-            self.reserve(len(columns))
+            self.reserve(int(first.max(initial=-5)) // 5 + 1)
         # The outcomes of all labels at once, as the digits of two integers in base 256.
         outcomes = (int.from_bytes(true, "little") + 2 * int.from_bytes(pred, "little")).to_bytes(len(true), "little")
         slots, hits = first + np.frombuffer(outcomes, np.uint8), outcomes.count(3)
@@ -249,9 +249,9 @@ class Counts:
     def _place_sets(self, columns: Mapping[Any, int], true: set[Any], pred: set[Any]) -> tuple[IntArray, RowKey] | None:
         if not {*map(type, true), *map(type, pred)} <= {str} or not (columns.keys() >= true and columns.keys() >= pred):
             return None
-        self.reserve(len(columns))
         slots = [5 * columns[label] + (3 if label in pred else 1) for label in true]
         slots += [5 * columns[label] + 2 for label in pred - true]
+        self.reserve(max(slots, default=-5) // 5 + 1)
         return np.array(slots, np.int64), (len(true), len(pred), len(true & pred), 0)
 
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:

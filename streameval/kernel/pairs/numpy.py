@@ -83,7 +83,7 @@ class Pairs:
         """Count examples given as lists of columns below ``width``; repeats count once."""
         lists = [None if side is None else Lists(*side) for side in (true, pred, mask)]
         rows, slots = list_cells(examples, lists[0], lists[1], lists[2], None)
-        if slots.max(initial=0) >= 5 * width:
+        if slots.max(initial=-1) >= 5 * width:
             raise IndexError("a column is out of range")
         self._add(examples, rows, slots // 5, slots % 5)
 
