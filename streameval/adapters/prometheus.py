@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike, report_of, specs_of
-from streameval.evaluation.guarding import guards_of
-from streameval.kernel.backend import commit
+from streameval.evaluation.guarding import held
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
 from streameval.report.model import MetricValue, Report
@@ -73,7 +72,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
 
     def collect(self) -> Iterable[Family]:
         """What is exposed now: of one moment, since the sources are copied together."""
-        with commit.Guards((), [guard for source in self._sources.values() for guard in guards_of(source)]):
+        with held(*self._sources.values()):
             copies = {name: snapshot(source, name) for name, source in self._sources.items()}
         return self._families({name: report_of(copy, self._specs[name]) for name, copy in copies.items()})
 

@@ -63,12 +63,12 @@ def _threshold(text: str | None) -> float | Mapping[Any, float] | None:
     rows = content.get("thresholds") if isinstance(content, dict) else None
     try:  # keys of JSON are strings, so that integers need records
         pairs = content.items() if rows is None else [(row["label"], row["threshold"]) for row in rows]
-        found = {label: math.inf if value is None else value for label, value in pairs}
+        thresholds = {label: math.inf if value is None else value for label, value in pairs}
     except (AttributeError, KeyError, TypeError):
         raise UserError(f"--threshold {text}: it must hold one object label: number, or what --save wrote") from None
-    if len(found) < len(pairs):
+    if len(thresholds) < len(pairs):
         raise UserError(f"--threshold {text}: a label has two thresholds")
-    return found
+    return thresholds
 
 
 def counting_of(

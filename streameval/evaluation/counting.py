@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from streameval.errors import FormatError, MetricError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.guarding import Change, changes, combines, compares, reads
+from streameval.evaluation.guarding import Change, changes, combines, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
@@ -100,10 +100,7 @@ class Accumulator(Mergeable):
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, 1)):
-            reading = self._read(y_true, y_pred, weight, mask)
-            with self._guard:
-                core = self._core
-                core.states.root.commit(core.prepare(reading))
+            self._count(y_true, y_pred, weight, mask, 1)
 
     def revert(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Take one example back, in the form in which it was counted by `update`.
@@ -116,11 +113,15 @@ class Accumulator(Mergeable):
         core = self._core
         plain = mask is None and type(weight) in NUMBERS and weight == 1
         if not (plain and core.fast_count(y_true, y_pred, -1)):
-            reading = self._read(y_true, y_pred, weight, mask)
-            with self._guard:
-                core = self._core
-                core.states.root.commit(core.prepare(reading, -1))
+            self._count(y_true, y_pred, weight, mask, -1)
         self._spend(1)
+
+    def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
+        """Count one example of any form, or take it back with sign -1."""
+        reading = self._read(y_true, y_pred, weight, mask)
+        with self._guard:
+            core = self._core
+            core.states.root.commit(core.prepare(reading, sign))
 
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read one example, which may run code of the user."""
@@ -321,7 +322,6 @@ class Accumulator(Mergeable):
         """An independent object with the same content."""
         return with_states(self, self._core.states.copy())
 
-    @compares
     def _equals(self, other: Self) -> bool:
         mine, theirs = (self._config, self._specs, self._core.states), (other._config, other._specs, other._core.states)
         return mine == theirs

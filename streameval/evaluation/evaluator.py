@@ -234,19 +234,17 @@ class Evaluator(Accumulator):
         """
         from streameval.report.frames import to_pandas
 
-        specs = specs_of(metrics)
-        with self._guard.reading:
-            columns = report_of(self).columns(specs)
-        return to_pandas(columns)
+        return to_pandas(self._columns(specs_of(metrics)))
 
     def to_polars(self, metrics: Iterable[MetricLike] = PER_LABEL) -> PolarsFrame:
         """The same as `to_pandas`, as a polars data frame."""
         from streameval.report.frames import to_polars
 
-        specs = specs_of(metrics)
-        with self._guard.reading:
-            columns = report_of(self).columns(specs)
-        return to_polars(columns)
+        return to_polars(self._columns(specs_of(metrics)))
+
+    @reads
+    def _columns(self, specs: tuple[MetricSpec, ...]) -> dict[str, list[object]]:
+        return report_of(self).columns(specs)
 
     @reads
     def __repr__(self) -> str:

@@ -73,17 +73,6 @@ def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
     return combine
 
 
-def compares(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
-    """A method that reads two objects, which may be the same; both are held."""
-
-    @wraps(method)
-    def compare(self: S, other: S) -> R:
-        with held(self, other):
-            return method(self, other)
-
-    return compare
-
-
 def held(*holders: object) -> commit.Guards:
     """Surrounds what reads objects, of which nothing changes there."""
     return commit.Guards((), [guard for holder in holders for guard in guards_of(holder)])

@@ -96,13 +96,14 @@ class Mergeable(Saveable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, self._family):
             return NotImplemented
-        return type(self) is type(other) and self._equals(other)
+        with held(self, other):
+            return type(self) is type(other) and self._equals(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def _equals(self, other: Self) -> bool:
-        with held(self, other):
-            return self.to_bytes() == other.to_bytes()
+        """Whether the two, of one class and held, have the same content."""
+        return self.to_bytes() == other.to_bytes()
 
     def __add__(self, other: Self) -> Self:
         return self._combined(other, "merge")

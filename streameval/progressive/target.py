@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from streameval.errors import InputError, MetricError
-from streameval.evaluation.guarding import Change, guards_of
-from streameval.kernel.backend import commit
+from streameval.evaluation.guarding import Change, held
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
@@ -137,7 +136,7 @@ def values_of(evaluator: Any, metrics: tuple[str, ...] | None = None) -> Values:
     single = spec is not None
     if metrics is not None and not single and "metric" in inspect.signature(evaluator.get).parameters:
         values: Values = {}
-        with commit.Guards((), guards_of(evaluator)):
+        with held(evaluator):
             for metric in metrics:
                 with contextlib.suppress(MetricError):  # another evaluator may know it
                     values[metric] = evaluator.get(metric)

@@ -131,9 +131,9 @@ class Sliced(Mergeable, Generic[A]):
     def _become(self, slices: Iterable[AxisSlices[A]]) -> None:
         replaced = self._slices
         commit.Root.commit([self._cell.prepare_store(tuple(group.belong(self._guard) for group in slices))])
-        kept = {id(part) for group in self._slices for part in group.slices.values()}
+        present = {id(part) for group in self._slices for part in group.slices.values()}
         for part in (part for group in replaced for part in group.slices.values()):
-            if id(part) not in kept:
+            if id(part) not in present:
                 core_of(part).states.retire()
 
     def update(

@@ -51,7 +51,7 @@ def decisions(n: int, labels: int, weighted: bool = False, each: int = 12) -> An
     return ev
 
 
-def kept(metrics: list[str], n: int, labels: int, weighted: bool = False, kind: type = np.float64) -> Any:
+def counted(metrics: list[str], n: int, labels: int, weighted: bool = False, kind: type = np.float64) -> Any:
     ev = se.Evaluator(metrics, labels=names(labels))
     true, pred = scores(n, labels, kind)
     for start in range(0, n, 10_000):
@@ -102,13 +102,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "label sets weighted, 150,000": lambda: pairs(150_000, 300, "labelsets", weighted=True),
     "pairs": lambda: pairs(40_000, 1_000, "cooccurrence", 8),
     "pairs weighted": lambda: pairs(10_000, 1_000, "cooccurrence", 8, weighted=True),
-    "rankings": lambda: kept(["lrap", "coverage_error"], 20_000, 40),
-    "rankings, many": lambda: kept(["lrap", "coverage_error"], 20_000, 400),
-    "rankings weighted": lambda: kept(["lrap", "coverage_error"], 5_000, 40, True),
-    "rankings weighted, many": lambda: kept(["lrap", "coverage_error"], 8_000, 300, True),
-    "curves float32": lambda: kept(["roc_auc_macro"], 40_000, 8, kind=np.float32),
-    "curves weighted, 1.7 MB": lambda: kept(["roc_auc_macro"], 2_000, 12, True, np.float32),
-    "curves weighted": lambda: kept(["roc_auc_macro"], 6_000, 12, True, np.float32),
+    "rankings": lambda: counted(["lrap", "coverage_error"], 20_000, 40),
+    "rankings, many": lambda: counted(["lrap", "coverage_error"], 20_000, 400),
+    "rankings weighted": lambda: counted(["lrap", "coverage_error"], 5_000, 40, True),
+    "rankings weighted, many": lambda: counted(["lrap", "coverage_error"], 8_000, 300, True),
+    "curves float32": lambda: counted(["roc_auc_macro"], 40_000, 8, kind=np.float32),
+    "curves weighted, 1.7 MB": lambda: counted(["roc_auc_macro"], 2_000, 12, True, np.float32),
+    "curves weighted": lambda: counted(["roc_auc_macro"], 6_000, 12, True, np.float32),
     "Rolling 100,000": lambda: rolling(100_000, False),
     "Rolling 400,000": lambda: rolling(400_000, False),
     "Rolling of scores 100,000": lambda: rolling(100_000, True),
@@ -205,11 +205,11 @@ def main() -> None:
                 if verb == "merge" and "Rolling" in name:
                     cells.append("-")
                     continue
-                found = child(verb, path, path + ".small")
-                if not found:
+                measured = child(verb, path, path + ".small")
+                if not measured:
                     cells.append("failed")
                     continue
-                size, held, peak = found
+                size, held, peak = measured
                 cells.append(f"{peak / size:.1f}, {peak / max(held, 1):.2f} ({peak / 1e6:.1f} MB)")
             print(f"| {name} | {size / 1e6:.2f} | {held / size:.1f} | " + " | ".join(cells) + " |", flush=True)
 

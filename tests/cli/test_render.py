@@ -144,8 +144,8 @@ def test_comparisons_have_a_row_for_each_label(run):
         {"metric": "f1_per_label", "kind": "integer", "label": "7", "first": "1.0", "second": "1.0"},
         {"metric": "f1_per_label", "kind": "string", "label": "7", "first": "0.0", "second": "0.0"},
     ]
-    found = json.loads(run("compare", "metric", "label", "-f", "json").out)
-    assert found[0]["first"] == [{"label": 7, "value": 1.0}, {"label": "7", "value": 0.0}]
+    printed = json.loads(run("compare", "metric", "label", "-f", "json").out)
+    assert printed[0]["first"] == [{"label": 7, "value": 1.0}, {"label": "7", "value": 0.0}]
 
 
 def test_json_says_why_a_metric_has_no_value(run):

@@ -67,14 +67,14 @@ def test_what_many_threads_count_and_read_is_exact(title: str, name: str):
     if hasattr(held, "revert"):
         jobs.append(there_and_back)
     ones, fives, *_ = crowd(STRESS, *jobs)
-    alone = holder.started(feed)
+    expected = holder.started(feed)
     if ordered:
-        count_often(alone, lists, ones + 5 * fives, how)
+        count_often(expected, lists, ones + 5 * fives, how)
     else:
-        count_often(alone, lists, ones, how)
-        count_often(alone, arrays, 5 * fives, how)
-    assert held.examples == alone.examples
-    assert held.to_bytes() == alone.to_bytes()
+        count_often(expected, lists, ones, how)
+        count_often(expected, arrays, 5 * fives, how)
+    assert held.examples == expected.examples
+    assert held.to_bytes() == expected.to_bytes()
 
 
 def count_often(held: Any, batch: tuple[Any, Any], times: int, how: dict[str, bool]) -> None:
@@ -192,11 +192,11 @@ def test_many_threads_that_share_a_collection_of_river_count_in_every_member(for
         lambda: copy.copy(held).get(),
     ]
     right, wrong, *_ = crowd(STRESS, *jobs)
-    alone = se.Evaluator([])
-    count_often(alone, ([{0}], [{0}]), right, {})
-    count_often(alone, ([{0}], [{1}]), wrong, {})
+    expected = se.Evaluator([])
+    count_often(expected, ([{0}], [{0}]), right, {})
+    count_often(expected, ([{0}], [{1}]), wrong, {})
     assert [member.get() for member in held.data[:3]] == [
-        alone.get(name) for name in ("f1_micro", "recall_macro", "subset_accuracy")
+        expected.get(name) for name in ("f1_micro", "recall_macro", "subset_accuracy")
     ]
     if foreign:
         assert held.data[3].get() == pytest.approx(right / (right + wrong))
@@ -275,6 +275,6 @@ def test_a_handler_that_reads_and_counts_is_refused_or_counts(title: str):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert not wrong
-    alone = holder.started(feed)
-    count_often(alone, ([known[0]], [known[1]]), own + counted, how)
-    assert held.to_bytes() == alone.to_bytes()
+    expected = holder.started(feed)
+    count_often(expected, ([known[0]], [known[1]]), own + counted, how)
+    assert held.to_bytes() == expected.to_bytes()

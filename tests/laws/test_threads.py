@@ -42,7 +42,7 @@ from tests.support.exploring import (
     Call,
     Explorer,
     Point,
-    beside,
+    in_another_thread,
     in_thread,
     outcome,
     points,
@@ -167,7 +167,7 @@ def test_what_code_of_the_user_asks_of_the_very_object_that_reads_it_comes_first
     feed, holder, draw = FEEDS[name], COUNTING[title], random.Random(title)
     calls, how = holder.calls(feed), holder.how or {}
 
-    def both(read: Reading, given: dict[str, Any], call: Call, *, within: bool) -> Any:
+    def both(read: Reading, arguments: dict[str, Any], call: Call, *, within: bool) -> Any:
         """What the two come to, one within the other or after it."""
         held, results = holder.started(feed), []
 
@@ -176,14 +176,14 @@ def test_what_code_of_the_user_asks_of_the_very_object_that_reads_it_comes_first
 
         if not within:
             hook()
-        return outcome(lambda: read(feed, held, given, hook if within else int)), results, holder.state(held)
+        return outcome(lambda: read(feed, held, arguments, hook if within else int)), results, holder.state(held)
 
     wrong = []
     for what, read in (READINGS | MANY_READINGS).items():
-        given = keywords(4, **how) if what in READINGS else many(2, **how)
+        arguments = keywords(4, **how) if what in READINGS else many(2, **how)
         for name_of_call in draw.sample([*calls], min(cases(20), len(calls))):
             call = calls[name_of_call]
-            got, right = (both(read, given, call, within=within) for within in (True, False))
+            got, right = (both(read, arguments, call, within=within) for within in (True, False))
             if got != right:
                 wrong.append(f"{what} that runs {name_of_call}: {short(got)}, not {short(right)}")
     assert not wrong, f"{len(wrong)} are wrong:\n" + "\n".join(wrong[:20])
@@ -289,8 +289,8 @@ def test_copies_and_bytes_have_guards_of_their_own(title: str):
 @pytest.mark.parametrize("title", WAITING)
 def test_a_wait_for_another_thread_can_be_interrupted(title: str):
     (act, point), feed, holder = guarded(title), FEEDS["decisions"], HOLDERS[title]
-    call, held, alone = holder.calls(feed)[act], holder.started(feed), holder.started(feed)
-    call(alone)
+    call, held, reference = holder.calls(feed)[act], holder.started(feed), holder.started(feed)
+    call(reference)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with standing(lambda: call(held), point):
@@ -302,10 +302,10 @@ def test_a_wait_for_another_thread_can_be_interrupted(title: str):
             timer.join()
     finally:
         signal.signal(signal.SIGINT, before)
-    assert holder.state(held) == holder.state(alone)
+    assert holder.state(held) == holder.state(reference)
     outcome(lambda: call(held))
-    outcome(lambda: call(alone))
-    assert holder.state(held) == holder.state(alone)
+    outcome(lambda: call(reference))
+    assert holder.state(held) == holder.state(reference)
 
 
 def forked(call: Callable[[], object]) -> int:
@@ -329,10 +329,10 @@ def test_the_child_of_a_fork_can_use_what_another_thread_was_changing(title: str
     call, held = holder.calls(feed)[act], holder.started(feed)
     sequences = []
     for times in (1, 2):
-        alone = holder.started(feed)
+        reference = holder.started(feed)
         for _ in range(times):
-            outcome(lambda alone=alone: call(alone))
-        sequences.append(holder.state(alone))
+            outcome(lambda reference=reference: call(reference))
+        sequences.append(holder.state(reference))
 
     def child() -> bool:
         outcome(lambda: call(held))
@@ -389,7 +389,7 @@ def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(t
     passed = points(lambda: one.merge(other))
     for point in random.Random(title).sample(passed, min(cases(150), len(passed))):
         one, other = made()
-        results = beside(lambda: one.merge(other), point._replace(visits=1), lambda: other.merge(one))  # noqa: B023
+        results = in_another_thread(lambda: one.merge(other), point._replace(visits=1), lambda: other.merge(one))  # noqa: B023
         assert results == (None, None), f"at {point}"
         left = one.to_bytes(), other.to_bytes()
         assert left in (a_first, b_first, together), f"at {point}"

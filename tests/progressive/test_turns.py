@@ -124,9 +124,9 @@ def test_what_a_foreign_evaluator_counts_is_not_counted_by_another_thread(where,
 @pytest.mark.parametrize("verb", ["merge", "update"])
 def test_a_member_that_leaves_while_an_example_is_read_counts_it_as_well(verb: str):
     both = river.MicroF1() + river.MacroF1()
-    alone = river.MicroF1()
-    alone.update({"a": True}, {"b": True})
-    leave = {"merge": lambda: both[0].merge(alone), "update": lambda: both[0].update({"a": True}, {"b": True})}[verb]
+    single = river.MicroF1()
+    single.update({"a": True}, {"b": True})
+    leave = {"merge": lambda: both[0].merge(single), "update": lambda: both[0].update({"a": True}, {"b": True})}[verb]
     both.update(Hooked({"a": True}, in_thread(leave)), {"a": True})
     assert [member.snapshot().examples for member in both] == [2, 1]
     both.update({"a": True}, {"a": True})

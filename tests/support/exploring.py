@@ -165,7 +165,7 @@ def _run_so_far(thread: int | None) -> str:
         return ""
 
 
-def beside(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
+def in_another_thread(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
     """What both come to where the other runs in a second thread; a call at which it waits goes on."""
     results: list[Any] = []
     second = threading.Thread(target=lambda: results.append(outcome(other)), daemon=True)
@@ -291,7 +291,7 @@ class Explorer:
     _sequences: dict[tuple[str, ...], Any] = field(default_factory=dict)
     _points: dict[str, list[Point]] = field(default_factory=dict)
 
-    def alone(self, *names: str) -> Any:
+    def in_turn(self, *names: str) -> Any:
         """What the calls come to one after the other, and what they leave."""
         if names not in self._sequences:
             made = self.make()
@@ -302,17 +302,17 @@ class Explorer:
     def points(self, act: str) -> list[Point]:
         """The places that a call passes."""
         if act not in self._points:
-            self.alone(act)  # what happens the first time alone is not counted
+            self.in_turn(act)  # what happens the first time alone is not counted
             made = self.make()
             self._points[act] = points(lambda: self.calls[act](made))
         return self._points[act]
 
-    def others(self, act: str) -> list[str]:
+    def partners(self, act: str) -> list[str]:
         """The calls that may come to something else beside this one: if it changes nothing, those that do."""
         return [name for name in self.calls if self._changes(act) or self._changes(name)]
 
     def _changes(self, name: str) -> bool:
-        return bool(self.alone(name)[1] != self.alone()[1])
+        return bool(self.in_turn(name)[1] != self.in_turn()[1])
 
     def skip(self, other: Explorer) -> None:
         """Do not try the places that another object passes."""
@@ -327,8 +327,8 @@ class Explorer:
             chosen = [point for point in fresh if draw.random() < fraction]
             self.left += len(fresh) - len(chosen)
             if chosen:
-                others = self.others(act)
-                turns = cycle(product((False, True), draw.sample(others, min(4, len(others)))))
+                partners = self.partners(act)
+                turns = cycle(product((False, True), draw.sample(partners, min(4, len(partners)))))
                 for point, (same, other) in zip(chosen, turns, strict=False):
                     self.explore(act, other, point._replace(visits=1), same=same)
 
@@ -337,32 +337,32 @@ class Explorer:
         act = draw.choice([*self.calls])
         point = draw.choice(self.points(act))
         point = point._replace(visits=draw.randint(1, point.visits))
-        self.explore(act, draw.choice(self.others(act)), point, same=draw.random() < 0.5)
+        self.explore(act, draw.choice(self.partners(act)), point, same=draw.random() < 0.5)
 
     def size(self) -> int:
         """How many points there are, in either way beside each call, where a place that is passed often counts once."""
-        return sum(2 * len(self.others(act)) * len(self.points(act)) for act in self.calls)
+        return sum(2 * len(self.partners(act)) * len(self.points(act)) for act in self.calls)
 
     def explore(self, act: str, other: str, point: Point, *, same: bool) -> None:
         """Try one call beside another, where the first stands at a place."""
         made = self.make()
-        run = within if same else beside
+        run = within if same else in_another_thread
         self.tried += 1
-        allowed = [self.alone(act, other), _swapped(self.alone(other, act))]
+        allowed = [self.in_turn(act, other), _swapped(self.in_turn(other, act))]
         try:
             first, second = run(lambda: self.calls[act](made), point, lambda: self.calls[other](made))
             if same and refused(second):
-                (result,), left = self.alone(act)
+                (result,), left = self.in_turn(act)
                 allowed = [([result, second], left)]
-            found: Any = [first, second], outcome(lambda: self.state(made))
+            outcomes: Any = [first, second], outcome(lambda: self.state(made))
         except LookupError:  # where it goes depends on what was called before
             self.tried -= 1
             return
         except AssertionError as error:
-            found = str(error)
-        if found not in allowed:
+            outcomes = str(error)
+        if outcomes not in allowed:
             where = "the same thread" if same else "another thread"
-            self.wrong.append(f"{act}, and {other} in {where}, at {point}: {_difference(found, allowed)}")
+            self.wrong.append(f"{act}, and {other} in {where}, at {point}: {_difference(outcomes, allowed)}")
 
 
 def _swapped(results: Any) -> Any:
@@ -370,11 +370,11 @@ def _swapped(results: Any) -> Any:
     return [first, second], left
 
 
-def _difference(found: Any, allowed: Iterable[Any]) -> str:
+def _difference(outcomes: Any, allowed: Iterable[Any]) -> str:
     """Which part is wrong, shortly."""
-    if isinstance(found, str):
-        return found
-    (first, second), left = found
+    if isinstance(outcomes, str):
+        return outcomes
+    (first, second), left = outcomes
     parts = []
     for name, value, right in (
         ("the first", first, [one[0][0] for one in allowed]),

@@ -15,8 +15,8 @@ def read(data: bytes) -> dict[str, Any]:
     assert data[:7] == b"\x89SEV\r\n\x02", "magic and version"
     assert zlib.crc32(data[:-4]) == struct.unpack("<I", data[-4:])[0], "checksum"
     holder, reader = data[7], Reader(data[8:-4])
-    others = {48: reader.ledger, 49: reader.checkpoint, 64: reader.pending, 65: reader.trace}
-    content = others[holder]() if holder in others else reader.counted(holder)
+    contents = {48: reader.ledger, 49: reader.checkpoint, 64: reader.pending, 65: reader.trace}
+    content = contents[holder]() if holder in contents else reader.counted(holder)
     assert reader.at == len(reader.data), "bytes left"
     return {"holder": holder, **content}
 

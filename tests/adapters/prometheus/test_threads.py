@@ -57,9 +57,9 @@ def test_scrapes_in_many_threads_see_what_was_counted_together():
     collector = EvaluationCollector(source)
 
     def read() -> None:
-        found = scraped(collector)
+        exposed = scraped(collector)
         (precision,), (recall,) = (
-            [value for name, value in found.items() if name.startswith(f"streameval_{metric}")]
+            [value for name, value in exposed.items() if name.startswith(f"streameval_{metric}")]
             for metric in ("precision_micro", "recall_micro")
         )
         assert precision == recall  # each example has as many predicted labels as true ones
