@@ -5,12 +5,16 @@ Named on the command line, it is an error, so that the tests of an engine cannot
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
+
+for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of the tests, which take all cores
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -81,8 +81,7 @@ def extensions() -> list[Extension]:
     }
     # what is generated depends on the version of either
     folder = f"build/cython-{Cython.__version__}-numpy-{np.__version__}"
-    found: list[Extension] = cythonize(kernel, compiler_directives=directives, build_dir=folder)
-    return found
+    return cythonize(kernel, compiler_directives=directives, build_dir=folder)
 
 
 def fall_back(problem: str) -> None:

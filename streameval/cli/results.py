@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +16,7 @@ from streameval.evaluation.evaluator import Evaluator, report_of
 from streameval.evaluation.metric import Metric
 from streameval.metrics.spec import MetricSpec
 from streameval.report.model import Cell, Column, Report, Table, largest_first, listed
+from streameval.schema.cached import cached_property
 from streameval.schema.text import printable, suggestion
 from streameval.slices import Sliced
 from streameval.windows.base import Window

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -60,8 +61,11 @@ def open_source(source: Any, columns: Columns, size: int) -> Source:
         return open_files(paths, columns, size)
     if hasattr(source, "get_fragments"):  # a dataset of Arrow
         columns.check_names(source.schema.names)
-        batches = source.to_batches(columns=list(columns.names), batch_size=size)
-        return Source(batches, source.count_rows, pa.schema([source.schema.field(name) for name in columns.names]))
+        schema = pa.schema([source.schema.field(name) for name in columns.names])
+        files = _parquet_files(source)
+        scans = (_parquet_batches(file, schema, columns, size) for file in files)
+        batches = chain.from_iterable(scans) if files else source.to_batches(columns=schema.names, batch_size=size)
+        return Source(batches, source.count_rows, schema)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
@@ -125,8 +129,8 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Source
             by_format.setdefault(_format(file), []).append(str(file))
         for name, files in by_format.items():
             try:
-                parquet = name == "parquet"
-                form = ds.ParquetFileFormat(dictionary_columns=_strings(files[0], columns)) if parquet else name
+                coded = _strings(pq.ParquetFile(files[0]), columns) if name == "parquet" else None
+                form = name if coded is None else ds.ParquetFileFormat(dictionary_columns=coded)
                 datasets.append(ds.dataset(files, format=form, **options))
             except (pa.ArrowException, OSError) as error:
                 raise InputError(f"{files[0]} cannot be read: {error}; it may be damaged or incomplete") from None
@@ -153,36 +157,57 @@ def _within(folder: Path) -> list[Path]:
     return files
 
 
-def _strings(file: str, columns: Columns) -> set[str]:
+def _strings(file: Any, columns: Columns) -> set[str]:
     """The columns of strings in a Parquet file that are read as codes, as they are stored, in half of the time."""
-    schema = pq.ParquetFile(file).schema
     lists = [name for name in (columns.actual, columns.predicted, columns.mask) if name is not None]
     return {
         column.path
-        for column in map(schema.column, range(len(schema)))
+        for column in map(file.schema.column, range(len(file.schema)))
         if column.logical_type.type == "STRING"
-        and (column.path in columns.by or any(column.path.startswith(f"{name}.") for name in lists))
+        and (column.path in columns.by or (column.path not in lists and _of(column.path, lists)))
     }
+
+
+def _parquet_files(dataset: Any) -> list[Any]:
+    """The files of a dataset, if all are of Parquet and all of their rows are wanted; otherwise none."""
+    try:
+        files = [*dataset.get_fragments()]
+    except ValueError:  # how Arrow says that the rows are filtered
+        return []
+    return files if all(hasattr(type(file), "row_groups") for file in files) else []
 
 
 def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterator[Any]:
     """The rows of a Parquet file as they are decoded; Arrow's scans hold all rows of a group at once."""
     from pyarrow.dataset import get_partition_keys
 
-    coded, known = _strings(fragment.path, columns), get_partition_keys(fragment.partition_expression)
-    names = [name for name in schema.names if name not in known]
-    file = pq.ParquetFile(fragment.path, read_dictionary=coded)
+    known, own = get_partition_keys(fragment.partition_expression), fragment.physical_schema
+    names = [name for name in schema.names if name in own.names and name not in known]
+    same = [name for name in names if own.field(name).type == schema.field(name).type]
+    coded = {path for path in _strings(pq.ParquetFile(fragment.open()), columns) if _of(path, same)}
+    file = pq.ParquetFile(fragment.open(), read_dictionary=coded)
     paths = {column.path: column for column in map(file.schema.column, range(len(file.schema)))}
-    read = [path for path in paths if any(path == name or path.startswith(f"{name}.") for name in names)]
+    read = [path for path in paths if _of(path, names)]
     plain = [path for path in read if paths[path].physical_type == "BYTE_ARRAY" and path not in coded]
-    for number in range(file.num_row_groups):
+
+    def column(batch: Any, field: Any) -> Any:
+        if field.name in names:
+            values = batch.column(field.name)
+            return values if field.name in same else values.cast(field.type)
+        return pa.repeat(pa.scalar(known.get(field.name), field.type), len(batch))
+
+    for number in [part.id for part in fragment.row_groups]:
         group = file.metadata.row_group(number)
         chunks = map(group.column, range(group.num_columns))
         values = sum(chunk.num_values for chunk in chunks if chunk.path_in_schema in read)
         rows = max(1, min(size, _VALUES * group.num_rows // max(1, values), _UNCODED if plain else size))
         for batch in file.iter_batches(rows, [number], names):
-            constants = [pa.repeat(pa.scalar(known[name], schema.field(name).type), len(batch)) for name in known]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *constants], [*batch.schema.names, *known])
+            yield pa.RecordBatch.from_arrays([column(batch, field) for field in schema], schema.names)
+
+
+def _of(path: str, names: Iterable[str]) -> bool:
+    """Whether a column of a Parquet file is, or is within, one of these."""
+    return any(path == name or path.startswith(f"{name}.") for name in names)
 
 
 def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:

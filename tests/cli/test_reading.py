@@ -23,6 +23,7 @@ from streameval.cli import counting, reading
 from streameval.cli.counting import Counting, deferred_interrupts
 from streameval.cli.reading import read_jsonl
 from streameval.tabular.columns import Columns
+from tests.support.effort import cases
 
 ROWS = [
     {"tags": ["cat", "bird"], "guess": ["cat", "dog"], "region": "eu", "w": 2.0, "unknown": [], "note": 'a "b", c'},
@@ -156,15 +157,15 @@ def test_where_blocks_are_cut_does_not_matter(run, tmp_path, monkeypatch, block,
 LABELS = st.one_of(st.text(max_size=3).filter(lambda text: text.isprintable()), st.integers(-3, 3))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(LABELS, max_size=3), st.lists(LABELS, max_size=3)), min_size=1), st.booleans())
 def test_lines_are_read_as_the_library_reads_their_lists(pairs, escaped):
     rows = [{"tags": true, "guess": guess} for true, guess in pairs]
     text = "".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows).encode()
-    found = Counting(se.Evaluator(), Columns("tags", "guess"))
-    for each in read_jsonl(io.BytesIO(text), "f", found.columns):
-        found.add(each)
-    assert found.state == library(rows)
+    counts = Counting(se.Evaluator(), Columns("tags", "guess"))
+    for each in read_jsonl(io.BytesIO(text), "f", counts.columns):
+        counts.add(each)
+    assert counts.state == library(rows)
 
 
 def test_table_markdown_csv_and_json_tell_the_same_value(run, tmp_path):
@@ -173,9 +174,9 @@ def test_table_markdown_csv_and_json_tell_the_same_value(run, tmp_path):
     value = library().get("f1_micro")
     assert f"f1_micro         {value:.4f}" in run(*options, "table").out
     assert f"| f1\\_micro        | {value:.4f} |" in run(*options, "markdown").out
-    found = list(csv.DictReader(run(*options, "csv").out.splitlines()))
-    assert [row["value"] for row in found if (row["part"], row["metric"]) == ("all", "f1_micro")] == [str(value)]
-    assert {(row["part"], row["by_region"]) for row in found} == {
+    rows = list(csv.DictReader(run(*options, "csv").out.splitlines()))
+    assert [row["value"] for row in rows if (row["part"], row["metric"]) == ("all", "f1_micro")] == [str(value)]
+    assert {(row["part"], row["by_region"]) for row in rows} == {
         ("all", ""), ("last 2", ""), ("slice", "eu"), ("slice", "us"),
     }  # fmt: skip
     assert json.loads(run(*options, "json").out)["metrics"]["f1_micro"] == value

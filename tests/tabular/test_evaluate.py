@@ -69,6 +69,13 @@ SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
     "record batch": lambda value, _: value.combine_chunks().to_batches()[0],
     "reader": lambda value, _: value.to_reader(max_chunksize=33),
     "dataset": lambda value, _: ds.dataset(value),
+    "dataset of files": lambda value, folder: ds.dataset(
+        [written(value[:99], folder / "a"), written(value[99:].cast(large(value.schema)), folder / "b")]
+    ),
+    "filtered dataset": lambda value, folder: ds.dataset(written(value, folder / "a")).filter(ds.field("id") >= 0),
+    "dataset of other types": lambda value, folder: ds.dataset(
+        written(value, folder / "a"), schema=large(value.schema)
+    ),
     "list of batches": lambda value, _: value.to_batches(max_chunksize=100),
     "generator of batches": lambda value, _: iter(value.to_batches(max_chunksize=100)),
     "pandas": lambda value, _: value.to_pandas(),
@@ -151,8 +158,8 @@ def test_folders_may_name_the_slices(tmp_path: Path):
         (tmp_path / f"region={region}").mkdir()
         written(rows, tmp_path / f"region={region}" / "part.parquet")
     (tmp_path / "_SUCCESS").touch()
-    result = evaluated(tmp_path, by="region")
-    assert result == evaluated(value, by="region")
+    for source in (tmp_path, ds.dataset(tmp_path, partitioning="hive")):
+        assert evaluated(source, by="region") == evaluated(value, by="region")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +288,8 @@ def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
         names["job"].add(names["job"].fresh(), table.drop_columns(["region"]).slice(0, 0))
 
 
-def test_a_small_file_of_long_labels_takes_little_memory(tmp_path: Path):
+@pytest.mark.parametrize("source_of", [Path, ds.dataset])
+def test_a_small_file_of_long_labels_takes_little_memory(source_of: Callable[[Path], object], tmp_path: Path):
     rows, name = 200_000, "x" * 1000
     coded = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([name]))
     lists = pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32)), coded)
@@ -291,7 +299,7 @@ def test_a_small_file_of_long_labels_takes_little_memory(tmp_path: Path):
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     pa.set_memory_pool(pool)
     try:
-        made = evaluated(file)
+        made = evaluated(source_of(file))
     finally:
         pa.set_memory_pool(before)
     assert (made.examples, made.labels) == (rows, (name,))

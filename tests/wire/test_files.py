@@ -105,8 +105,8 @@ def test_owner_and_group_are_kept_and_without_the_group_its_rights_go(tmp_path: 
         with monkeypatch.context() as patch:
             patch.setattr(os, "fchown", lambda *to, no=lost: failing(errno.EPERM)() if to[1] in no else chown(*to))  # noqa: B023
             write_file(path, b"new")
-        found = path.stat()
-        assert ((found.st_uid, found.st_gid), mode(path)) == (owners, bits)
+        status = path.stat()
+        assert ((status.st_uid, status.st_gid), mode(path)) == (owners, bits)
 
 
 def access_list(group: int) -> bytes:
@@ -297,6 +297,6 @@ def test_a_temporary_file_that_is_taken_for_a_leftover_at_once_is_made_anew(
 
     monkeypatch.setattr(files, "hold", disturbed)
     write_file(tmp_path / "state", b"new")
-    found = content(tmp_path)
-    assert found.pop("state") == b"new"
-    assert found == {"removed": {}, "held": {first.name: b""}, "another": {first.name: b"of another"}}[taken]
+    left = content(tmp_path)
+    assert left.pop("state") == b"new"
+    assert left == {"removed": {}, "held": {first.name: b""}, "another": {first.name: b"of another"}}[taken]

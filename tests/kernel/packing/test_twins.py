@@ -45,10 +45,10 @@ def test_tables_are_packed_alike_however_they_lie_and_read_back(table: np.ndarra
     data = before + written.pop()
     for twin in TWINS:
         for behind in (b"", b"\0", b"\xff" * 9):
-            found, at = twin.unpack_columns(data + behind, len(before), len(data), *table.shape, least)
+            columns, at = twin.unpack_columns(data + behind, len(before), len(data), *table.shape, least)
             assert at == len(data)
-            assert found.shape == table.shape
-            assert found.tolist() == table.tolist()
+            assert columns.shape == table.shape
+            assert columns.tolist() == table.tolist()
 
 
 @settings(max_examples=cases(500), deadline=None)
@@ -63,11 +63,11 @@ def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
     shape = data.draw(st.sampled_from([table.shape, (table.shape[0] + 1, table.shape[1])]))
     cut = bytes(raw[: data.draw(st.integers(0, len(raw)))])
     for given_bytes in (bytes(raw), cut):
-        found = [twin.unpack_columns(given_bytes, 0, len(given_bytes), *shape, least) for twin in TWINS]
-        assert len({at for _, at in found}) == 1
-        if found[0][1] >= 0:
-            assert len({str(values.tolist()) for values, _ in found}) == 1
-            assert _packed_numpy.pack_columns(found[0][0], least) == given_bytes[: found[0][1]]
+        tables = [twin.unpack_columns(given_bytes, 0, len(given_bytes), *shape, least) for twin in TWINS]
+        assert len({at for _, at in tables}) == 1
+        if tables[0][1] >= 0:
+            assert len({str(values.tolist()) for values, _ in tables}) == 1
+            assert _packed_numpy.pack_columns(tables[0][0], least) == given_bytes[: tables[0][1]]
 
 
 @pytest.mark.parametrize("length", [2**61, 2**62])
@@ -116,8 +116,8 @@ def loop(examples: int, fixed: int, cells: np.ndarray, keys: np.ndarray, times: 
 
 @settings(max_examples=cases(1_000), deadline=None)
 @given(marginals(), st.data())
-def test_what_no_stream_leaves_is_told(found: tuple[int, int, np.ndarray, np.ndarray, np.ndarray], data: st.DataObject):
-    examples, fixed, *arrays = found
+def test_what_no_stream_leaves_is_told(drawn: tuple[int, int, np.ndarray, np.ndarray, np.ndarray], data: st.DataObject):
+    examples, fixed, *arrays = drawn
     for _ in range(data.draw(st.integers(0, 3))):
         array = data.draw(st.sampled_from(arrays))
         if array.size:
