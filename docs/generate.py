@@ -65,25 +65,20 @@ class _Options(TypedDict, total=False):
     unknown: Unknown
     threshold: float | Mapping[Label, float] | Iterable[float] | None
     label_limit: int | None
-
 class _OfDecisions(_Options, total=False):
     empty: Empty
 """
 
-SCORES = """
+SCORES = """\
 class _OfCurves(_Options, total=False):
     nan: Nan
-
 class _OfRankings(_OfCurves, total=False):
     ties: Ties
     average: Literal["samples"]
-
 class _OfGains(_OfRankings, total=False):
     inverse_propensities: Mapping[Label, float] | None
-
 class _OfHits(_OfRankings, total=False):
     degenerate: Literal["scikit-learn", "drop", "zero", "one"]
-
 class _OfRanks(_OfHits, total=False):
     unranked: Literal["never", "last"]
 """
@@ -102,7 +97,7 @@ from streameval.schema.labels import Label"""
         entry.class_name: _body([*_own(entry), *([] if entry.state == "rankings" else [_average(entry)])], entry)
         for entry in catalogue()
     }
-    return _shortened(STUB.format(imports=imports) + SCORES + "\n" + _classes(bodies, "Metric"))
+    return _shortened(STUB.format(imports=imports) + SCORES + _classes(bodies, "Metric"))
 
 
 def river_stub() -> str:

@@ -3,17 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from streameval.errors import Conflict as Conflict
-from streameval.errors import CounterOverflowError as CounterOverflowError
-from streameval.errors import DataWarning as DataWarning
-from streameval.errors import DependencyError as DependencyError
-from streameval.errors import FormatError as FormatError
-from streameval.errors import InputError as InputError
-from streameval.errors import LabelError as LabelError
-from streameval.errors import MergeError as MergeError
-from streameval.errors import MetricError as MetricError
-from streameval.errors import RevertError as RevertError
-from streameval.errors import StreamevalError as StreamevalError
+from streameval.errors import *  # noqa: F403  # the exceptions
 from streameval.evaluation import classes as _classes
 from streameval.evaluation.evaluator import Evaluator as Evaluator
 from streameval.evaluation.metric import Metric as Metric

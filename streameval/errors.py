@@ -7,6 +7,11 @@ import warnings
 from pathlib import Path
 from typing import TypeVar
 
+__all__ = [
+    "Conflict", "CounterOverflowError", "DataWarning", "DependencyError", "FormatError", "InputError", "LabelError",
+    "MergeError", "MetricError", "RevertError", "StreamevalError",
+]  # fmt: skip
+
 PublicT = TypeVar("PublicT", bound=type)
 
 HOMES: dict[type, str] = {}

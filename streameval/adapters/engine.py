@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 from streameval.errors import DependencyError, InputError, StreamevalError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.metric import Metric
-from streameval.report.model import Report, largest_first
+from streameval.report.model import MetricValue, Report, largest_first
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.tabular.job import Job
@@ -73,3 +74,11 @@ def frequent_labels(report: Report, count: int, text_of: Callable[..., str]) -> 
     labels = [report.labels[place] for place in largest_first(report.support)[:count]]
     mixed = any(isinstance(label, int) for label in report.labels)
     return {label: text_of(label, mixed=mixed) for label in labels}
+
+
+def samples_of(item: MetricValue, labels: Mapping[Label, str]) -> Iterator[tuple[str | None, float]]:
+    """The values of a metric, each with the text of its label, if it has one; NaN where it cannot be read."""
+    if isinstance(item.value, dict):
+        yield from ((text, item.value[label]) for label, text in labels.items() if label in item.value)
+    else:
+        yield None, math.nan if item.error is not None else item.value

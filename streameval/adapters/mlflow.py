@@ -7,7 +7,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
+from streameval.adapters.engine import Monitored, frequent_labels, require, samples_of, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import Evaluator, report_of
 from streameval.schema.escaping import mlflow_label, shortened
@@ -69,20 +69,13 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", most: int = 100) -> di
     report = report_of(snapshot(evaluator, "evaluator"))
     labels = frequent_labels(report, most, mlflow_label)
     values: dict[str, float] = {}
-
-    def add(name: str, value: float) -> None:
-        if not math.isnan(value):
-            values[shortened(name, _LONGEST)] = value
-
     for item in report.values():
         if item.error is not None:
             raise item.error
         name = _legal(prefix) + re.sub(r"[^\w.-]+", "_", item.spec.key).strip("_")
-        if not isinstance(item.value, dict):
-            add(name, item.value)
-            continue
-        for label, text in labels.items():
-            add(f"{name}/{text}", item.value[label])
+        for text, value in samples_of(item, labels):
+            if not math.isnan(value):
+                values[shortened(name if text is None else f"{name}/{text}", _LONGEST)] = value
     return values
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from streameval.adapters.engine import Monitored, frequent_labels, require, snapshot
+from streameval.adapters.engine import Monitored, frequent_labels, require, samples_of, snapshot
 from streameval.errors import InputError
 from streameval.evaluation.evaluator import MetricLike, report_of, specs_of
 from streameval.evaluation.guarding import held
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec, choice_text, number_text
-from streameval.report.model import MetricValue, Report
+from streameval.report.model import Report
 from streameval.schema.escaping import prometheus_label
-from streameval.schema.labels import Label
 from streameval.schema.text import check_number, quoted
 
 with require("prometheus"):
@@ -87,9 +86,10 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         chosen = {} if first is None else frequent_labels(first, self._most, prometheus_label)
         for source, report in reports.items():
             window = prometheus_label(source)
-            samples = [(item.spec, *sample) for item in report.values() for sample in _samples(item, chosen)]
+            samples = [(item.spec, *sample) for item in report.values() for sample in samples_of(item, chosen)]
             defined = [sample for sample in samples if not math.isnan(sample[-1])]
-            for spec, labels, value in defined:
+            for spec, label, value in defined:
+                labels = {} if label is None else {"label": label}
                 add(_name_of(spec), value, window=window, **_parameters(spec), **labels)
             per_label = any(spec.average is None for spec in report.specs)
             add("examples", report.tables.examples, window=window)
@@ -109,14 +109,6 @@ _OWN = {
 
 def _name_of(spec: MetricSpec) -> str:
     return spec.key.partition("(")[0]
-
-
-def _samples(item: MetricValue, labels: Mapping[Label, str]) -> Iterator[tuple[dict[str, str], float]]:
-    """Labels and value of each sample of a metric; NaN where it cannot be read, since one must not hide the rest."""
-    if isinstance(item.value, dict):
-        yield from (({"label": text}, item.value[label]) for label, text in labels.items() if label in item.value)
-    else:
-        yield {}, math.nan if item.error is not None else item.value
 
 
 def _parameters(spec: MetricSpec) -> dict[str, str]:

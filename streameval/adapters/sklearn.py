@@ -16,7 +16,7 @@ from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Ties, Unknown
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import check_choice, quoted
 
 with require("sklearn"):
     from sklearn.utils.metadata_routing import MetadataRequest
@@ -130,8 +130,7 @@ class Scorer:
 
 def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
     """What to ask estimators for; ``free`` if no threshold says what scores mean."""
-    if chosen not in get_args(Method):
-        raise InputError(f"response_method must be one of {str(get_args(Method))[1:-1]}, not {quoted(chosen)}")
+    check_choice("response_method", chosen, get_args(Method))
     if chosen == "auto":  # a threshold of probabilities means nothing to other scores
         return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
     if scores == (chosen == "predict"):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from streameval.errors import StreamevalError
 
@@ -30,7 +31,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before anything was counted
         return 130
     # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same.
-    usage = typer.BadParameter.__mro__[2]
+    usage: Any = typer.BadParameter.__mro__[2]
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
@@ -55,9 +56,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
-    except Exception as error:
-        if not isinstance(error, usage):
-            raise
+    except usage as error:
         text = str(error.format_message() if hasattr(error, "format_message") else error)
         return _failed(f"{text.rstrip('.')}; see --help")
     return code if isinstance(code, int) else 0

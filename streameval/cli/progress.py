@@ -9,16 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeAlias
 
+from rich import progress as parts
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from rich.table import Column
 
 from streameval.cli.reading import STDIN, Source
@@ -44,11 +36,14 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
 def _bar(size: int) -> Iterator[Advance]:
     console = console_of(sys.stderr)
     fixed = Column(no_wrap=True)  # a line that is broken in two would jump
-    columns: list[ProgressColumn] = [BarColumn(None), TextColumn("{task.percentage:>3.0f}%", table_column=fixed)]
-    if console.width >= _WIDE:
-        columns += [DownloadColumn(table_column=fixed), TransferSpeedColumn(table_column=fixed), TextColumn("left")]
-    columns.append(TimeRemainingColumn(table_column=fixed))
-    with Progress(*columns, console=console, transient=True, expand=True) as progress:
+    wide = (parts.DownloadColumn(table_column=fixed), parts.TransferSpeedColumn(table_column=fixed), "left")
+    columns = (
+        parts.BarColumn(None),
+        parts.TextColumn("{task.percentage:>3.0f}%", table_column=fixed),
+        *(wide if console.width >= _WIDE else ()),
+        parts.TimeRemainingColumn(table_column=fixed),
+    )
+    with parts.Progress(*columns, console=console, transient=True, expand=True) as progress:
         task = progress.add_task("", total=size)
         yield lambda done: progress.advance(task, done)
 

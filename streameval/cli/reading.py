@@ -322,7 +322,7 @@ class Source:
             for magic, tool in _COMPRESSED.items():
                 if start.startswith(magic):
                     raise UserError(f"{self.name} is compressed; give {tool} {self.file} | streameval evaluate - ...")
-            suffix, first = Path(self.file).suffix.lower(), start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+            suffix, first = Path(self.file).suffix.lower(), start.removeprefix(_MARK).lstrip()[:1]
             if start[:4] in (b"PAR1", b"ARRO"):
                 if self.size is None:
                     raise UserError("standard input is Parquet or Arrow; give the path of a file")

@@ -165,7 +165,6 @@ class Checkpointer(Generic[HeldT]):
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     def _load(self) -> None:
-        """Take over what the file holds."""
         data = read_file(self._path)
         with naming_file(self._path):
             loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)

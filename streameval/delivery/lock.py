@@ -12,9 +12,6 @@ from pathlib import Path
 from streameval.errors import InputError
 from streameval.wire.files import CLOSE_FIRST, FLAGS, hold, is_same, short_name
 
-_FLAGS = (
-    os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-)
 _LONGEST = 255  # bytes of a name
 
 

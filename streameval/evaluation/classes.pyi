@@ -18,26 +18,19 @@ class _Options(TypedDict, total=False):
     unknown: Unknown
     threshold: float | Mapping[Label, float] | Iterable[float] | None
     label_limit: int | None
-
 class _OfDecisions(_Options, total=False):
     empty: Empty
-
 class _OfCurves(_Options, total=False):
     nan: Nan
-
 class _OfRankings(_OfCurves, total=False):
     ties: Ties
     average: Literal["samples"]
-
 class _OfGains(_OfRankings, total=False):
     inverse_propensities: Mapping[Label, float] | None
-
 class _OfHits(_OfRankings, total=False):
     degenerate: Literal["scikit-learn", "drop", "zero", "one"]
-
 class _OfRanks(_OfHits, total=False):
     unranked: Literal["never", "last"]
-
 class _LikePrecision(Metric):
     def __init__(self, *, average: _Average = "macro", **options: Unpack[_OfDecisions]) -> None: ...
 class Precision(_LikePrecision): ...

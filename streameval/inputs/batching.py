@@ -162,8 +162,7 @@ def _aligned(cells: Any, piece: Rows | Scores, columns: IntArray) -> Any:
 
 
 def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> Ragged:
-    """The pieces as a batch of lists."""
-    lists = [piece.lists() for piece in pieces]
+    lists = [piece if isinstance(piece, Columns) else piece.lists() for piece in pieces]
     examples, predictions = lists[0].examples, lists[1]
     parts: dict[int, list[Lists]] = {TRUE: [], PRED: [], MASK: [], 0: []}
     for piece, role in zip(lists, (TRUE, PRED, MASK), strict=False):

@@ -199,11 +199,9 @@ def _ends(parts: list[Any]) -> Any:
 
 def _stacked(examples: list[Any], argument: Argument) -> Piece | None:
     """Rows of one length and type as a matrix; None if examples are anything else."""
-    if not examples or set(map(type, examples)) != {np.ndarray}:
+    if set(map(type, examples)) != {np.ndarray} or len({(row.shape, row.dtype) for row in examples}) != 1:
         return None
-    if len({(row.shape, row.dtype) for row in examples}) != 1 or examples[0].ndim != 1:
-        return None
-    if examples[0].dtype.kind not in "biuf":
+    if examples[0].ndim != 1 or examples[0].dtype.kind not in "biuf":
         return None
     columns = argument.reader.positions(len(examples[0]), argument.name)
     return matrix_piece(np.stack(examples), columns, argument)

@@ -111,10 +111,6 @@ class Columns:
     scores: FloatArray | None = None
     numeric: UInt8Array | None = None  # 0 where a score is a place in a ranked list; None if all are numbers
 
-    def lists(self) -> Columns:
-        """The piece itself."""
-        return self
-
 
 Piece: TypeAlias = Rows | Scores | Columns
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -60,7 +61,6 @@ def _array(value: object, argument: Argument) -> Source:
 
 
 def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:
-    """A 2-D array whose columns are these."""
     if not argument.scored:
         values = plain_array(values, argument.name)
     if argument.reader.config.unknown == "ignore" and (columns == IGNORED).any():
@@ -69,7 +69,6 @@ def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument)
 
 
 def _frame(frame: Any, argument: Argument) -> Source:
-    """A table or data frame, whose columns are labels."""
     form = form_of(frame)
     names = columns_of(frame, form)
     columns = np.array(argument.reader.columns_in(names, argument.name), np.int64)
@@ -160,17 +159,14 @@ def _stored(matrix: Any, name: str) -> Lists:
 
 
 def _indices(numbers: Any) -> Places:
-    array = np.asarray(numbers)
-    plain = array.ndim == 1 and array.flags.c_contiguous and array.dtype == np.int32
-    return array if plain else np.ascontiguousarray(array, np.int64)
+    kind: Any = np.int32 if np.asarray(numbers).dtype == np.int32 else np.int64
+    return np.ascontiguousarray(numbers, kind)
 
 
 # -- columns of lists -------------------------------------------------------------------------------------------------
 
 
 def _lists(lists: Lists) -> Source:
-    """A column of lists of labels."""
-
     def piece(start: int, stop: int) -> Piece:
         part, _ = part_of(lists, start, stop)
         return Columns(len(part.offsets) - 1, part)
@@ -190,20 +186,17 @@ def _arrow(array: Any, argument: Argument) -> Source:
 
 
 def _polars(series: Any, argument: Argument) -> Source:
-    if argument.scored:
-        return examples_of(series.to_list(), argument)
-    try:
-        return _arrow(arrow_of_polars(series), argument)
-    except ModuleNotFoundError:  # polars converts through pyarrow, which need not be there
-        return examples_of(series.to_list(), argument)
+    if not argument.scored:
+        with suppress(ModuleNotFoundError):  # polars converts through pyarrow, which need not be there
+            return _arrow(arrow_of_polars(series), argument)
+    return examples_of(series.to_list(), argument)
 
 
 def _series(series: Any, argument: Argument) -> Source:
     """A Series of pandas: a column of lists, or of examples of another form."""
     if argument.scored:
         return examples_of(series.to_list(), argument)
-    lists = string_lists(series.tolist(), argument) if hasattr(series, "tolist") else None
-    if lists is not None:
+    if hasattr(series, "tolist") and (lists := string_lists(series.tolist(), argument)) is not None:
         return _lists(lists)
     return examples_of([value.tolist() if isinstance(value, np.ndarray) else value for value in series], argument)
 

@@ -268,7 +268,6 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
 
 def without_tensors(examples: list[object], name: str) -> list[object]:
     """Examples with an array in place of each tensor."""
-    tensors = {kind for kind in set(map(type, examples)) if is_tensor(kind)}
-    if not tensors:
+    if not any(map(is_tensor, set(map(type, examples)))):
         return examples
-    return [array_of(example, name) if type(example) in tensors else example for example in examples]
+    return [array_of(example, name) if is_tensor(type(example)) else example for example in examples]

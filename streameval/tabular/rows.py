@@ -76,15 +76,13 @@ def _column(rows: list[Any], name: str, role: str) -> list[Any]:
 
 
 def _value(row: Any, name: str, role: str) -> Any:
-    names = list(row) if isinstance(row, Mapping) else list(getattr(row, "_fields", ()) or getattr(row, "__dict__", ()))
-    if isinstance(row, Mapping):
-        if name in row:
-            return row[name]
-    elif name in names or (names and hasattr(row, name)):
-        return getattr(row, name)
-    elif not names:
+    keyed = isinstance(row, Mapping)
+    names = list(row if keyed else getattr(row, "_fields", ()) or getattr(row, "__dict__", ()))
+    if not (keyed or names):
         raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")
-    raise Columns.missing(name, role, names)
+    if name not in names and (keyed or not hasattr(row, name)):
+        raise Columns.missing(name, role, names)
+    return row[name] if keyed else getattr(row, name)
 
 
 def _lists(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,7 +62,7 @@ class StreamEvaluation:
         check_job(job)
         check_number("keep", keep, 1)
         self._job, self._keep = job, keep
-        self._store: MutableMapping[Span, bytes] = {} if path is None else Folder(Path(path).absolute())
+        self._store: dict[Span, bytes] | Folder = {} if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
         try:
             self.total()
@@ -149,7 +149,7 @@ class Span(NamedTuple):
     last: int
 
 
-class Folder(MutableMapping[Span, bytes]):
+class Folder:
     """States in files, each of which is written whole or not at all, and is on disk once it is written."""
 
     def __init__(self, path: Path) -> None:
@@ -159,9 +159,6 @@ class Folder(MutableMapping[Span, bytes]):
     def __iter__(self) -> Iterator[Span]:
         matches = [_FILE.fullmatch(file.name) for file in self.path.iterdir()]
         return (Span(int(match[1]), int(match[2])) for match in matches if match)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
     def __getitem__(self, span: Span) -> bytes:
         file = self._file(span)
