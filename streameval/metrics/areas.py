@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from streameval.states.views import Integers
 _DIGITS = 3
 _UNIT = 1 << 32 * _DIGITS
 _BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
-_EXACT_TERMS, _FEW = 256, 64
+_FEW, _SUMMED = 16, 256  # so many precisions, and denominators of a mean, are added without rounding
 _FINE = 256
 _HIGH = 2
 
@@ -70,12 +71,7 @@ def averaged(
     low, value, high = (
         _mean([(part[side], weight) for part, weight in defined], up=side == _HIGH) for side in range(_HIGH + 1)
     )
-    bounds = Bounds(low, value, high, low == math.inf or all(part.exact for part, _ in defined))
-    if bounds.exact and not bounds.rounded().exact:  # as above: without rounding down and up
-        low, value, high = (sum(Fraction(part[side]) * n for part, n in defined) for side in range(_HIGH + 1))
-        whole = sum(n for _, n in defined)
-        bounds = Bounds(low / whole, value / whole, high / whole, True)
-    return bounds.rounded()
+    return Bounds(low, value, high, low == math.inf or all(part.exact for part, _ in defined)).rounded()
 
 
 def _rounded(part: Bounds | None) -> Interval:
@@ -83,17 +79,18 @@ def _rounded(part: Bounds | None) -> Interval:
 
 
 def _mean(terms: list[tuple[Fraction | float, int]], *, up: bool) -> Fraction | float:
-    """The mean; of many terms rounded down or up in the 256th bit, since denominators would grow with every term."""
+    """The mean; of many denominators rounded down or up in the 256th bit, since a common one grows with every other."""
     whole = sum(weight for _, weight in terms)
     if math.inf in (part for part, _ in terms):
         return math.inf
-    if len(terms) <= _EXACT_TERMS:
-        return sum((part * weight for part, weight in terms), Fraction(0)) / whole
-    units = 0
+    sums = Counter[int]()
     for part, weight in terms:
         num, den = part.as_integer_ratio()
-        units += -((-num * weight << _FINE) // den) if up else (num * weight << _FINE) // den
-    return Fraction(units, whole << _FINE)
+        sums[den] += num * weight
+    if len(sums) <= _SUMMED:
+        return sum(map(Fraction, sums.values(), sums), Fraction(0)) / whole
+    fine = _FINE + max(sums).bit_length()
+    return Fraction(sum((num << fine) // den for den, num in sums.items()) + up * len(sums), whole << fine)
 
 
 Part = TypeVar("Part")
@@ -173,7 +170,6 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
     middle = Fraction(int((wide * (low_tp + high_tp)).sum()), 2)
     open_ = Fraction(int((wide * (high_tp - low_tp))[mixed].sum()), 2)
     area = [middle - open_, middle, middle + open_]
-    exact = not open_
     rest = stop - int(path.fp[last - 1])
     if rest:
         before, after, width = int(path.tp[last - 1]), int(path.tp[last]), int(path.neg[last - 1])
@@ -181,11 +177,10 @@ def _partial(path: Path, limit: Fraction) -> Bounds | None:
         inside = [rest * before, rest * (before + height) / 2, rest * after]
         if not path.mixed[last - 1]:
             inside = [inside[1]] * 3
-        exact = exact and inside[0] == inside[2]
         area = [part + more for part, more in zip(area, inside, strict=True)]
     least, most = limit * limit / 2, limit
     low, value, high = ((1 + (part / (whole_fp * whole_tp) - least) / (most - least)) / 2 for part in area)
-    return Bounds(low, value, high, exact)
+    return Bounds(low, value, high, low == high)
 
 
 @curve(
@@ -217,27 +212,27 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Bou
     open_ = has_positives & steps.mixed & (fp > 0)
     sure = has_positives & ~open_
     count = len(support)
-    certain, slack = _sums(steps.pos[sure] * tp[sure], (tp + fp)[sure], owner[sure], count)
+    nums, dens, place = steps.pos[sure] * tp[sure], (tp + fp)[sure], owner[sure]
+    certain, slack = _sums(nums, dens, place, count)
+    starts = np.searchsorted(place, np.arange(count + 1))
     pos, top, fall, place = steps.pos[open_], tp[open_], fp[open_], owner[open_]
-    tied, tied_slack = _sums(pos * top, top + fall, place, count)
+    tied, _ = _sums(pos * top, top + fall, place, count)
     above, above_slack = _sums(pos * top, top + fall - steps.neg[open_], place, count)
     least, _ = _sums(*_worst(pos, top, fall, weighted=weighted), np.repeat(place, 2 * _BLOCKS), count)
+    exact = np.bincount(place, minlength=count) == 0
+    few = exact & (np.diff(starts) <= _FEW)  # their digits do not tell whether the mean with others is a float64
     parts: list[Bounds | None] = []
     for label, whole in enumerate(support):
-        unit, sum_ = whole * _UNIT, certain[label]
-        low, value = sum_ + least[label], sum_ + tied[label]
-        high = sum_ + slack[label] + above[label] + above_slack[label]
-        if not above[label]:  # nothing open
-            low, high = sum_, sum_ + slack[label] + tied_slack[label]
-        exact = not above[label]
-        part = Bounds(Fraction(low, unit), Fraction(value, unit), Fraction(high, unit), exact) if whole else None
-        start, stop = steps.starts[label : label + 2].tolist()
-        # The digits do not tell on which side of a float64 a value lies that is one, or whose mean with others is.
-        if part is not None and exact and slack[label] and (stop - start <= _FEW or not part.rounded().exact):
-            of = [column[start:stop][sure[start:stop]].tolist() for column in (steps.pos, tp, fp)]
-            terms = (Fraction(pos * hits, hits + wrong) for pos, hits, wrong in zip(*of, strict=True))
-            part = Bounds.certain(sum(terms, Fraction(0)) / whole)
-        parts.append(part)
+        if not whole:
+            parts.append(None)
+        elif few[label]:
+            of = slice(*starts[label : label + 2])
+            terms = map(Fraction, nums[of].tolist(), dens[of].tolist())
+            parts.append(Bounds.certain(sum(terms, Fraction(0)) / whole))
+        else:
+            more = least[label], tied[label], slack[label] + above[label] + above_slack[label]
+            low, value, high = (Fraction(certain[label] + part, whole * _UNIT) for part in more)
+            parts.append(Bounds(low, value, high, bool(exact[label])))
     return parts
 
 

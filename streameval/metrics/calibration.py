@@ -6,12 +6,14 @@ Sums of scores and of their squares are exact, since bins keep what they drop.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
+from operator import mul
 from typing import Literal
 
 import numpy as np
@@ -21,13 +23,13 @@ from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.metrics.areas import Bounds, by_part, curve
 from streameval.metrics.curves import shares
-from streameval.metrics.logarithms import BITS, minus_log
+from streameval.metrics.logarithms import UNIT, minus_log
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 from streameval.states.curve_view import CurveTables
 from streameval.states.curves import moments_of
-from streameval.states.views import Integers
+from streameval.states.views import Integers, total
 
 __all__ = ["Reliability", "reliability"]
 
@@ -37,7 +39,7 @@ _ZERO, _ONE = int(binned.bins_of(np.zeros(1))[0][0]), int(binned.bins_of(np.ones
 _HALF = int(binned.bins_of(np.array([0.5]))[0][0])
 _POSITIVE = np.array([False, True])
 _MARGIN = Fraction(1, 2**45)  # of the logarithms, each off by a few units in the last place
-_SMALL, _DIGITS = 2.0**-40, Fraction(1, 2**90)
+_BELOW, _ABOVE = 1 - _MARGIN, 1 + _MARGIN
 _TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
 _MANY = 2**27  # scores in a bin: at most 4096 bins have one unit, and fewer times a squared head add up within int64
@@ -183,41 +185,33 @@ def log_loss(held: _Bins, eps: float, cap: float | None) -> Bounds | None:
         gap = 0.125 * ((most - least) / np.where(near, 1.0 - most, least)) ** 2
     cut = ~known & ((least < eps) | (greatest > limit) | np.isinf(gap))
     bottom, top = np.where(cut, fewest, cost), np.where(cut, greatest, np.where(known, cost, cost + gap))
-    settled = known | (most <= eps) | (fewest * (1 - 2.0**-45) >= limit)  # all scores in the bin cost the same
+    settled = known | (most <= eps) | (fewest >= limit * _ABOVE)  # all scores in the bin cost the same
     weighty = held.weight > 0  # a weight of 0 counts no infinite loss
     weights = held.weight[weighty]
-    if settled[weighty].all() and np.isfinite(np.minimum(cost, limit)[weighty]).all():
+    low, value, high = (_mean(np.minimum(part, limit)[weighty], weights) for part in (bottom, cost, top))
+    if settled[weighty].all() and not math.isinf(low):
         clipped = np.maximum(held.means, eps)[weighty]
         return _settled(clipped.tolist(), np.broadcast_to(near, cost.shape)[weighty].tolist(), weights.tolist(), limit)
-    low, value, high = (_mean(np.minimum(part, limit)[weighty], shares(weights, whole)) for part in (bottom, cost, top))
-    lost = Fraction(len(weights), 2**1074)  # of portions that are too small for a float64
-    return Bounds(max(0, low * (1 - _MARGIN) - lost), value, high * (1 + _MARGIN) + lost, math.isinf(low))
+    return Bounds(low * _BELOW, value, high * _ABOVE, math.isinf(low))
 
 
 def _settled(magnitudes: list[float], near: list[bool], weights: list[int], limit: float) -> Bounds:
     """The mean loss of scores that are known, with enough digits for one rounding at the end."""
-    whole, capped, small, units = sum(weights), 0, Fraction(0), 0
-    cap = None if math.isinf(limit) else Fraction(limit)
-    most = math.inf if cap is None else int(cap * (1 << BITS))
-    for magnitude, is_near, weight in zip(magnitudes, near, weights, strict=True):
-        num, den = magnitude.as_integer_ratio()
-        tiny = is_near and magnitude < _SMALL
-        chance = den - num if is_near else num
-        loss = 0 if tiny or not chance else minus_log(chance, den)
-        if not chance or loss >= most or (cap is not None and tiny and magnitude >= cap):
-            capped += weight
-        elif tiny:  # the fourth term of the series is beyond all digits
-            v = Fraction(num, den)
-            small += weight * (v + v**2 / 2 + v**3 / 3)
-        else:
-            units += weight * loss
-    sure, open_ = capped * (cap or 0) + small, Fraction(units, 1 << BITS)
-    high = sure + small * _DIGITS + open_ * (1 + _DIGITS)
-    return Bounds((sure + open_ * (1 - _DIGITS)) / whole, (sure + open_) / whole, high / whole, True)
+    cap, whole = int(Fraction(min(limit, sys.float_info.max)) * UNIT), sum(weights) * UNIT
+    low, high = (
+        Fraction(sum(weight * min(cost, cap) for cost, weight in zip(costs, weights, strict=True)), whole)
+        for costs in zip(*map(minus_log, magnitudes, near), strict=True)
+    )
+    return Bounds(low, low, high, True)
 
 
-def _mean(losses: FloatArray, portions: FloatArray) -> Fraction | float:
-    return math.inf if np.isinf(losses).any() else Fraction(math.fsum(losses * portions))
+def _mean(losses: FloatArray, weights: Integers) -> Fraction | float:
+    """The mean, off by a few units in the last place; of weights that are no float64 exact."""
+    if np.isinf(losses).any():
+        return math.inf
+    if weights.dtype == object:
+        return sum(map(mul, map(Fraction, losses.tolist()), weights.tolist()), Fraction(0)) / total(weights)
+    return Fraction(math.fsum(losses * weights)) / total(weights)
 
 
 def _minus_log(v: FloatArray) -> FloatArray:

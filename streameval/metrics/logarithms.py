@@ -17,6 +17,9 @@ from streameval.states.views import Integers, total
 BITS = 192
 """Everything is in units of ``2**-BITS``, off by less than ``2**-150`` for any number of labels."""
 
+UNIT = 1 << 2200
+"""Stands for 1 in losses, so that they show the square of the least float64."""
+
 _LIMB = 24
 _LIMBS = BITS // _LIMB + 2
 _LN = Context(prec=80)
@@ -71,19 +74,29 @@ def _logs_to(most: int) -> list[int]:
     return logs
 
 
-@lru_cache(maxsize=2**16)
-def minus_log(num: int, den: int) -> int:
-    """``-log(num / den)`` in units of ``2**-BITS``, off by less than ``2**-140``; ``den`` is a power of two."""
-    logs = _logs if len(_logs) > _HEADS else _logs_to(_HEADS)
-    shift = max(0, num.bit_length() - 12)
-    head = num >> shift
-    rest = num - (head << shift)
-    base = (head << shift + 1) + rest  # log num = log(head 2**shift) + 2 artanh(rest / base)
-    power, odd, step = (2 * rest << BITS) // base, 1, 0
-    while power:
-        step += power // odd
-        power, odd = power * rest * rest // (base * base), odd + 2
-    return (den.bit_length() - 1 - shift) * logs[2] - logs[head] - step
+@lru_cache(maxsize=2**14)
+def minus_log(v: float, rest: bool) -> tuple[int, int]:
+    """Bounds of ``-log v``, or of ``-log(1 - v)``, for 0 <= v <= 0.5, times `UNIT`; ``2**-90`` of it apart."""
+    num, den = v.as_integer_ratio()
+    if not num:  # infinity is above every float64
+        return (0, 0) if rest else (UNIT << 1024, UNIT << 1024)
+    if rest and v < 2.0**-40:  # the fourth term of the series is beyond all digits
+        least = num * (UNIT // den)
+        least += least * least // (2 * UNIT) + least**3 // (3 * UNIT**2)
+    else:
+        logs = _logs if len(_logs) > _HEADS else _logs_to(_HEADS)
+        num = den - num if rest else num
+        shift = max(0, num.bit_length() - 12)
+        head = num >> shift
+        tail = num - (head << shift)
+        base = (head << shift + 1) + tail  # log num = log(head 2**shift) + 2 artanh(tail / base)
+        power, odd, step = (2 * tail << BITS) // base, 1, 0
+        while power:
+            step += power // odd
+            power, odd = power * tail * tail // (base * base), odd + 2
+        least = (den.bit_length() - 1 - shift) * logs[2] - logs[head] - step - (1 << BITS - 140)
+        least *= UNIT >> BITS
+    return least, least + (least >> 90)
 
 
 def log2(base: float) -> Fraction:

@@ -34,12 +34,13 @@ SCORES = tuple(step / 8 for step in range(9))
 WEIGHTS = (1.0, 0.5, 2.0, 0.0, 3.0)
 INVERSE = {"a": 1.0, "b": 2.5, "c": 1.125, "d": 4.0, "e": 1.5, "f": 3.0, "g": 1.25}
 
+_LOSS = 1.3224579907293452  # -log(2183 / 8192), rounded up
 SHARES = (0.5, 0.0, 0.4, 0.75, 1.0)
 GRID: dict[str, tuple[Any, ...]] = {
     "alpha": (1.0, 0.0, 0.5, 2.0, math.inf), "beta": (1.0, 0.5, 2.0, 0.3, 0.0), "gamma": (1.0, 0.0, 0.3),
     "k": (1, 2, 3, 7), "log_base": (2.0, 10.0, 1.5),
     "max_fpr": (1.0, 0.3, 0.5), "precision": SHARES, "recall": SHARES, "sensitivity": SHARES, "specificity": SHARES,
-    "eps": (2.0**-52, 0.1, 0.0, 0.3), "cap": (0.7, 3.0), "buckets": (15, 1, 3, 4), "critical": (6.635, 0.5, 0.0, 2.0),
+    "eps": (2.0**-52, 0.1, 0.0, 0.3), "cap": (0.7, _LOSS), "buckets": (15, 1, 3, 4), "critical": (6.635, 0.5, 0.0, 2.0),
 }  # fmt: skip
 """What parameters that are numbers are tried with, where the entry allows it."""
 
@@ -144,7 +145,15 @@ def mixed_streams() -> tuple[Stream, ...]:
     least, edge = 2.0**-1022, 1 - 2184 / 8192  # of normal numbers; the greatest of the bin in which 11/15 lies
     rows = [(least, edge, 2.0**-1034, edge), (least * (1 - 2.0**-11), edge, 1.5 * 2.0**-1034, edge - 2.0**-20)]
     examples = [Ranked({"c"}, dict(zip(LABELS, row, strict=True))) for row in rows]
-    return (Stream([*examples, Ranked({"b", "d"}, {"b": 0.7, "d": 0.7})]), *made)
+    examples += [Ranked({"b", "d"}, {"b": 0.7, "d": 0.7})]
+    # An open bin that moves no float64; precisions of sixteen positives, whose mean is one where they are not rounded.
+    sure = [Ranked({"a", "b"}, {"a": 0.75, "b": 0.5}), Ranked(set(), {"a": 0.25, "b": 0.25})]
+    close = [
+        Ranked({"b"} if unit else set(), {"b": 0.3 * (1 + unit * 2.0**-16)}, weight=2.0**-200) for unit in range(3)
+    ]
+    thirds = [Ranked({"a", "b"}, dict.fromkeys("ab", 1 - at / 32)) for at in (*range(15), 28)]
+    thirds += [Ranked(set(), {"a": 0.25, "b": 0.25}, mask, weight) for mask, weight in ((set(), 8.0), ({"a"}, 24.0))]
+    return Stream(examples), *made, Stream([*sure, *close]), Stream(thirds, labels=["a", "b"])
 
 
 @cache
@@ -158,7 +167,8 @@ def probability_streams() -> tuple[Stream, ...]:
     # Their loss is the score: the mean of a bin, correctly rounded.
     small = [[2.0**-600 * (1 + unit * 2.0**-52) for unit in (1, 1, 1, 1, last)] for last in (3, 4)]
     fifths = [Stream([Ranked(set(), {"a": score}) for score in scores], labels=["a"]) for scores in small]
-    return Stream(near), Stream(many, labels=["a"], doublings=40), *fifths
+    costly = [Ranked({"a"}, {"a": 2182 / 8192 + more}) for more in (0.0, 2.0**-20)]  # more than `_LOSS`, if only just
+    return Stream(near), Stream(many, labels=["a"], doublings=40), *fifths, Stream(costly, labels=["a"])
 
 
 def _of_table(cells: Sequence[float], one: str, two: str, labels: list[str]) -> Stream:
@@ -233,12 +243,13 @@ def cases_of(entry: se.Entry, each: int = 6) -> list[tuple[Stream, list[se.Metri
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
     random.Random(entry.name).shuffle(specs)
     turn = itertools.cycle(specs)
-    more = MORE.get(entry.state, tuple)() + (probability_streams() if entry.name in SCORED else ())
+    more, scored = MORE.get(entry.state, tuple)(), probability_streams() if entry.name in SCORED else ()
     each = max(min(each, len(specs)), -(-len(specs) // len(streams())))
-    cases = [(stream, list(dict.fromkeys([*usual, *itertools.islice(turn, each)]))) for stream in (*more, *streams())]
-    for at in range({"rankings": 2, "curves": 1}.get(entry.state, 0)):  # what was made for single mistakes
-        cases[at] = (more[at], specs)
-    return cases
+    single = {*more[: {"rankings": 2, "curves": 1}.get(entry.state, 0)], *scored}  # made for single mistakes
+    return [
+        (stream, specs if stream in single else list(dict.fromkeys([*usual, *itertools.islice(turn, each)])))
+        for stream in (*more, *scored, *streams())
+    ]
 
 
 def evaluator_of(entry: se.Entry, stream: Stream, specs: list[se.MetricSpec]) -> se.Evaluator:

@@ -5,14 +5,9 @@ from __future__ import annotations
 
 _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("areas", "it moves a bound by some 2**-96, which rounding outwards to a float64 covers"): (
-        "_precisions: sum_ + slack[label] + above[label] + above_slack[label] -> sum_ + slack[label] + above[label]",
-        "_precisions: sum_ + slack[label] + above[label] + above_slack[label] -> sum_ + slack[label] + above[label] - above_slack[label]",
-        "_precisions: sum_ + slack[label] + tied_slack[label] -> sum_ + slack[label]",
-        "_precisions: sum_ + slack[label] + tied_slack[label] -> sum_ + slack[label] - tied_slack[label]",
-        "_precisions: sum_ + slack[label] -> sum_",
-        "_precisions: sum_ + slack[label] -> sum_ (2)",
-        "_precisions: sum_ + slack[label] -> sum_ - slack[label]",
-        "_precisions: sum_ + slack[label] -> sum_ - slack[label] (2)",
+        "_precisions: slack[label] + above[label] + above_slack[label] -> slack[label] + above[label] - above_slack[label]",
+        "_precisions: slack[label] + above[label] + above_slack[label] -> slack[label] + above[label]",
+        "_precisions: slack[label] + above[label] -> above[label]",
         "_sums: 0 -> -1 (4)",
         "_sums: 0 -> -1 (3)",
         "_sums: 0 -> 1 (4)",
@@ -26,11 +21,10 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("areas", "the state has the pairs of unweighted labels already, and they are the same"): (
         "roc_auc: _pairs(tables.pooled if pooled else tables.steps) if pooled or tables.weighted else tables.pairs -> _pairs(tables.pooled if pooled else tables.steps)",
     ),
-    ("areas", "only the type is read"): ("_precisions: steps.pos -> steps.neg",),
-    ("areas", "the middle is at an end only where both ends are one"): (
-        "_partial: 0 -> 1",
-        "_partial: 2 -> 1 (4)",
+    ("areas", "fractions say what digits say, and take longer"): (
+        "_precisions: exact & (np.diff(starts) <= _FEW) -> exact",
     ),
+    ("areas", "only the type is read"): ("_precisions: steps.pos -> steps.neg",),
     ("areas", "up to a rate of 1 both ways give all of the area"): (
         "roc_auc: 1 -> 2",
         "roc_auc: limit < 1 -> limit <= 1",
@@ -187,7 +181,7 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("calibration", "no logarithm of a fraction is a float64, so none is exactly the cap"): (
         "log_loss: greatest > limit -> greatest >= limit",
-        "log_loss: fewest >= limit -> fewest > limit",
+        "log_loss: fewest >= limit * _ABOVE -> fewest > limit * _ABOVE",
     ),
     ("calibration", "the residual of scores that differ is replaced by the edge of their bin"): (
         "_buckets: 0 -> -1 (2)",
