@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = [
     "Conflict", "CounterOverflowError", "DataWarning", "DependencyError", "FormatError", "InputError", "LabelError",
@@ -86,3 +87,12 @@ def warn(message: str) -> None:
 @public
 class DependencyError(StreamevalError, ImportError):
     """A library that only this call needs is not installed."""
+
+
+def imported(module: str, what: str) -> Any:
+    """A module of a library that not all have, or `DependencyError` naming what needs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise DependencyError(f"{what} needs {library}, which is not installed; pip install {library}") from error

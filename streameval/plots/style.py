@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streameval.errors import DependencyError
+from streameval.errors import imported
 from streameval.kernel.types import FloatArray
 from streameval.report.model import cut
 from streameval.schema.labels import Label
@@ -80,11 +80,7 @@ def titled(ax: Axes, x: str, y: str, title: str | None, *, pad: float = 10, **te
 
 def pyplot_of() -> Any:
     """The module that makes figures, or how to get it."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise DependencyError("a plot needs matplotlib, which is not installed; pip install matplotlib") from error
-    return pyplot
+    return imported("matplotlib.pyplot", "a plot")
 
 
 def label_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:

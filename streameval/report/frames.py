@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from streameval.errors import DependencyError
+from streameval.errors import imported
 
 if TYPE_CHECKING:
     import pandas
@@ -20,7 +19,7 @@ _INT64 = range(-(2**63), 2**63)
 
 def to_pandas(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
     """The columns, of equal length, as a pandas data frame."""
-    frame: PandasFrame = _library("pandas").DataFrame(dict(columns))
+    frame: PandasFrame = imported("pandas", "to_pandas").DataFrame(dict(columns))
     return frame
 
 
@@ -30,15 +29,8 @@ def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
     A column of polars has one type: integers with strings, and integers beyond 64 bits, become strings.
     """
     typed = {name: _of_one_type(values) for name, values in columns.items()}
-    frame: PolarsFrame = _library("polars").DataFrame(typed, strict=False)
+    frame: PolarsFrame = imported("polars", "to_polars").DataFrame(typed, strict=False)
     return frame
-
-
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise DependencyError(f"to_{name} needs {name}, which is not installed; run pip install {name}") from error
 
 
 def _of_one_type(values: Sequence[object]) -> Sequence[object]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from streameval.errors import DependencyError
+from streameval.errors import imported
 
 T = TypeVar("T")
 
@@ -15,10 +15,7 @@ def with_bar(
     items: Iterable[T], total: int | None, unit: str, *, size: Callable[[T], int] | None = None
 ) -> Iterator[T]:
     """Items as they come, with a bar that counts them, or their sizes."""
-    try:
-        from tqdm import tqdm
-    except ImportError as error:
-        raise DependencyError("progress=True needs tqdm, which is not installed; pip install tqdm") from error
+    tqdm = imported("tqdm", "progress=True").tqdm
 
     def counted() -> Iterator[T]:
         with tqdm(total=total, unit=unit, unit_scale=size is not None, file=sys.stderr) as bar:

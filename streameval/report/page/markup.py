@@ -10,8 +10,8 @@ from html import escape
 
 from streameval.metrics.averaging import as_float
 from streameval.report.model import Kind, Table, cell_text, cut
+from streameval.schema.escaping import label_text
 from streameval.schema.labels import Label
-from streameval.schema.text import printable
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
@@ -36,19 +36,16 @@ def escaped(text: str) -> str:
     return escape(text, quote=True)
 
 
-def label_string(label: Label | None) -> str:
-    """A label on one line, cut where it is very long."""
-    return "no label" if label is None else cut(printable(label) or "(empty)", _LONGEST)
+def label_string(label: Label | None, *, mixed: bool = False) -> str:
+    """A label on one line, cut where it is very long; see `label_text`."""
+    return "no label" if label is None else cut(label_text(label, mixed=mixed), _LONGEST)
 
 
 def label_strings(labels: Iterable[Label | None]) -> list[str]:
-    """All labels as strings; those that look like integers are in quotes where there are integers among the labels."""
+    """All labels as strings, no two of which are the same unless they are cut."""
     every = list(labels)
     mixed = any(isinstance(label, int) for label in every)
-    return [
-        f'"{label}"' if mixed and isinstance(label, str) and label.lstrip("-").isdigit() else label_string(label)
-        for label in every
-    ]
+    return [label_string(label, mixed=mixed) for label in every]
 
 
 def number_text(value: float, kind: Kind = "number") -> str:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 from streameval.metrics.interval import Interval
-from streameval.report.model import AVERAGES, PER_LABEL, Cell, MetricValue, Report, Table, listed
+from streameval.report.model import AVERAGES, PER_LABEL, Column, MetricValue, Report, Table
 from streameval.report.page.markup import NOTHING, Section, count_text, escaped, number_text, table_html
-
-HEADS = {"f1": "F1"}
-"""What columns are called where it is not the name of the metric."""
 
 _ARROWS = {True: "↑", False: "↓", None: ""}
 
@@ -77,8 +74,8 @@ def averages_section(report: Report) -> Section | None:
     """Precision, recall and F1 in every average."""
     if not report.has_decisions:
         return None
-    names = ["average", *(HEADS.get(name, name) for name in PER_LABEL)]
-    rows: list[list[Cell]] = [[f"{name}: {AVERAGES[name]}", *values] for name, values in report.averages().items()]
-    columns = listed(names, ["label", "bar", "bar", "bar"], rows)
+    columns = [Column("average", "label", [f"{name}: {meaning}" for name, meaning in AVERAGES.items()])]
+    for name, values in zip(PER_LABEL, zip(*report.averages().values(), strict=True), strict=True):
+        columns.append(Column("F1" if name == "f1" else name, "bar", values))
     table = Table("averages", f"Over {count_text(report.total_support)} true labels", columns)
     return Section("averages", "Averages", table_html(table), table)

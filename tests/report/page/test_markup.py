@@ -23,9 +23,9 @@ def test_embedded_json_reads_back_and_holds_no_mark_of_html(value: object):
 
 
 def test_integer_labels_and_strings_of_digits_are_told_apart():
-    assert label_strings([7, "7", "x"]) == ["7", '"7"', "x"]
+    assert label_strings([7, "7", "x"]) == ["7", "'7'", "x"]
     assert label_strings(["7", "x"]) == ["7", "x"]
-    assert label_string("") == "(empty)"
+    assert label_string("") == "''"
     assert label_string("a" * 3000) == "a" * 199 + "…"
 
 
