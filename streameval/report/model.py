@@ -243,6 +243,12 @@ class Table:
         return list(range(self.size)) if values is None else largest_first(values)
 
 
+def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[Cell]]) -> list[Column]:
+    """Columns from rows."""
+    cells = list(zip(*rows, strict=True)) or [()] * len(names)
+    return [Column(name, kind, values) for name, kind, values in zip(names, kinds, cells, strict=True)]
+
+
 def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
     """A cell as plain text; fractions and changes with so many decimals."""
     if value is None or isinstance(value, str):
