@@ -64,7 +64,7 @@ def each(ratios: Ratios, zero_division: float) -> list[Value]:
             floats[position] = undefined
         return floats
     return [
-        undefined if not den else _root(num, den) if ratios.root else Fraction(num, den)
+        undefined if not den else root_of(num, den) if ratios.root else Fraction(num, den)
         for num, den in zip(ratios.num.tolist(), ratios.den.tolist(), strict=True)
     ]
 
@@ -208,7 +208,7 @@ def _scaled_root(num: int, den: int, bits: int) -> int:
     return size if num >= 0 else -size
 
 
-def _root(num: int, den: int) -> Fraction:
-    """``num / sqrt(den)`` with at least 100 correct bits."""
+def root_of(num: int, den: int) -> Fraction:
+    """``num / sqrt(den)``, with at least 100 correct bits."""
     bits = 128 + max(0, den.bit_length() // 2 - abs(num).bit_length())
     return Fraction(_scaled_root(num, den, bits), 1 << bits)

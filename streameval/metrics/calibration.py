@@ -206,12 +206,14 @@ def _settled(magnitudes: list[float], near: list[bool], weights: list[int], limi
 
 
 def _mean(losses: FloatArray, weights: Integers) -> Fraction | float:
-    """The mean, off by a few units in the last place; of weights that are no float64 exact."""
+    """The mean, off by a few units in the last place; exact where a part of it may be no normal float64."""
     if np.isinf(losses).any():
         return math.inf
-    if weights.dtype == object:
-        return sum(map(mul, map(Fraction, losses.tolist()), weights.tolist()), Fraction(0)) / total(weights)
-    return Fraction(math.fsum(losses * weights)) / total(weights)
+    whole = total(weights)
+    parts = losses * shares(weights, whole)
+    if ((parts > _TINY) | (losses == 0)).all():
+        return Fraction(math.fsum(parts))
+    return sum(map(mul, map(Fraction, losses.tolist()), weights.tolist()), Fraction(0)) / whole
 
 
 def _minus_log(v: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 
 from streameval.kernel.pairs import pairing
-from streameval.metrics.averaging import Value, as_float
+from streameval.metrics.averaging import Value, as_float, root_of
 from streameval.metrics.pairs import of_examples, of_pairs
 from streameval.schema.labels import Label
 from streameval.states.pair_view import Counted, content_of, counts_of, of_kind, set_weights_of, weight_of
@@ -70,7 +70,8 @@ def scumble_cv(pairs: Counted) -> Value:
     first, second = (
         sum((v**power * w for v, w in zip(values, weights, strict=True)), Fraction(0)) * unit for power in (1, 2)
     )
-    return _root((second - first**2 / n) / (n - 1)) / (first / n) if first else None
+    num, den = ((second - first**2 / n) / (n - 1)).as_integer_ratio()
+    return (root_of(num, num * den) if num else 0) / (first / n) if first else None
 
 
 def _scumbles(content: PairContent) -> tuple[list[Fraction], list[int]]:
@@ -191,9 +192,3 @@ _by_content(
 
 def _over(num: int, den: int) -> Fraction | None:
     return Fraction(num, den) if den else None
-
-
-def _root(value: Fraction) -> Fraction:
-    """The square root, with at least 100 correct bits."""
-    bits = 256 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
-    return Fraction(math.isqrt((value.numerator << 2 * bits) // value.denominator), 1 << bits)

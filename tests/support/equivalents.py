@@ -148,14 +148,6 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
     ("label_sets", "where the least count has fewer digits than the greatest, the means differ in the first ones"): (
         "_scumble_of: max -> min",
     ),
-    ("label_sets", "it decides how many bits a root has, of which a float64 shows 53"): (
-        "_root: 256 -> 257",
-        "_root: 256 -> 255",
-        "_root: 0 -> 1",
-        "_root: 0 -> -1",
-        "_root: value.denominator.bit_length() - value.numerator.bit_length() -> value.denominator.bit_length() + value.numerator.bit_length()",
-        "_root: value.denominator.bit_length() - value.numerator.bit_length() -> value.denominator.bit_length()",
-    ),
     ("ties", 'it becomes l, which is read only with divisor="ranked", and that refuses unranked="last"'): (
         "all_groups: rows.l -> rows.m",
         "all_groups: groups.l -> groups.m",

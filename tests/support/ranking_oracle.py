@@ -167,7 +167,12 @@ def ndcg(view: View, order: list, k: int) -> Fraction:
 
 
 def dcg(view: View, order: list, k: int, log_base: float = 2.0) -> Fraction:
-    return gain(view, order, k) * Fraction(DIGITS.divide(DIGITS.ln(Decimal(log_base)), DIGITS.ln(Decimal(2))))
+    return gain(view, order, k) * log2(log_base)
+
+
+@cache
+def log2(number: float) -> Fraction:
+    return Fraction(DIGITS.divide(DIGITS.ln(Decimal(number)), DIGITS.ln(Decimal(2))))
 
 
 DEFINITIONS: dict[str, Callable[..., tuple[Fraction, bool]]] = {

@@ -13,7 +13,9 @@ from streameval.report.page.markup import label_string, label_strings, number_te
 
 @given(
     st.recursive(
-        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+        st.text() | st.integers() | st.none(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
     )
 )
 def test_embedded_json_reads_back_and_holds_no_mark_of_html(value: object):
