@@ -125,9 +125,8 @@ def check_mergeable(
         raise InputError(f"nothing tells when two {kind.__name__} are the same; give key=")
     for example in (*listed, *refused) if update is None else ():
         if not isinstance(example, tuple):
-            raise InputError(
-                f"an example must be a tuple of arguments, not {quoted(example)}; or say with update= what it is"
-            )
+            advice = "or say with update= what it is"
+            raise InputError(f"an example must be a tuple of arguments, not {quoted(example)}; {advice}")
     if unknown := [name for name in names if name not in LAWS]:
         raise InputError(f"laws names {quoted(unknown[0])}; the laws are {', '.join(LAWS)}")
     if update_many is None and update is None and "update_many" in has and all(len(one) == 2 for one in listed):

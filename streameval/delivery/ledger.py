@@ -358,10 +358,8 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
         if mine is None or mine[:2] < theirs[:2]:
             return False
         if mine[:2] == theirs[:2] and mine.digest != theirs.digest:
-            raise Conflict(
-                f"shard {shard!r} has two different states with {_at(theirs)}; a shard must give every state a "
-                "sequence of its own, and a new epoch when it starts again"
-            )
+            advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
+            raise Conflict(f"shard {shard!r} has two different states with {_at(theirs)}; {advice}")
         same = same and mine[:2] == theirs[:2]
     if same and len(one.shards) == len(other.shards) and one.state != other.state:
         raise Conflict(f"two sums of the same {len(one.shards)} shards differ; restore one of the ledgers from a copy")

@@ -51,11 +51,7 @@ def read_many(
     factors = None if weights is None else checked_weights(weights)
     weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()
-    arguments = [
-        (y_true, form_of(y_true)),
-        (y_pred, form_of(y_pred)),
-        *([] if mask is None else [(mask, form_of(mask))]),
-    ]
+    arguments = [(value, form_of(value)) for value in (y_true, y_pred, *(() if mask is None else (mask,)))]
     frame = next((columns_of(value, form) for value, form in arguments if form in FRAMES), None)
     sources = [
         source_of(value, form, Argument(role, reader, frame))
@@ -113,12 +109,11 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
         masked, _ = bits_of(rows[1])
         mask = masked if mask is None else mask | masked
     if isinstance(predictions, Scores):
-        scores, threshold = _aligned(predictions.scores, predictions, columns), None
-        ranked = None
-        if predictions.missing is not None or len(predictions.columns) != len(columns):
-            missing = predictions.missing
-            ranked = np.ones(predictions.scores.shape, np.uint8) if missing is None else 1 - missing
-            ranked = _aligned(ranked, predictions, columns)
+        scores, threshold, ranked = _aligned(predictions.scores, predictions, columns), None, None
+        missing = predictions.missing
+        if missing is not None or len(predictions.columns) != len(columns):
+            present = np.ones(predictions.scores.shape, np.uint8) if missing is None else 1 - missing
+            ranked = _aligned(present, predictions, columns)
             # Rows mention every label, which is not so where a label that is not declared has no score.
             if not (columns < reader.labels.fixed).all():
                 return None
@@ -189,9 +184,8 @@ def _predicted(piece: Columns, ranked: Lists, scores: FloatArray, reader: Reader
     """The labels scoring at or above the threshold."""
     state = reader.config.needs_numbers
     if piece.numeric is not None and state is not None and not piece.numeric.all():
-        raise InputError(
-            f"y_pred holds ranked lists, but {state} need scores; give {{label: score}}, or TopK with scores"
-        )
+        needed = f"but {state} need scores; give {{label: score}}, or TopK with scores"
+        raise InputError(f"y_pred holds ranked lists, {needed}")
     if not reader.reads_scores:
         return []
     above = scores >= reader.threshold_row(np.asarray(ranked.places, np.int64))

@@ -66,10 +66,8 @@ class Reader:
         if self.config.unknown == "ignore":
             return IGNORED
         hint = suggestion(name, [known for known in declared if isinstance(known, str)])
-        raise LabelError(
-            f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'} "
-            'declare it, or construct with unknown="ignore" or unknown="add"'
-        )
+        missing = f"label {quoted(name)} is not among the {len(declared)} declared labels{hint or ';'}"
+        raise LabelError(f'{missing} declare it, or construct with unknown="ignore" or unknown="add"')
 
     def columns(self, labels: Iterable[object]) -> list[int]:
         """The columns of many labels."""
@@ -129,18 +127,16 @@ class Reader:
         """Raise if columns without names, which count as 0, 1, 2 ..., are mixed with labels that are strings."""
         name = next(iter(self._unnamed), self.integers)
         if name is not None and self.has_strings:
-            raise InputError(
-                f"{name} has columns without names, but the labels are strings; construct with labels=[...]"
-            )
+            unnamed = f"{name} has columns without names, but the labels are strings"
+            raise InputError(f"{unnamed}; construct with labels=[...]")
 
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels; the same array for all of one call."""
         declared = self.config.labels
         if declared is not None:
             if width != len(declared):
-                raise InputError(
-                    f"{name} has {width} columns but {len(declared)} labels are declared; give one column per label"
-                )
+                widths = f"{name} has {width} columns but {len(declared)} labels are declared"
+                raise InputError(f"{widths}; give one column per label")
             if self._positions is None:
                 if not self.grows and not len(self.labels):
                     self.labels.adopt(self._known)
@@ -190,10 +186,8 @@ class Argument:
         if self.frame is None:
             return self.reader.positions(width, self.name)
         if width != len(self.frame):
-            raise InputError(
-                f"{self.name} has {width} columns but the data frame of the other argument has {len(self.frame)}; "
-                "give the same columns"
-            )
+            widths = f"{self.name} has {width} columns but the data frame of the other argument has {len(self.frame)}"
+            raise InputError(f"{widths}; give the same columns")
         return np.array(self.reader.columns_in(self.frame, self.name), np.int64)
 
 

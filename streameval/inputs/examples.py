@@ -8,20 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+import streameval.inputs.values as values
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
 from streameval.inputs.pieces import Columns, Piece, Source, filtered, matrix_piece, unignored
-from streameval.inputs.values import (
-    array_of,
-    binarize,
-    bit_of,
-    checked_scores,
-    no_scores,
-    plain_array,
-    score_of,
-    without_tensors,
-)  # fmt: skip
 from streameval.kernel import backend
 from streameval.kernel.types import Lists
 from streameval.schema.batch import offsets_of
@@ -47,7 +38,7 @@ def cells_in(example: object, argument: Argument) -> Cells:
 
 def _of_set(labels: Any, argument: Argument) -> Cells:
     if argument.scored:
-        raise no_scores(labels)
+        raise values.no_scores(labels)
     return _of_list(labels, argument)
 
 
@@ -60,7 +51,7 @@ def _of_list(labels: Any, argument: Argument) -> Cells:
 
 
 def _of_mapping(mapping: Any, argument: Argument) -> Cells:
-    column_of, value_of = argument.reader.column, score_of if argument.scored else bit_of
+    column_of, value_of = argument.reader.column, values.score_of if argument.scored else values.bit_of
     return [
         (column, value_of(value, label, argument))
         for label, value in mapping.items()
@@ -78,10 +69,8 @@ def _of_series(series: Any, argument: Argument) -> Cells:
 
 
 def _refuse_shape(example: Any, argument: Argument) -> Cells:
-    raise InputError(
-        f"{argument.name} has {len(example.shape)} dimensions, shape {example.shape}; update takes one example: "
-        "for many, use update_many"
-    )
+    shape = f"{argument.name} has {len(example.shape)} dimensions, shape {example.shape}"
+    raise InputError(f"{shape}; update takes one example: for many, use update_many")
 
 
 def _refuse(example: object, argument: Argument) -> Cells:
@@ -93,15 +82,13 @@ def _refuse(example: object, argument: Argument) -> Cells:
         raise InputError(f"{name} is the string {quoted(example)}; for one label write {{{quoted(example)}}}")
     if example is None:
         raise InputError(f"{name} is None; give the empty set if there is no label")
-    raise InputError(
-        f"{name} must be a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array, "
-        f"not {type(example).__name__} ({quoted(example)})"
-    )
+    forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
+    raise InputError(f"{name} must be {forms}, not {type(example).__name__} ({quoted(example)})")
 
 
 def _of_row(example: object, argument: Argument) -> Cells:
     name, reader = argument.name, argument.reader
-    row = array_of(example, name)
+    row = values.array_of(example, name)
     if row.ndim != 1:
         return _refuse_shape(row, argument)
     labels = None if argument.scored else _labels_in(row)
@@ -109,11 +96,11 @@ def _of_row(example: object, argument: Argument) -> Cells:
         return _of_list(labels, argument)
     columns = reader.positions(len(row), name)
     if argument.scored:
-        scores, missing = checked_scores(row, argument)
+        scores, missing = values.checked_scores(row, argument)
         cells = scores if missing is None else np.where(missing, np.nan, scores)
     else:
         thresholds = reader.threshold_row(columns) if argument.compared else 0.0
-        positive, masked = binarize(plain_array(row, name), argument, thresholds)
+        positive, masked = values.binarize(values.plain_array(row, name), argument, thresholds)
         cells = positive * np.uint8(argument.role)
         if masked is not None:
             cells |= masked * np.uint8(MASK)
@@ -131,22 +118,22 @@ def _labels_in(row: np.ndarray[Any, Any]) -> list[Any] | None:
     """The labels that a row of strings or objects names; None if it holds values in the order of the labels."""
     if row.dtype.kind not in "UO" or row.ndim != 1:
         return None
-    values: list[Any] = row.tolist()
-    strings = row.dtype.kind == "U" or any(issubclass(kind, str) for kind in set(map(type, values)))
-    return values if strings or not values else None
+    labels: list[Any] = row.tolist()
+    strings = row.dtype.kind == "U" or any(issubclass(kind, str) for kind in set(map(type, labels)))
+    return labels if strings or not labels else None
 
 
 # -- many of them -----------------------------------------------------------------------------------------------------
 
 
-def examples_of(values: Iterable[object], argument: Argument) -> Source:
+def examples_of(column: Iterable[object], argument: Argument) -> Source:
     """A source of single examples."""
-    examples, read = iter(values), _ranked if argument.scored else _labelled
+    examples, read = iter(column), _ranked if argument.scored else _labelled
 
     def piece(start: int, stop: int) -> Piece:
-        return read(without_tensors(list(islice(examples, stop - start)), argument.name), argument)
+        return read(values.without_tensors(list(islice(examples, stop - start)), argument.name), argument)
 
-    length = len(values) if isinstance(values, Sized) else None
+    length = len(column) if isinstance(column, Sized) else None
     return Source(length, 4096, piece)  # as wide as makes pieces of a few thousand examples, as rows can be of any size
 
 

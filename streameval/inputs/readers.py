@@ -30,16 +30,13 @@ def source_of(value: object, form: Form, argument: Argument) -> Source:
 
 
 def _refuse(value: object, argument: Argument) -> Source:
-    raise InputError(
-        f"{argument.name} must be a matrix, a column of lists or an iterable of examples, not {quoted(value)}"
-    )
+    forms = "a matrix, a column of lists or an iterable of examples"
+    raise InputError(f"{argument.name} must be {forms}, not {quoted(value)}")
 
 
 def _refuse_one(value: object, argument: Argument) -> Source:
-    raise InputError(
-        f"{argument.name} must be many examples in order, not one {type(value).__name__}; "
-        "for one example use update, for many give a list of them"
-    )
+    one = f"{argument.name} must be many examples in order, not one {type(value).__name__}"
+    raise InputError(f"{one}; for one example use update, for many give a list of them")
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
@@ -54,10 +51,8 @@ def _array(value: object, argument: Argument) -> Source:
         return examples_of(array.tolist(), argument)
     if argument.scored:
         return _refuse(value, argument)
-    raise InputError(
-        f"{argument.name} has shape {array.shape} and type {array.dtype}; update_many takes 2-D arrays, "
-        "examples x labels: for one example use update"
-    )
+    shape = f"{argument.name} has shape {array.shape} and type {array.dtype}"
+    raise InputError(f"{shape}; update_many takes 2-D arrays, examples x labels: for one example use update")
 
 
 def _matrix(values: np.ndarray[Any, Any], columns: IntArray, argument: Argument) -> Source:
@@ -151,10 +146,8 @@ def _stored(matrix: Any, name: str) -> Lists:
         offsets, places = offsets.astype(np.int64), places.astype(np.int64)
     order = backend.lists.list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
     if order == DAMAGED or len(offsets) != matrix.shape[0] + 1:
-        raise InputError(
-            f"{name} is a damaged sparse matrix: its indices lie outside its shape {matrix.shape}, "
-            f"or its offsets outside its {len(matrix.data)} values"
-        )
+        outside = f"outside its shape {matrix.shape}, or its offsets outside its {len(matrix.data)} values"
+        raise InputError(f"{name} is a damaged sparse matrix: its indices lie {outside}")
     return Lists(offsets, places[: offsets[-1]], None, order == DISTINCT)
 
 
@@ -177,9 +170,8 @@ def _lists(lists: Lists) -> Source:
 def _arrow(array: Any, argument: Argument) -> Source:
     """An Arrow column of lists; other Arrow types go through Python objects."""
     if not argument.scored and array.null_count:
-        raise InputError(
-            f"{argument.name} holds {array.null_count} null lists; fill them with empty lists, or drop those examples"
-        )
+        advice = "fill them with empty lists, or drop those examples"
+        raise InputError(f"{argument.name} holds {array.null_count} null lists; {advice}")
     if argument.scored or not str(array.type).startswith(("list<", "large_list<")):
         return examples_of(array.to_pylist(), argument)
     return _lists(unignored(lists_of_arrow(array, argument.name, argument.reader)))

@@ -39,10 +39,8 @@ def checked_weights(weights: object) -> FloatArray:
         return np.array(listed, np.float64)
     array = np.asarray(array_of(weights, "weights"))
     if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(weights):
-        raise InputError(
-            f"weights must be a 1-D array of numbers, one per example, not {quoted(weights)} "
-            f"of shape {array.shape} and type {array.dtype}"
-        )
+        kind = f"of shape {array.shape} and type {array.dtype}"
+        raise InputError(f"weights must be a 1-D array of numbers, one per example, not {quoted(weights)} {kind}")
     with np.errstate(over="ignore"):
         exact = array.astype(np.float64)
     valid = np.isfinite(exact) & (exact >= 0)
@@ -186,9 +184,8 @@ def score_of(value: object, label: object, argument: Argument) -> float:
     if math.isinf(number):
         raise InputError(f"y_pred is infinite for label {quoted(label)}; scores must be finite")
     if number != value:
-        raise InputError(
-            f"y_pred is {quoted(value)} for label {quoted(label)}, which no float64 equals; round it first"
-        )
+        score = f"y_pred is {quoted(value)} for label {quoted(label)}"
+        raise InputError(f"{score}, which no float64 equals; round it first")
     return number
 
 
@@ -228,10 +225,8 @@ def checked_scores(values: Any, argument: Argument) -> tuple[ScoreArray, UInt8Ar
 
 def no_scores(value: object) -> InputError:
     """The error about binary predictions where scores are needed."""
-    return InputError(
-        f"y_pred holds binary predictions ({quoted(value)}), but rankings and curves need scores; "
-        "give numbers, or ranked lists"
-    )
+    binary = f"y_pred holds binary predictions ({quoted(value)})"
+    return InputError(f"{binary}, but rankings and curves need scores; give numbers, or ranked lists")
 
 
 # -- tensors, which are known by their methods ------------------------------------------------------------------------

@@ -172,9 +172,8 @@ class Job:
 def _built(metrics: Metrics, threshold: Threshold) -> State:
     if isinstance(metrics, Evaluator | Metric | Sliced):
         if threshold is not None:
-            raise InputError(
-                f"metrics is an object; build it with threshold={quoted(threshold)}, and leave that out here"
-            )
+            advice = f"build it with threshold={quoted(threshold)}, and leave that out here"
+            raise InputError(f"metrics is an object; {advice}")
         if metrics.examples:
             counted = f"this {type(metrics).__name__} has counted {metrics.examples} examples"
             raise InputError(f"{counted}; give an empty one, and merge the result into it")

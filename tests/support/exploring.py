@@ -55,6 +55,13 @@ def _stops(code: CodeType) -> frozenset[int]:
     return frozenset(stops)
 
 
+def each_step(frame: Any, trace: Callable[..., Any]) -> Callable[..., Any]:
+    """Trace each instruction of a frame. Python 3.13 looks for the function before it is returned."""
+    frame.f_trace = trace
+    frame.f_trace_opcodes = True
+    return trace
+
+
 @contextmanager
 def _traced(trace: Callable[..., Any]) -> Iterator[None]:
     before = sys.gettrace()
@@ -73,14 +80,14 @@ def points(call: Hook) -> list[Point]:
         code = frame.f_code
         if not code.co_filename.startswith(PACKAGE):
             return None
-        frame.f_trace_opcodes, stops = True, _stops(code)
+        stops = _stops(code)
 
         def local(frame: Any, event: str, arg: object) -> Any:
             if event == "opcode" and frame.f_lasti in stops:
                 visits.setdefault((id(code), frame.f_lasti), [code, 0])[1] += 1
             return local
 
-        return local
+        return each_step(frame, local)
 
     with _traced(trace):
         outcome(call)
@@ -94,8 +101,7 @@ def stopped(call: Hook, point: Point, hook: Hook) -> Any:
     def trace(frame: Any, event: str, arg: object) -> Any:
         if frame.f_code is not point.code or passed == point.visits:
             return None
-        frame.f_trace_opcodes = True
-        return local
+        return each_step(frame, local)
 
     def local(frame: Any, event: str, arg: object) -> Any:
         nonlocal passed
@@ -243,7 +249,7 @@ def crowd(seconds: float, *jobs: Hook) -> list[int]:
 
     def work(place: int) -> None:
         try:
-            while time.monotonic() < end and not errors:
+            while not errors and (not ran[place] or time.monotonic() < end):
                 jobs[place]()
                 ran[place] += 1
         except BaseException as error:  # handed over to the thread that asked

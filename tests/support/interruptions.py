@@ -52,7 +52,6 @@ def interrupted(call: Callable[[], object], *hits: int) -> int:
         # Guards of the numpy kernel are plain Python, where compiled ones cannot be interrupted.
         if not frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_name in _OF_GUARDS:
             return None
-        frame.f_trace_opcodes = True
         checks, handlers = _looks(frame.f_code)
         before = -1
 
@@ -67,6 +66,8 @@ def interrupted(call: Callable[[], object], *hits: int) -> int:
                         raise Interrupted
             return step
 
+        frame.f_trace = step  # Python 3.13 looks for it before it is returned
+        frame.f_trace_opcodes = True
         return step
 
     def run() -> None:

@@ -250,6 +250,7 @@ def test_an_interruption_anywhere_leaves_all_members_as_before_or_all_as_after(v
         steps = itertools.count()
 
         def interrupt(frame, event, _, steps=steps, last=last):
+            frame.f_trace = interrupt  # Python 3.13 looks for it before it is returned
             frame.f_trace_opcodes = True
             if event == "opcode" and next(steps) == last:
                 raise KeyboardInterrupt
