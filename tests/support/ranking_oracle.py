@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
@@ -71,8 +72,11 @@ class View:
             yield [label for part in parts for label in part]
 
     def expected(self, value: Callable[[list], Fraction], unranked: str) -> Fraction:
-        found = [value(order) for order in self.orders(unranked)]
-        return Fraction(sum(found), len(found))
+        """The mean over all orders, in which only the places of the true labels matter: others are None."""
+        times = Counter(
+            tuple(label if label in self.true else None for label in order) for order in self.orders(unranked)
+        )
+        return sum((value(list(order)) * n for order, n in times.items()), Fraction(0)) / times.total()
 
 
 @cache
