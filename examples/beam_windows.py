@@ -24,7 +24,7 @@ def prediction(number: int) -> TimestampedValue:
     return TimestampedValue({"tags": true, "guess": guess, "language": source.choice(["de", "en"])}, second)
 
 
-def told(state: se.Sliced[se.Evaluator], window: object = beam.DoFn.WindowParam) -> None:
+def printed(state: se.Sliced[se.Evaluator], window: object = beam.DoFn.WindowParam) -> None:
     print(f"{window!s:20} f1 {state.total().get('f1_micro'):.3f}, {state.get('f1_micro')}")
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         rows = pipeline | beam.Create(range(5_000)) | beam.Map(prediction)
         hourly = rows | beam.WindowInto(FixedWindows(6 * HOUR))
-        _ = hourly | Evaluate(["f1_micro"], actual="tags", predicted="guess", by="language") | beam.Map(told)
+        _ = hourly | Evaluate(["f1_micro"], actual="tags", predicted="guess", by="language") | beam.Map(printed)
 
 
 if __name__ == "__main__":

@@ -47,12 +47,12 @@ def main(path: Path) -> None:
     for crash in (1_234, 3_999):
         with contextlib.suppress(Killed):
             evaluate(path, crash)
-    found = evaluate(path, None)
+    counts = evaluate(path, None)
 
     once = se.Evaluator(["f1_micro", "f1_macro"])
     once.update_many(*zip(*stream(), strict=True))
-    same = found.to_bytes() == once.to_bytes()
-    print(f"f1_micro {found.get('f1_micro'):.6f}; {'the same' if same else 'NOT the same'} bits as in one go")
+    same = counts.to_bytes() == once.to_bytes()
+    print(f"f1_micro {counts.get('f1_micro'):.6f}; {'the same' if same else 'NOT the same'} bits as in one go")
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ def shard(number: int) -> list[dict[str, object]]:
 
 def main() -> None:
     rows = db.from_sequence(range(8), npartitions=8).map(shard).flatten()
-    found = evaluate(rows, "tags", "guess", by="language", metrics=["f1_micro"], scheduler="threads", progress=True)
-    print(found.report())
+    counts = evaluate(rows, "tags", "guess", by="language", metrics=["f1_micro"], scheduler="threads", progress=True)
+    print(counts.report())
     print()
-    print(found.total().report(max_labels=5))
+    print(counts.total().report(max_labels=5))
 
 
 if __name__ == "__main__":

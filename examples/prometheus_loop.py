@@ -29,8 +29,8 @@ def main(port: int = 8000, examples: int = 60_000) -> None:
     often = 0.5 / np.arange(1, len(TOPICS) + 1)
     for _ in range(examples):
         truth = rng.random(len(TOPICS)) < often
-        found = truth ^ (rng.random(len(TOPICS)) < 0.02)
-        both.update(truth, found)  # a scrape sees both before this example, or both after it
+        guess = truth ^ (rng.random(len(TOPICS)) < 0.02)
+        both.update(truth, guess)  # a scrape sees both before this example, or both after it
         time.sleep(0.001)
     print(f"{total.examples:,} examples; f1_micro {total.get('f1_micro'):.3f}, lately {recent.get('f1_micro'):.3f}")
 

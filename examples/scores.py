@@ -53,8 +53,8 @@ def save_picture(path: str, by_label: dict, pooled: object) -> None:
     from streameval.plots import plot_roc
 
     figure = Figure(figsize=(5.2, 5.2), layout="constrained")
-    shown = {"all labels": pooled, "Class4": by_label["Class4"], "Class9": by_label["Class9"]}
-    plot_roc(shown, background=by_label.values(), ax=figure.subplots(), title="Yeast, classifier chain")
+    chosen = {"all labels": pooled, "Class4": by_label["Class4"], "Class9": by_label["Class9"]}
+    plot_roc(chosen, background=by_label.values(), ax=figure.subplots(), title="Yeast, classifier chain")
     figure.savefig(path, dpi=150)
 
 

@@ -38,9 +38,9 @@ def main() -> None:
     total = evaluate(df, "actual", "predicted")
     print(total.report())
 
-    alone = se.Evaluator()
-    alone.update_many([row[0] for row in rows], [row[1] for row in rows])
-    print(f"same bytes as one process  {total.to_bytes() == alone.to_bytes()}\n")
+    whole = se.Evaluator()
+    whole.update_many([row[0] for row in rows], [row[1] for row in rows])
+    print(f"same bytes as one process  {total.to_bytes() == whole.to_bytes()}\n")
 
     print(evaluate(df, "actual", "predicted", metrics=["f1_micro", "f1_samples"], by="language").report())
     by_key = evaluate_by_key(df, "actual", "predicted", keys="language", metrics=["f1_micro"])
