@@ -130,10 +130,9 @@ def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[An
             if not file.is_file():
                 raise InputError(f"{quoted(str(file), 300)} is a folder; give a pattern or paths of files")
         return _read, [str(file.absolute()) for file in files]
-    if isinstance(collection, Delayed):
-        return _counted, [collection]
-    if isinstance(collection, list | tuple) and all(isinstance(part, Delayed) for part in collection):
-        return _counted, collection
+    parts = [collection] if isinstance(collection, Delayed) else collection
+    if isinstance(parts, list | tuple) and all(isinstance(part, Delayed) for part in parts):
+        return _counted, parts
     if dask.is_dask_collection(collection) and hasattr(collection, "map_partitions"):
         if hasattr(collection, "columns"):
             _check(collection, job)
