@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
     "Conflict", "CounterOverflowError", "DataWarning", "DependencyError", "FormatError", "InputError", "LabelError",
     "MergeError", "MetricError", "RevertError", "StreamevalError",
 ]  # fmt: skip
 
+P = ParamSpec("P")
+R = TypeVar("R")
 PublicT = TypeVar("PublicT", bound=type)
 
 HOMES: dict[type, str] = {}
@@ -76,8 +80,43 @@ class CounterOverflowError(StreamevalError, OverflowError):
     """A count would pass 2**63 - 1."""
 
 
+class _Deferring(threading.local):
+    warns: bool | None = None
+    """Whether a warning ends the call, is dropped as it was issued before, or, with None, is issued at once."""
+
+
+class _Deferred(Exception):  # noqa: N818  # which nobody sees
+    """Ends a call that holds guards, so that its warning is issued while none is held."""
+
+
+_deferring = _Deferring()
+
+
+def warning_first(change: Callable[P, R], /, *args: P.args, **keywords: P.kwargs) -> R:
+    """Call what holds guards and runs no code of the user; if it warns, warn before anything changes, then call it."""
+    if _deferring.warns is not None:
+        return change(*args, **keywords)
+    _deferring.warns = True
+    try:
+        return change(*args, **keywords)
+    except _Deferred as deferred:
+        message = str(deferred)
+    finally:
+        _deferring.warns = None
+    warn(message)
+    _deferring.warns = False
+    try:
+        return change(*args, **keywords)
+    finally:
+        _deferring.warns = None
+
+
 def warn(message: str) -> None:
     """Issue a `DataWarning` for the line that called the package. Filters can be code of the user."""
+    if _deferring.warns is not None:
+        if _deferring.warns:
+            raise _Deferred(message)
+        return
     home, frame, level = str(Path(__file__).parent), sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         frame, level = frame.f_back, level + 1

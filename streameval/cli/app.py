@@ -46,6 +46,7 @@ Threshold = Annotated[
     typer.Option("--threshold", "-t", metavar="NUMBER", help="Predict labels that reach it; or a .json file."),
 ]
 ZeroDivision = Annotated[float | None, typer.Option("--zero-division", metavar="NUMBER", help="0/0 is 0, 1 or nan.")]
+LabelLimit = Annotated[int | None, typer.Option("--label-limit", metavar="N", min=1, help="At most N labels.")]
 LastRows = Annotated[
     int | None, typer.Option("--window", "-w", metavar="N", min=1, max=2**31 - 1, help="Also the last N rows.")
 ]
@@ -87,6 +88,7 @@ def evaluate(
     beta: Beta = None,
     threshold: Threshold = None,
     zero_division: ZeroDivision = None,
+    label_limit: LabelLimit = None,
     window: LastRows = None,
     how: How = Format.table,
     raw: Raw = False,
@@ -103,7 +105,7 @@ def evaluate(
     check_outputs({"--save": save, "--report": report}, inputs, force)
     columns = {"actual": actual, "predicted": predicted, "scores": scores, "weight": weight, "mask": mask}
     read = {**columns, "by": names_of(by)}
-    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window)
+    counting = counting_of(read, names_of(metrics), beta, threshold, zero_division, sep, skip_bad, window, label_limit)
     state = counting.state
 
     def result() -> Result:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from streameval.cli.reading import Arguments, Block, Source, UserError
-from streameval.errors import DependencyError, StreamevalError
+from streameval.errors import DependencyError, LabelError, StreamevalError
 from streameval.tabular.columns import Columns
 from streameval.tabular.job import State
 from streameval.windows.sliding import Rolling
@@ -56,6 +56,8 @@ class Counting:
 
     def _bad(self, place: str, error: StreamevalError) -> None:
         text = self.columns.describe(str(error)).replace(", row 0 of the batch", "")
+        if isinstance(error, LabelError):  # which speaks of arguments that are options here, or that there are not
+            text = text.partition(", or declare the labels")[0].replace("label_limit", "--label-limit")
         column = getattr(error, "column", None)
         reason = f"{place}{'' if column is None else f':{column}'}: {text}"
         if not self.skip:

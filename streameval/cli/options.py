@@ -80,6 +80,7 @@ def counting_of(
     sep: str = "|",
     skip_bad: bool = False,
     size: int | None = None,
+    label_limit: int | None = None,
 ) -> Counting:
     """What counts the rows, whose columns are named as `Job.of` does, and the last ``size`` of them."""
     scored, by = columns["scores"] is not None, columns["by"]
@@ -100,7 +101,7 @@ def counting_of(
     for spec in () if scored else specs:
         if reads_scores(entry_of(spec.name)):
             raise UserError(f"{spec.key} requires scores; name their column with --scores")
-    empty = Evaluator(specs, threshold=_threshold(threshold))
+    empty = Evaluator(specs, threshold=_threshold(threshold), label_limit=label_limit)
     job = Job.of(empty, **columns)
     window = None if size is None else Rolling(empty, size=size)
     return Counting(job.fresh(), job.columns, sep, window=window, skip=skip_bad)

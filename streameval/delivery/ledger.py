@@ -12,7 +12,15 @@ from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences
 from streameval.kernel.backend import commit
-from streameval.progressive.states import AnyState, StateT, check_class, check_compatible, check_empty, restored
+from streameval.progressive.states import (
+    AnyState,
+    StateT,
+    check_class,
+    check_compatible,
+    check_empty,
+    restored,
+    without_limit,
+)
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import quoted, suggestion
 from streameval.wire.envelope import LEDGER
@@ -102,7 +110,10 @@ class Ledger(Mergeable, Generic[StateT]):
         else:
             check_class(evaluator, "Ledger.put")
             state = evaluator.copy()  # of one moment
-            data = state.to_bytes()
+            data = b""
+        plain = without_limit(state)  # a shard may come again with another limit
+        if plain is not state or not data:
+            data = plain.to_bytes()
         fresh = _template_of(state) if self._template is None else None
         added = SavedSum({name: ShardVersion(epoch, sequence, digest(data))}, data)
         with self._guard:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from streameval.errors import FormatError, StreamevalError
+from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import states_of
 from streameval.inputs import Reader, checked_weight, read_many, read_one
 from streameval.kernel.types import DONE, OTHER
@@ -23,8 +24,8 @@ FEW = 512  # labels, up to which it is quicker to take all of them over than to 
 _FIRST = 500  # examples whose labels are registered before it is tried whether there are more
 
 
-Reading: TypeAlias = tuple[Any, Any, Any, Any]
-"""Where an example was read, with a part and its two sides if it is plain, or what was read."""
+Reading: TypeAlias = tuple[LabelIndex, Example]
+"""An example, and the labels in whose columns it was read."""
 
 
 class Core:
@@ -64,31 +65,23 @@ class Core:
 
     # -- one example --------------------------------------------------------------------------------------------------
 
-    def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        """One example, for `prepare`. To read it can run code of the user; it may register labels."""
-        part: Part | int = OTHER
-        if mask is None and type(weight) in NUMBERS and weight == 1 and self.fast_path and self.weights.value is None:
-            labels = self.labels
-            part = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, 1)
-            if not isinstance(part, int):
-                return self, part, y_true, y_pred
-            if part > OTHER:
-                raise self.decisions.declined(part)
-        return self, None, self.read_one(y_true, y_pred, weight, mask), None
-
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
-        source, part, *_ = reading
-        if part is not None and sign > 0 and source is self and self.weights.value is None:
-            return [part]
         return self.states.prepare([(self.example(reading), sign)])
 
     def example(self, reading: Reading) -> Example:
         """The example in the columns of these states; the guard is held."""
-        source, part, example, y_pred = reading
-        if part is not None:  # it is plain, so that to read it runs no code of the user
-            example = source.read_one(example, y_pred, 1.0, None)
-        return self.states.taken(example, source.labels)
+        return self.states.taken(reading[1], reading[0])
+
+    def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
+        """Prepare an unweighted example straight from what the user gave, if it is of a common form."""
+        labels = self.labels
+        if not self.fast_path or self.weights.value is not None:
+            raise Declined
+        part = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
+        if type(part) is not int:
+            return part
+        raise self.decisions.declined(part) if part > OTHER else Declined
 
     def fast_count(self, y_true: object, y_pred: object, sign: int) -> bool:
         """Count one unweighted example straight from what the user gave, if it is of a common form."""
@@ -112,19 +105,20 @@ class Core:
             raise self.decisions.declined(code)
         return bool(code == DONE)
 
-    def read_one(self, y_true: object, y_pred: object, weight: object, mask: object) -> Example:
-        """One example as the states read it; may register labels, changes nothing else."""
+    def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
+        """One example as the states read it; may run code of the user, and register labels."""
         heavy, labels, placed = checked_weight(weight), self.labels, None
         if mask is None and not isinstance(self.config.threshold, tuple):
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, y_pred, self.threshold)
         if placed is None:  # not of a form that the kernel reads
-            return read_one(y_true, y_pred, mask, heavy, Reader(self.config, labels))
+            return labels, read_one(y_true, y_pred, mask, heavy, Reader(self.config, labels))
         if not self.scored:
-            return Example(placed[0], placed[1], heavy)
+            return labels, Example(placed[0], placed[1], heavy)
         slots, key, true, ranked, scores = placed
         weights = None if heavy == 1.0 else np.array([heavy])
-        return Example(slots, key, heavy, Ragged(1, true, weights=weights, ranked=ranked, scores=scores))
+        scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
+        return labels, Example(slots, key, heavy, scored)
 
     # -- many examples ------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from streameval.errors import FormatError, MetricError
+from streameval.errors import FormatError, MetricError, StreamevalError
 from streameval.evaluation.core import FEW, NUMBERS, Core, Reading, restored_states
 from streameval.evaluation.encoding import Saved, decode, encode
-from streameval.evaluation.guarding import Change, changes, combines, reads
+from streameval.evaluation.guarding import Change, changes, combines, make, reads
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for
 from streameval.evaluation.value import Mergeable
 from streameval.kernel.backend import commit
@@ -119,9 +119,11 @@ class Accumulator(Mergeable):
     def _count(self, y_true: object, y_pred: object, weight: object, mask: object, sign: int) -> None:
         """Count one example of any form, or take it back with sign -1."""
         reading = self._read(y_true, y_pred, weight, mask)
+        if len(reading[0]) > reading[0].look:  # it may be warned of
+            make([(self, reading, sign)])
+            return
         with self._guard:
-            core = self._core
-            core.states.root.commit(core.prepare(reading, sign))
+            commit.Root.commit(self._core.prepare(reading, sign))
 
     def _read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read one example, which may run code of the user."""
@@ -140,7 +142,15 @@ class Accumulator(Mergeable):
         reading = self._read(y_true, y_pred, weight, mask)
         if sign < 0:
             self._spend(1)
-        return (self._guard,), lambda: self._core.prepare(reading, sign)
+        return self, reading, sign
+
+    def _prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
+        """Prepare what `_change` read; the guard is held until the commit."""
+        return self._core.prepare(reading, sign)
+
+    def _prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> list[Part]:
+        """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
+        return [self._core.prepare_plain(y_true, y_pred, sign)]
 
     def _spend(self, unused: int, *, guarded: bool = False) -> None:
         """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
@@ -149,15 +159,16 @@ class Accumulator(Mergeable):
             with self._guard.reading if guarded else self._guard:
                 self._compact()
 
-    def _merging(self, other: Self, sign: int) -> Change:
-        """What `merge` does, or `unmerge` with sign -1, by another object that nobody changes meanwhile."""
-        self._check_compatible(other, "merge" if sign > 0 else "unmerge")
-        prepare = "prepare_merge" if sign > 0 else "prepare_unmerge"
-        return (self._guard,), lambda: getattr(self._core.states, prepare)(other._core.states)
+    def _prepare_combined(self, other: Self, verb: str) -> list[Part]:
+        """Prepare what `merge` or `unmerge` does, by an object that nobody changes meanwhile; the guard is held."""
+        mine, theirs = self._core.states, other._core.states
+        return mine.prepare_merge(theirs) if verb == "merge" else mine.prepare_unmerge(theirs)
 
     def _merge(self, states: StateSet) -> None:
         """Add all that states have counted, which nobody else changes; the guard is held."""
         self._core.states.root.commit(self._prepare_merge(states))
+
+    _merge_warning_first = changes(_merge)
 
     def _prepare_merge(self, states: StateSet) -> list[Part]:
         """Prepare that all that states have counted is added, by a commit that follows at once; the guard is held."""
@@ -202,6 +213,9 @@ class Accumulator(Mergeable):
         if not (fast and gathered.fast_update_many(y_true, y_pred)):
             for batch in gathered.read_many(y_true, y_pred, weights, mask, threads):
                 gathered.states.count(batch, threads)
+        if len(self._core.labels) + len(gathered.labels) > self._core.labels.look:  # it may be warned of
+            self._merge_warning_first(gathered.states)
+            return
         with self._guard:
             self._merge(gathered.states)
 
@@ -286,12 +300,16 @@ class Accumulator(Mergeable):
     def tables(self, state: str) -> Any:
         """What the functions of `streameval.metrics` that need more than counts of decisions read.
 
-        It must not be used once more examples are counted. `MetricError` if there is no such state.
+        Once the object has changed they refuse what they have not read before. `MetricError` if there is no such state.
         """
         if state not in KINDS:
             known = ", ".join(map(repr, KINDS))
             raise MetricError(f"tables() has {known}, not {quoted(state)}{suggestion(state, KINDS)}")
-        return self._views().named(state, f"tables({state!r})")
+        view = self._views().named(state, f"tables({state!r})")
+        for name in ("_state", "_pairs"):
+            if hasattr(view, name):
+                setattr(view, name, _Unchanged(getattr(view, name), self._guard))
+        return view
 
     @reads
     def per_label(self) -> LabelTable:
@@ -349,6 +367,18 @@ class Accumulator(Mergeable):
             raise FormatError(f"the bytes are damaged: their states are not those that {_names(specs)} require")
         core = Core(config, restored_states(config, saved.contents))
         return cls.__new__(cls)._set(specs, config, core)
+
+
+class _Unchanged:
+    """A state that refuses to be read once its object has changed."""
+
+    def __init__(self, state: Any, guard: commit.Guard) -> None:
+        self._state, self._guard, self._version = state, guard, guard.version
+
+    def __getattr__(self, name: str) -> Any:
+        if self._guard.version != self._version or self._state.root.guard is not self._guard:
+            raise StreamevalError("the state has changed; call tables() again")
+        return getattr(self._state, name)
 
 
 # -- for holders of evaluators and metrics: windows and slices --------------------------------------------------------

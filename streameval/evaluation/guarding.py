@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
+from streameval.errors import warning_first
 from streameval.kernel.backend import commit
 from streameval.states.base import Part
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
 
-Change: TypeAlias = tuple[Sequence[commit.Guard], Callable[[], list[Part]]]
-"""What was read of the user's, as a change still to be made: the guards to hold, and what prepares it under these."""
+Change: TypeAlias = tuple[Any, Any, int]
+"""What was read of the user's, as a change still to be made: the object, what its ``_prepare`` takes, and the sign."""
+
+
+class Declined(Exception):  # noqa: N818  # which nobody sees
+    """Raised by ``_prepare_plain``, which runs no code of the user, where an example is of no form for that."""
 
 
 def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
     """Make all of several changes, or none of them; and commit parts of the caller's, who holds their guard."""
-    guards, prepared = list[commit.Guard](), list(parts)
-    for held, _ in changes:
-        guards += held
-    with guards[0] if len(guards) == 1 else commit.Guards(guards):
-        for _, prepare in changes:
-            prepared += prepare()
-        commit.Root.commit(prepared)
+    warning_first(_make, changes, [*parts])
+
+
+def _make(changes: Sequence[Change], parts: list[Part]) -> None:
+    with _guards(changes):
+        commit.Root.commit(parts + [part for one, reading, sign in changes for part in one._prepare(reading, sign)])
 
 
 def rehearse(changes: Sequence[Change]) -> None:
     """Raise what `make` would raise now."""
-    with commit.Guards([guard for guards, _ in changes for guard in guards]):
-        for _, prepare in changes:
-            prepare()
+    with _guards(changes):
+        for one, reading, sign in changes:
+            one._prepare(reading, sign)
+
+
+def _guards(changes: Sequence[Change]) -> commit.Guards:
+    return commit.Guards([guard for one, _, _ in changes for guard in guards_of(one)])
 
 
 def apart(change: Change, changes: Sequence[Change]) -> bool:
     """Whether a change can be made with others: it is of none of their objects, as it has to see what they make."""
-    return not any(guard in guards for guards, _ in changes for guard in change[0])
+    return not any(guard in guards_of(one) for one, _, _ in changes for guard in guards_of(change[0]))
 
 
 def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -52,25 +61,33 @@ def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P],
 
 
 def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that changes the object and runs no code of the user."""
+    """A method that changes the object and runs no code of the user, or changes nothing."""
 
-    @wraps(method)
-    def change(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
+    def guarded(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
         with self._guard:  # type: ignore[attr-defined]
             return method(self, *args, **keywords)
 
-    return change
+    return _first(method, guarded)
 
 
 def combines(method: Callable[[S, S], R]) -> Callable[[S, S], R]:
     """A method that changes the object by another one, which may be the same; both are held."""
 
-    @wraps(method)
-    def combine(self: S, other: S) -> R:
+    def guarded(self: S, other: S) -> R:
         with commit.Guards((self._guard,), guards_of(other)):  # type: ignore[attr-defined]
             return method(self, other)
 
-    return combine
+    return _first(method, guarded)
+
+
+def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:
+    """The guarded form of a method, which warns before it holds guards."""
+
+    @wraps(method)
+    def change(*args: Q.args, **keywords: Q.kwargs) -> R:
+        return warning_first(guarded, *args, **keywords)
+
+    return change
 
 
 def held(*holders: object) -> commit.Guards:
@@ -79,9 +96,9 @@ def held(*holders: object) -> commit.Guards:
 
 
 def guards_of(holder: object) -> tuple[commit.Guard, ...]:
-    """The guard of an object; none where it is anything else, which is for others to refuse."""
+    """The guards of an object, and of what it counts with; none where it is anything else, which others refuse."""
     guard = getattr(holder, "_guard", None)
-    return (guard,) if isinstance(guard, commit.Guard) else ()
+    return (guard, *getattr(holder, "_inner_guards", ())) if isinstance(guard, commit.Guard) else ()
 
 
 class Turns(Iterator[R]):

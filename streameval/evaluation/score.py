@@ -26,14 +26,14 @@ def score(  # type: ignore[overload-overlap]  # a string is one metric, not a li
     y_true: object, y_pred: object, metrics: MetricLike, *, weights: ArrayLike | None = None,
     mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
     nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
-    threads: int = 1,
+    label_limit: int | None = None, threads: int = 1,
 ) -> float | dict[Label, float]: ...  # fmt: skip
 @overload
 def score(
     y_true: object, y_pred: object, metrics: Iterable[MetricLike] | None = None, *, weights: ArrayLike | None = None,
     mask: object = None, labels: Iterable[Label] | None = None, unknown: Unknown = "error", threshold: Threshold = None,
     nan: Nan = "error", ties: Ties = "shared", inverse_propensities: Mapping[Label, float] | None = None,
-    threads: int = 1,
+    label_limit: int | None = None, threads: int = 1,
 ) -> Scores: ...  # fmt: skip
 def score(
     y_true: object,
@@ -48,6 +48,7 @@ def score(
     nan: Nan = "error",
     ties: Ties = "shared",
     inverse_propensities: Mapping[Label, float] | None = None,
+    label_limit: int | None = None,
     threads: int = 1,
 ) -> object:
     """Metrics of examples that are all at hand, as a fresh `Evaluator` finds them.
@@ -60,7 +61,7 @@ def score(
     metrics
         One metric, as a name such as ``"f1_macro"``, a spec or a metric object, or several of them. None for those
         that an `Evaluator` has by itself.
-    labels, unknown, threshold, nan, ties, inverse_propensities
+    labels, unknown, threshold, nan, ties, inverse_propensities, label_limit
         As for `Evaluator`.
 
     Returns
@@ -93,7 +94,7 @@ def score(
     chosen = DEFAULT_METRICS if metrics is None else [metrics] if single else metrics
     counts = Evaluator(
         cast("Iterable[MetricLike]", chosen), labels=labels, unknown=unknown, threshold=threshold, nan=nan, ties=ties,
-        inverse_propensities=inverse_propensities,
+        inverse_propensities=inverse_propensities, label_limit=label_limit,
     )  # fmt: skip
     refuse_rows(y_true, "y_true")
     if not counts.reads_scores:

@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError, LabelError
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config
-from streameval.schema.labels import Label, LabelIndex, distinct, is_unicode, key_of, normalise
+from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
 from streameval.schema.text import quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
@@ -38,7 +38,8 @@ class Reader:
         self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
         self.reads_scores = config.threshold is not None  # to compare numbers in ``y_pred`` with it
         bound = config.threshold
-        self._thresholds: dict[Label, float] | None = dict(bound) if isinstance(bound, tuple) else None
+        of_keys = {key_of(label): value for label, value in bound} if isinstance(bound, tuple) else None
+        self._thresholds: dict[Key, float] | None = of_keys
         self._threshold: float = 0.0 if bound is None or isinstance(bound, tuple) else bound
 
     @property
@@ -156,7 +157,7 @@ class Reader:
         """The threshold of one label. Only asked when scores are read."""
         if self._thresholds is None:
             return self._threshold
-        value = self._thresholds.get(normalise(label))
+        value = self._thresholds.get(key_of(normalise(label)))
         if value is None:
             if self.config.unknown == "ignore":
                 return 0.0  # the label is dropped, whatever its score

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from streameval.errors import FormatError, InputError
-from streameval.evaluation.guarding import held
+from streameval.evaluation.guarding import guards_of, held
 from streameval.evaluation.value import Saveable, differences, parameter_differences
 from streameval.kernel.backend import commit
 from streameval.progressive.states import check_class, restored
@@ -47,6 +47,10 @@ class Holder(Saveable):
 
     def _contents(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_guard"}
+
+    @property
+    def _inner_guards(self) -> list[commit.Guard]:
+        return [guard for target in self._held().values() for guard in guards_of(target.evaluator)]
 
     @abstractmethod
     def _held(self) -> Mapping[str, Target]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from streameval.errors import InputError, public
-from streameval.evaluation.guarding import Change, changes, make, reads
+from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.guarding import Change, Declined, changes, make, reads
 from streameval.kernel.backend import commit
 from streameval.progressive.holder import Holder
 from streameval.progressive.predictions import Predictions, Row, compact_copy, from_compact
@@ -128,11 +128,10 @@ class Pending(Holder, Generic[EvaluatorT]):
             self._is_old(t, t)  # so that a time of the wrong kind is refused before it waits
         if self._strict:
             _bytes_of(key, (row, t), Predictions())
-        with suppress(TypeError):  # which is said below
-            hash(key)  # before the guard is held, as it may run code of the user
+        self._waiting_at(key, t, claimed=True)  # before the guard is held, as a hash may run code of the user
         with self._guard:
             self._carry_over()
-            now = self._at(t)
+            now = self._cell.value[0] if t is None else self._at(t)
             if self._waiting_at(key, now, claimed=True) is not None:
                 raise InputError(
                     f"a prediction waits under key {quoted(key)} already; give each prediction a key of its own"
@@ -167,6 +166,8 @@ class Pending(Holder, Generic[EvaluatorT]):
             If ``late="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if the evaluator
             refuses the truth. Nothing has changed then.
         """
+        if mask is None and t is None and type(weight) in NUMBERS and weight == 1 and self._count_plain(key, y_true):
+            return
         target, entry = self._target, None
         while True:
             before, status, now = entry, self._cell.value, self._at(t)
@@ -186,6 +187,26 @@ class Pending(Holder, Generic[EvaluatorT]):
                     return
             if self._claim(key, entry, lambda: target.update(y_true, y_pred, **how), t):  # noqa: B023  # at once
                 return
+
+    def _count_plain(self, key: Hashable, y_true: object) -> bool:
+        """Count an unweighted example that runs no code of the user, if it is one that waits, in as few steps."""
+        target = self._target
+        entry = None if target.plain is None or self._max_age is not None else self._waiting_at(key, None)
+        if entry is None:
+            return False
+        y_pred = from_compact(entry[0])
+        try:
+            with commit.Guards((self._guard, target.evaluator._guard)):  # type: ignore[attr-defined]  # one of ours
+                self._carry_over()
+                there = self._waiting.get(key) is entry
+                parts = target.plain(y_true, y_pred) if there and target.plain else []
+                if parts:
+                    status = (*self._cell.value[:4], ((key, entry),), ())
+                    commit.Root.commit([*parts, self._cell.prepare_store(status)])
+                    del self._waiting[key]
+        except Declined:
+            return False
+        return bool(parts)
 
     def _claim(self, key: Hashable, entry: _Entry, count: Callable[[], object], t: Any) -> bool:
         """Let an evaluator that can only count do so, unless another thread has the prediction by now."""

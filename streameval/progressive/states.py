@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from streameval.errors import InputError, MergeError
@@ -51,6 +52,20 @@ def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
     if state.to_bytes() != state._fresh().to_bytes():
         this = f"this {type(state).__name__} has counted already"
         raise InputError(f"{name} starts {start}, but {this}; give one that has counted nothing{advice}")
+
+
+def without_limit(state: Any) -> Any:
+    """The same content without ``label_limit``, which is no part of what was counted; to be written, not to count."""
+    name = next((name for name in ("_template", "_empty") if hasattr(state, name)), None)  # of a window, of slices
+    inner: Any = state if name is None else getattr(state, name)
+    if inner._config.label_limit is None:
+        return state
+    twin = state.copy()
+    if name is None:
+        twin._config = replace(twin._config, label_limit=None)
+    else:
+        setattr(twin, name, without_limit(inner))
+    return twin
 
 
 def check_compatible(fresh: Any, state: Any, context: str) -> None:

@@ -13,6 +13,7 @@ from streameval.evaluation.guarding import Change, held
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
+from streameval.states.base import Part
 from streameval.windows.base import Window
 
 Values: TypeAlias = dict[str, float | dict[Label, float]]
@@ -25,10 +26,10 @@ _INNER = ("evaluator", "_template", "metric")
 class Target:
     """The methods of one evaluator, and the keywords that they take.
 
-    ``change`` and ``revert`` are None where it can only count, and where it cannot take back what it counted.
+    ``change`` and ``plain`` are None where it can only count, ``revert`` where it cannot take back what it counted.
     """
 
-    __slots__ = ("_mask", "_name", "_needs_t", "_t", "_weight", "change", "evaluator", "revert", "update")
+    __slots__ = ("_mask", "_name", "_needs_t", "_t", "_weight", "change", "evaluator", "plain", "revert", "update")
 
     def __init__(self, evaluator: object, name: str = "evaluator") -> None:
         if inspect.isclass(evaluator):
@@ -53,6 +54,7 @@ class Target:
         if isinstance(evaluator, Window):  # the same class may be of examples or of time
             self._t = self._needs_t = evaluator.timed
         self.change = changing(evaluator)
+        self.plain: Callable[..., list[Part]] | None = self.change and getattr(evaluator, "_prepare_plain", None)
         revert = getattr(evaluator, "revert", None)
         self.revert = revert if callable(revert) and not accepted.keys() - _keywords(revert).keys() else None
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streameval.errors import InputError, MetricError, public
-from streameval.evaluation.guarding import Change, apart, make, reads, rehearse
+from streameval.evaluation.core import NUMBERS
+from streameval.evaluation.guarding import Change, Declined, apart, make, reads, rehearse
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
@@ -98,14 +99,32 @@ class Trace(Holder):
         InputError
             If any of the evaluators refuses the example. None of them has counted it then.
         """
-        changes, foreign = self._read(y_true, y_pred, weight, mask, t)
-        if foreign:
-            self._count(foreign, changes, (y_true, y_pred), (weight, mask, t))
-        else:
-            with self._guard:
-                make(changes, self._prepare(t))
+        plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1
+        if not (plain and self._count_plain(y_true, y_pred)):
+            changes, foreign = self._read(y_true, y_pred, weight, mask, t)
+            if foreign:
+                self._count(foreign, changes, (y_true, y_pred), (weight, mask, t))
+            else:
+                make([(self, (t, changes), 1)])
         if not self._status.value[0] % self._every:
             self._write_due()
+
+    def _count_plain(self, y_true: object, y_pred: object) -> bool:
+        """Count an unweighted example that runs no code of the user, if it is one and all evaluators can read it."""
+        guards = [self._guard]
+        for target in self._targets.values():
+            if target.plain is None:
+                return False
+            guards.append(target.evaluator._guard)  # type: ignore[attr-defined]  # one of ours
+        try:
+            with commit.Guards(guards):
+                parts = self._prepare((None, ()))
+                for target in self._targets.values():
+                    parts += target.plain(y_true, y_pred)  # type: ignore[misc]  # it is there
+                commit.Root.commit(parts)
+        except Declined:
+            return False
+        return True
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: object = None
@@ -114,8 +133,7 @@ class Trace(Holder):
         changes, foreign = self._read(y_true, y_pred, weight, mask, t)
         if foreign:
             return None
-        guards = self._guard, *(guard for guards, _ in changes for guard in guards)
-        return guards, lambda: [*self._prepare(t), *(part for _, prepare in changes for part in prepare())]
+        return self, (t, changes), 1
 
     def _read(
         self, y_true: object, y_pred: object, weight: object, mask: object, t: object
@@ -133,8 +151,9 @@ class Trace(Holder):
                 foreign.append(target)
         return changes, foreign
 
-    def _prepare(self, t: object) -> list[Part]:
-        """Prepare that there is one more example; the guard is held, until the commit."""
+    def _prepare(self, reading: tuple[object, Sequence[Change]], sign: int = 1) -> list[Part]:  # noqa: ARG002
+        """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
+        t, changes = reading
         examples, moment = self._status.value
         if not examples % self._every:
             self._written = self._rows
@@ -143,7 +162,10 @@ class Trace(Holder):
             if self._strict:
                 put_value(Sink(), t, SPAN, "t")
             moment = t
-        return [self._status.prepare_store((examples + 1, moment))]
+        parts = [self._status.prepare_store((examples + 1, moment))]
+        for one, what, times in changes:
+            parts += one._prepare(what, times)
+        return parts
 
     def _count(
         self,
@@ -168,13 +190,11 @@ class Trace(Holder):
             for target in counted:
                 target.update(*pair, **target.keywords(*how))
                 done.append(target)
-            with self._guard:
-                make(changes, self._prepare(how[2]))
+            make([(self, (how[2], changes), 1)])
         except BaseException as error:
             if irreversible and irreversible[0] in done:  # for good, so ours count as well
                 if len(done) < len(counted):
-                    with self._guard:
-                        make(changes, self._prepare(how[2]))
+                    make([(self, (how[2], changes), 1)])
             elif len(done) < len(counted) or isinstance(error, Exception):
                 for target in done[: len(reversible)]:
                     target.evaluator.revert(*pair, **target.keywords(*how))  # type: ignore[attr-defined]

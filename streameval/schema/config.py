@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.schema.labels import Label, in_order, keys_of, normalise
+from streameval.schema.labels import Label, in_order, key_of, keys_of, normalise
 from streameval.schema.text import check_number, number_or_none, quoted, suggestion
 
 Unknown: TypeAlias = Literal["error", "ignore", "add"]
@@ -200,11 +200,11 @@ def _threshold(
                 f"{'no declared' if labels is None else len(labels)} labels; give one per label, or a mapping"
             )
         pairs = list(zip(labels, values, strict=True))
-    known, declared = dict(pairs), frozenset(labels or ())
-    if missing := [label for label in labels or () if label not in known]:
+    known, declared = {key_of(label) for label, _ in pairs}, frozenset(keys_of(labels or ()))
+    if missing := [label for label in labels or () if key_of(label) not in known]:
         raise InputError(f"threshold has no value for label {missing[0]!r}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
-        pairs = [(label, value) for label, value in pairs if label in declared]
+        pairs = [(label, value) for label, value in pairs if key_of(label) in declared]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
 
 

@@ -13,7 +13,7 @@ from streameval.evaluation.core import NUMBERS, Reading
 from streameval.evaluation.counting import Accumulator, core_of, saved_empty
 from streameval.evaluation.encoding import put_empty, take_empty
 from streameval.evaluation.evaluator import MetricLike
-from streameval.evaluation.guarding import Change, changes, combines, make, reads
+from streameval.evaluation.guarding import Declined, changes, combines, reads
 from streameval.evaluation.holding import Answer, answer_of, saved_template, template_of
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.value import Mergeable, differences, parameter_differences
@@ -146,12 +146,15 @@ class Sliced(Mergeable, Generic[A]):
         where
             The value of each name that slices are by; other names may be in it too.
         """
-        if len(self._slices) == 1 and mask is None and type(weight) in NUMBERS and weight == 1:
-            (key,) = self._keys(where)
-            part = self._slices[0].slices.get(key)
-            if part is not None and core_of(part).fast_count(y_true, y_pred, 1):
+        keys = self._keys(where)
+        if mask is None and type(weight) in NUMBERS and weight == 1:
+            if len(keys) == 1:
+                part = self._slices[0].slices.get(keys[0])
+                if part is not None and core_of(part).fast_count(y_true, y_pred, 1):
+                    return
+            elif self._count_plain(keys, y_true, y_pred):
                 return
-        make([self._change(y_true, y_pred, where=where, weight=weight, mask=mask)])
+        self._count(keys, y_true, y_pred, weight, mask, 1)
 
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None
@@ -164,17 +167,29 @@ class Sliced(Mergeable, Generic[A]):
             If the counts show that no such example was counted; or if it is the last one of its slice while others
             have no room: which of them would now have a slice is not known any more. Nothing has changed then.
         """
-        make([self._change(y_true, y_pred, where=where, weight=weight, mask=mask, sign=-1)])
+        self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
-    def _change(
-        self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: float = 1.0, mask: object = None,
-        sign: int = 1,
-    ) -> Change:  # fmt: skip
-        """Read one example to be counted, or taken back with sign -1."""
-        keys = self._keys(where)
+    def _count_plain(self, keys: list[Key], y_true: object, y_pred: object) -> bool:
+        """Count an unweighted example that runs no code of the user, if it is one and its slices are there."""
+        parts: list[Part] = []
+        try:
+            with self._guard:
+                for group, key in zip(self._slices, keys, strict=True):
+                    parts += group.slices[key]._prepare_plain(y_true, y_pred)
+                commit.Root.commit(parts)
+        except (Declined, KeyError):
+            return False
+        return True
+
+    def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: float, mask: object, sign: int) -> None:
+        """Count one example of any form, or take it back with sign -1."""
         of_keys = [group.slices.get(key, group.overflow) for group, key in zip(self._slices, keys, strict=True)]
         readings = [part._read(y_true, y_pred, weight, mask) for part in of_keys]
-        return (self._guard,), lambda: self._prepare(keys, readings, sign)
+        self._commit(keys, readings, sign)
+
+    @changes
+    def _commit(self, keys: list[Key], readings: list[Reading], sign: int) -> None:
+        commit.Root.commit(self._prepare(keys, readings, sign))
 
     def _prepare(self, keys: list[Key], readings: list[Reading], sign: int) -> list[Part]:
         places = list(zip(self._slices, keys, strict=True))
@@ -236,16 +251,25 @@ class Sliced(Mergeable, Generic[A]):
         groups = max(len(keys) + 1 for _, keys in groupings)
         examples = Gathered(like, y_true, y_pred, mask, weights, groups)
         while True:  # again only where slices have gone meanwhile
-            parts = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings])
-            with self._guard:
-                before, groupings = groupings, self._grouped(by_axis)
-                if all(then == now for (_, then), (_, now) in zip(before, groupings, strict=True)):
-                    added = [
-                        ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
-                        for (_, keys), of_keys in zip(groupings, parts, strict=True)
-                    ]
-                    self._add(added, len(groupings[0][0]))
-                    return
+            parts, before = examples.counted([(codes, len(keys) + 1) for codes, keys in groupings]), groupings
+            groupings = self._add_counted(parts, before, by_axis)
+            if groupings is before:
+                return
+
+    @changes
+    def _add_counted(
+        self, parts: list[list[A]], before: list[tuple[Any, list[Key]]], by_axis: list[list[Coded]]
+    ) -> list[tuple[Any, list[Key]]]:
+        """Add what was counted by slices, if these are the present ones, which are returned."""
+        groupings = self._grouped(by_axis)
+        if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
+            return groupings
+        added = [
+            ({key: part for key, part in zip(keys, of_keys, strict=False) if part.examples}, of_keys[-1])
+            for (_, keys), of_keys in zip(before, parts, strict=True)
+        ]
+        self._add(added, len(before[0][0]))
+        return before
 
     def _grouped(self, by_axis: list[list[Coded]]) -> list[tuple[Any, list[Key]]]:
         return [_grouped(group, columns) for group, columns in zip(self._slices, by_axis, strict=True)]

@@ -27,7 +27,7 @@ class RecentExamples:
     """The last examples of batches, in the columns of their reader; with their scores if states read them."""
 
     def __init__(self, labels: LabelIndex, size: int, *, scored: bool) -> None:
-        self._labels, self._size, self._scored = labels, size, scored
+        self._labels, self.size, self._scored = labels, size, scored
         self._parts: list[Examples] = []
         self._stored = 0
         self.examples = 0
@@ -35,11 +35,11 @@ class RecentExamples:
     def add(self, batch: Batch) -> None:
         """Remember a batch that was counted, hence checked."""
         self.examples += batch.examples
-        surplus = max(0, batch.examples - self._size)
+        surplus = max(0, batch.examples - self.size)
         newest = batch.take(slice(surplus, batch.examples)) if surplus else batch
         self._parts.append(Examples.of(newest, self._labels.fixed, scored=self._scored))
         self._stored += newest.examples
-        while self._stored - self._parts[0].size >= self._size:
+        while self._stored - self._parts[0].size >= self.size:
             self._stored -= self._parts.pop(0).size
 
     def recording(self, declared: tuple[Label, ...], stamps: IntArray | None) -> Recording:
@@ -54,8 +54,8 @@ class RecentExamples:
     def newest(self, stamps: IntArray | None) -> Examples:
         """The remembered examples, at most as many as asked; ``stamps`` are those of all examples."""
         examples = self._parts[0] if len(self._parts) == 1 else Examples.joined(self._parts)
-        if examples.size > self._size:
-            examples = examples.taken(np.arange(examples.size - self._size, examples.size))
+        if examples.size > self.size:
+            examples = examples.taken(np.arange(examples.size - self.size, examples.size))
         last = slice(self.examples - examples.size, self.examples)
         return examples._replace(stamps=None if stamps is None else stamps[last])
 

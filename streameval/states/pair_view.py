@@ -26,7 +26,7 @@ class PairTables:
 
     def content(self) -> PairContent:
         """What is held, in canonical order."""
-        return self.once("content", self._pairs.content)
+        return self.once("content", lambda: self._pairs.content())  # not before it is needed
 
     def once(self, name: Any, make: Callable[[], Made]) -> Made:
         """What several metrics read, made when the first of them asks for it."""

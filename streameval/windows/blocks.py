@@ -13,7 +13,7 @@ from streameval.errors import FormatError, InputError, MergeError, RevertError
 from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import compacted, core_of, from_contents
 from streameval.evaluation.encoding import put_states, take_states
-from streameval.evaluation.guarding import Change, changes, combines, make, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FloatArray, IntArray
@@ -200,7 +200,12 @@ class Blocks(Window[A]):
         block = state.blocks.get(place.number)
         plain = mask is None and type(weight) in NUMBERS and weight == 1 and not self._fades
         if not (plain and block is not None and core_of(block).fast_count(y_true, y_pred, 1)):
-            make([self._change_at(time, block, y_true, y_pred, weight, mask, t)])
+            reading = self._reading(block, y_true, y_pred, weight, mask), time, weight, t
+            self._count(reading)
+
+    @changes
+    def _count(self, reading: tuple[Reading, _Time, float, Time | None]) -> None:
+        commit.Root.commit(self._prepare(reading))
 
     def _change(
         self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None, t: Time | None = None
@@ -208,7 +213,7 @@ class Blocks(Window[A]):
         """Read what `update` counts."""
         time = self._time(t)
         state, _, place = self._where(time, t)
-        return self._change_at(time, state.blocks.get(place.number), y_true, y_pred, weight, mask, t)
+        return self, (self._reading(state.blocks.get(place.number), y_true, y_pred, weight, mask), time, weight, t), 1
 
     def _time(self, t: Time | None) -> _Time:
         if (t is None) is self._clock.timed:
@@ -225,14 +230,22 @@ class Blocks(Window[A]):
             self._check_late(place.number, state.newest, "t")
         return state, key, place
 
-    def _change_at(
-        self, time: _Time, block: A | None, y_true: object, y_pred: object, weight: float, mask: object, t: Time | None
-    ) -> Change:
+    def _reading(self, block: A | None, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """Read an example, probably of this block."""
-        reading = core_of(self._template.copy() if block is None else block).read(y_true, y_pred, weight, mask)
-        return (self._guard,), lambda: self._prepare(reading, time, weight, t)
+        return core_of(self._template.copy() if block is None else block).read(y_true, y_pred, weight, mask)
 
-    def _prepare(self, reading: Reading, time: _Time, weight: float, t: Time | None) -> list[Part]:
+    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
+        """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
+        if self.timed or self._fades:
+            raise Declined
+        state, _, place = self._where(None, None)
+        if place.number not in state.blocks:
+            raise Declined
+        return state.blocks[place.number]._prepare_plain(y_true, y_pred)
+
+    def _prepare(self, change: tuple[Reading, _Time, float, Time | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
+        """Prepare what `_change` read; the guard is held until the commit."""
+        reading, time, weight, t = change
         state, key, place = self._where(time, t)
         block = state.blocks.get(place.number)
         counting = self._owned(self._template.copy()) if block is None else block
@@ -279,11 +292,11 @@ class Blocks(Window[A]):
         time = None if times is None else clock.keys(times)
         gathered = core_of(self._template).scratch()
         batches = list(gathered.read_many(y_true, y_pred, weights, mask))
-        with self._guard:
-            self._extend(gathered, batches, *(time or (None, None)))
+        self._extend(gathered, batches, *(time or (None, None)))
 
+    @changes
     def _extend(self, gathered: Core, batches: list[Batch], keys: IntArray | None, aware: bool | None) -> None:
-        """Count batches; the guard is held."""
+        """Count batches."""
         state: WindowState[A] = self._cell.value
         clock, newest, examples = self._clock, state.newest, 0
         if keys is None or len(keys):

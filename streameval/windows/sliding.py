@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, public
-from streameval.evaluation.core import NUMBERS, Core
+from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.counting import core_of, with_states
-from streameval.evaluation.guarding import Change, changes, combines, make, reads
+from streameval.evaluation.guarding import Change, Declined, changes, combines, reads
 from streameval.evaluation.holding import template_of
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, IntArray
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _ALL = 2**62
+_Moment: TypeAlias = tuple[int, bool | None, object]
+"""The key of a time, whether it has a time zone, and the time."""
 
 
 class _Recent(Window[A]):
@@ -77,25 +79,31 @@ class _Recent(Window[A]):
         )
         return bool(code == DONE)
 
-    def _change_at(
-        self, y_true: object, y_pred: object, weight: float, mask: object, time: Callable[[], tuple[int, int]]
-    ) -> Change:
-        """Read one example; ``time`` checks under the guard when it was, and what is over then."""
-        reading = self._now[2].read(y_true, y_pred, weight, mask)
+    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
+        """Prepare an unweighted example that runs no code of the user, or raise `Declined`; the guard is held."""
+        history, core = self._history()
+        labels = core.labels
+        if core.fast_path and core.weights.value is None and not self.timed:
+            parts = history.tape.prepare_slide(
+                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, 0, ALWAYS
+            )
+            if type(parts) is list:
+                return parts
+        raise Declined
 
-        def prepare() -> list[Part]:
-            stamp, limit = time()
-            history, core = self._history()
-            if reading[1] is not None:  # the example is plain
-                labels, size = core.labels, self._size
-                parts: list[Part] | int = history.tape.prepare_slide(
-                    history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, size, stamp, limit
-                )
-                if not isinstance(parts, int):
-                    return parts
-            return history.prepare_slide(core.example(reading), stamp, self._size, limit)
+    def _prepare(self, reading: tuple[Reading, _Moment | None], sign: int = 1) -> list[Part]:  # noqa: ARG002
+        """Prepare what `_change` read; the guard is held until the commit."""
+        example, time = reading
+        stamp, limit = 0, ALWAYS
+        if time is not None:
+            self._check(*time)
+            stamp, limit = time[0], self._clock.before(time[0])
+        history, core = self._history()
+        return history.prepare_slide(core.example(example), stamp, self._size, limit)
 
-        return (self._guard,), prepare
+    @changes
+    def _count(self, change: Change) -> None:
+        commit.Root.commit(self._prepare(change[1]))
 
     def _extend(
         self, y_true: object, y_pred: object, weights: object, mask: object, times: tuple[IntArray, bool | None] | None
@@ -112,15 +120,21 @@ class _Recent(Window[A]):
             raise InputError(f"times has {len(stamps)} entries for {recent.examples} examples; give one per example")
         if not recent.examples:
             return
-        with self._guard:
-            if times is not None:
-                self._check(int(times[0][0]), times[1], "times[0]")
-            history, _ = self._history()
-            if recent.examples > size or (recent.examples == size and stamps is None):  # none of the old ones stays
-                self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
-                return
-            limit = self._limit(ALWAYS if stamps is None else int(stamps[-1]))
-            history.extend(gathered.states, recent, stamps, self._size, limit)
+        self._append(gathered, recent, times)
+
+    @changes
+    def _append(self, gathered: Core, recent: RecentExamples, times: tuple[IntArray, bool | None] | None) -> None:
+        """Count what was gathered."""
+        stamps, limit = None, ALWAYS
+        if times is not None:
+            stamps = times[0]
+            self._check(int(stamps[0]), times[1], "times[0]")
+            limit = self._limit(int(stamps[-1]))
+        history, _ = self._history()
+        if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # no old one stays
+            self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value)
+            return
+        history.extend(gathered.states, recent, stamps, self._size, limit)
 
     def _check(self, key: int, aware: bool | None, t: object) -> None:
         """Raise if a time cannot come next; the guard is held."""
@@ -207,11 +221,11 @@ class Rolling(_Recent[A]):
     def update(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> None:
         """Count one example, as `Evaluator.update` does, and evict the oldest if there are more than ``size``."""
         if not self._slide(y_true, y_pred, weight, mask, 0, ALWAYS):
-            make([self._change(y_true, y_pred, weight=weight, mask=mask)])
+            self._count(self._change(y_true, y_pred, weight=weight, mask=mask))
 
     def _change(self, y_true: object, y_pred: object, *, weight: float = 1.0, mask: object = None) -> Change:
         """Read what `update` counts."""
-        return self._change_at(y_true, y_pred, weight, mask, lambda: (0, ALWAYS))
+        return self, (self._now[2].read(y_true, y_pred, weight, mask), None), 1
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None
@@ -325,16 +339,12 @@ class TimeRolling(_Recent[A]):
         key, aware = self._clock.key(t)
         timed = aware is self._aware and self._now[0].tape.examples
         if not (timed and self._slide(y_true, y_pred, weight, mask, key, self._clock.before(key))):
-            make([self._change(y_true, y_pred, t=t, weight=weight, mask=mask)])
+            self._count(self._change(y_true, y_pred, t=t, weight=weight, mask=mask))
 
     def _change(self, y_true: object, y_pred: object, *, t: Time, weight: float = 1.0, mask: object = None) -> Change:
         """Read what `update` counts."""
-        key, aware = self._clock.key(t)
-        return self._change_at(y_true, y_pred, weight, mask, lambda: self._time(key, aware, t))
-
-    def _time(self, key: int, aware: bool | None, t: Time) -> tuple[int, int]:
-        self._check(key, aware, t)
-        return key, self._clock.before(key)
+        time = *self._clock.key(t), t
+        return self, (self._now[2].read(y_true, y_pred, weight, mask), time), 1
 
     def update_many(
         self,

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import streameval as se
@@ -101,6 +102,36 @@ def test_every_class_takes_a_limit_which_is_no_part_of_equality_and_of_bytes_onl
     assert ledger.examples == 0
 
 
+@pytest.mark.parametrize("name", ["Evaluator", "Sliced", "TimeRolling"])
+def test_a_shard_that_comes_again_with_another_limit_is_no_conflict(name: str):
+    holder, ledgers = HOLDERS[name], [se.Ledger(), se.Ledger()]
+    for ledger, limits in zip(ledgers, ((2, 3, None), (None, 3, 2)), strict=True):
+        for limit in limits:
+            state = holder.make(Kind(options=(("label_limit", limit),)))
+            holder.update(state, row("a", "b"))
+            ledger.put("shard", 1, state)
+            ledger.put("shard", 1, state.to_bytes())
+    ledgers[0].merge(ledgers[1])
+    assert ledgers[0].examples == 1
+    assert ledgers[0].total() == ledgers[1].total()
+
+
+class Same:
+    def predict(self, rows: Any) -> Any:
+        return rows
+
+
+def test_functions_that_build_evaluators_take_a_limit():
+    assert se.score([["a"]], [["a"]], "f1_micro", label_limit=1) == 1.0
+    with pytest.raises(se.LabelError, match="label 'b' is one too many"):
+        se.score([["a"]], [["b"]], "f1_micro", label_limit=1)
+    pytest.importorskip("sklearn")
+    from streameval.adapters.sklearn import scorer
+
+    with pytest.raises(se.LabelError, match="is one too many"):
+        scorer("f1_micro", label_limit=1)(Same(), np.ones((3, 2), int), np.ones((3, 2), int))
+
+
 @pytest.mark.parametrize("many", [False, True])
 def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(schema, "IDENTIFIERS", 100)
@@ -130,6 +161,26 @@ def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monk
     with pytest.warns(se.DataWarning, match="101 of 101 labels") as caught:
         feed(se.Evaluator.from_bytes(before), [100])
     assert caught[0].filename == __file__
+
+    asked: list[int] = []
+    more = se.Evaluator()
+    more.update({100}, set())
+    for merges in (False, True):
+        ev = se.Evaluator.from_bytes(before)
+
+        def ask(*_: object, ev: se.Evaluator = ev) -> None:
+            asked.append(ev.examples)
+            ev.reset()  # which is refused where the object is guarded
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            monkeypatch.setattr(warnings, "showwarning", ask)
+            if merges:
+                ev.merge(more)
+            else:
+                feed(ev, [100])
+        assert ev == more
+    assert asked == [100, 100]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         feed(se.Evaluator(label_limit=1000), range(500))

@@ -68,6 +68,15 @@ def test_declared_labels_of_equal_hash_are_known():
     assert evaluator.get("f1_micro") == 1.0
     with pytest.raises(se.LabelError, match="twice"):
         se.Evaluator(labels=[*EQUAL, EQUAL[5]])
+
+
+def test_thresholds_of_labels_of_equal_hash_are_looked_up_by_keys_of_other_hashes():
+    evaluator = se.Evaluator(threshold=dict.fromkeys(EQUAL, 0.5))
+    thresholds = core_of(evaluator).reader._thresholds
+    assert thresholds is not None
+    assert len(set(map(hash, thresholds))) >= len(EQUAL) - 1
+    evaluator.update({EQUAL[0]}, {EQUAL[0]: 0.6, EQUAL[1]: 0.4})
+    assert evaluator.get("f1_micro") == 1.0
     assert distinct([*EQUAL, "7", *EQUAL]) == [*EQUAL, "7"]
 
 

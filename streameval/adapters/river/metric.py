@@ -15,9 +15,8 @@ from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError
 from streameval.evaluation.core import NUMBERS
-from streameval.evaluation.counting import core_of
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import Change, apart, make, rehearse
+from streameval.evaluation.guarding import Change, Declined, apart, make, rehearse
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import Entry, build_spec
@@ -276,12 +275,19 @@ class MetricCollection(Combinable, Metrics):
         self._each("revert", "update", y_true, y_pred, w)
 
     def _each(self, verb: str, undo: str, y_true: Row, y_pred: Row, w: float) -> None:
-        sign = 1 if verb == "update" else -1
-        parts = self._parts
-        if sign > 0 and type(w) in NUMBERS and w == 1 and len(parts[0]) == 1 and not parts[1]:
-            # As in `Accumulator.update`: the common case in as few steps as can be.
-            with self._sharing.guard:
-                if self._is_complete(parts) and core_of(parts[0][0]).fast_count(y_true, y_pred, 1):
+        sign, parts = 1 if verb == "update" else -1, self._parts
+        if type(w) in NUMBERS and w == 1 and not parts[1]:
+            counts, sharing = parts[0], self._sharing
+            if len(counts) != 1:
+                if self._count_plain(parts, y_true, y_pred, sign):
+                    return
+            else:  # as in `Accumulator.update`: the common case in as few steps as can be
+                with sharing.guard:
+                    counted = sharing.is_complete and parts is self._parts and parts[2] == self.data
+                    counted = counted and counts[0]._core.fast_count(y_true, y_pred, sign)
+                if counted:
+                    if sign < 0:
+                        counts[0]._spend(1)
                     return
         while True:
             parts = counts, members, _ = self._complete()
@@ -312,6 +318,24 @@ class MetricCollection(Combinable, Metrics):
                 raise
             for member in done:
                 getattr(member, undo)(y_true, y_pred, w)
+
+    def _count_plain(self, parts: _Parts, y_true: Row, y_pred: Row, sign: int) -> bool:
+        """Count an example that runs no code of the user, or take it back, as `Accumulator.update` does; whether it is.
+
+        ``parts`` has no members that count on their own.
+        """
+        counts = parts[0]
+        try:
+            with commit.Guards([self._sharing.guard, *[one._guard for one in counts]]):
+                done = self._is_complete(parts)
+                if done:
+                    commit.Root.commit([one._prepare_plain(y_true, y_pred, sign)[0] for one in counts])
+        except Declined:
+            return False
+        if done and sign < 0:
+            for one in counts:
+                one._spend(1)
+        return done
 
     def _is_complete(self, parts: _Parts) -> bool:
         """Whether what counts is what was listed; the guard is held."""
@@ -356,7 +380,7 @@ class MetricCollection(Combinable, Metrics):
         """Combine each count with the other's, which nobody else has; the guard is held."""
         combined: dict[tuple[int, int], Evaluator] = {}
         pairs: list[tuple[CountedMetric, Evaluator]] = []
-        changes: list[Change] = []
+        merges: list[tuple[Evaluator, Evaluator]] = []
         for mine, theirs in zip(self.data, other.data, strict=True):
             if not isinstance(mine, CountedMetric):
                 raise MergeError(f"cannot {verb}: {type(mine).__name__} has no {verb}; collect it elsewhere")
@@ -366,9 +390,11 @@ class MetricCollection(Combinable, Metrics):
                 if any(known is counts for known in combined.values()):  # counted the same so far, and part now
                     counts = counts.copy()
                 combined[key] = counts
-                changes.append(counts._merging(theirs._counts, 1 if verb == "merge" else -1))
+                counts._check_compatible(theirs._counts, verb)
+                merges.append((counts, theirs._counts))
             pairs.append((mine, combined[key]))
-        make(changes)
+        with commit.Guards([counts._guard for counts, _ in merges]):
+            commit.Root.commit([part for counts, added in merges for part in counts._prepare_combined(added, verb)])
         for mine, counts in pairs:
             if mine._counts is not counts:
                 self._sharing.is_complete, mine._counts = False, counts

@@ -103,7 +103,11 @@ cdef class Guards:
         cdef Guard guard
         while held < len(self.guards):
             guard = self.guards[held]
-            if not guard.start():
+            if guard.start():
+                pass
+            elif guard.thread == PyThread_get_thread_ident() and guard not in self.changed:
+                guard.depth += 1
+            else:
                 while held:
                     held -= 1
                     (<Guard>self.guards[held]).stop(False)

@@ -147,7 +147,11 @@ class Guards:
         try:
             while len(held) < len(self._guards):
                 guard = self._guards[len(held)]
-                if not guard.begin(frame):
+                holder = guard._held.get("")
+                mine = holder is not None and holder.thread == get_ident() and not holder.is_over()
+                if holder is not None and mine and guard not in self._changed:
+                    holder.depth += 1
+                elif not guard.begin(frame):
                     while held:
                         held.pop().leave(changed=False)
                     guard.enter(frame, changes=guard in self._changed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streameval import kernel
+from streameval import StreamevalError, kernel
 from streameval.kernel.commit import numpy as twin
 
 TWINS: list[Any] = [twin]
@@ -153,3 +153,19 @@ def test_a_commit_allocates_nothing():
     assert not collected
     assert cells[0].value == changes
     assert stores[0].value == 2**90
+
+
+@both_twins
+def test_guards_that_are_read_can_be_read_again_by_the_same_thread(commit: Any):
+    one, two = commit.Guard(), commit.Guard()
+    with commit.Guards((), (one, two)):
+        with commit.Guards((), (two, one)), commit.Guards((), (one, two)):
+            pass
+        with (
+            pytest.raises(StreamevalError, match="is being changed by this very thread"),
+            commit.Guards((one,), (two,)),
+        ):
+            pass
+    with commit.Guards((one, two)):
+        pass
+    assert (one.version, two.version) == (1, 1)
